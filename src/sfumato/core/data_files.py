@@ -13,7 +13,9 @@ from typing import Any
 
 @functools.cache
 def read_data_file(package: str, name: str) -> Any:
-    """The content of ``data_files/<name>.json`` of a package, read once and shared: do not change it.
+    """The content of ``data_files/<name>.json`` of a package, read once.
+
+    Everybody gets the same object: do not change it.
 
     >>> len(read_data_file("sfumato.methods.hierarchies", "icd10_chapters"))
     22

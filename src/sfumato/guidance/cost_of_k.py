@@ -97,14 +97,18 @@ class KForTable:
         required_k, most = self.asked.strict, self.reachable
         if most == required_k:
             paid = next(price for price in self.prices if price.k == required_k)
-            return f"Choose k = {required_k:,}: the recipe reaches it at a loss of {percent(paid.loss)}."
+            return (
+                f"Choose k = {required_k:,}: the recipe reaches it at a loss of"
+                f" {percent(paid.loss)}."
+            )
         if most is None:
             return (
                 "The recipe reaches none of these; let its steps suppress or generalise more to"
                 f" reach k = {required_k:,}."
             )
         return (
-            f"The recipe does not reach k = {required_k:,}; k = {most:,}, which it reaches, bounds the"
+            f"The recipe does not reach k = {required_k:,}; k = {most:,}, which it reaches,"
+            " bounds the"
             f" risk by {risk_of(most):.4g} and not by {self.asked.risk:g}. Let its steps suppress"
             " or generalise more."
         )

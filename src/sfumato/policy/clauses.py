@@ -102,9 +102,9 @@ def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
     elif name == "hasStorage":
         yield from _of_part(number, inside, permitted=permitted)
     else:
-        counterpart: Counterpart = (
-            "release" if name == "hasProcessing" else "said" if name in SAID else "none"
-        )
+        counterpart: Counterpart = "said" if name in SAID else "none"
+        if name == "hasProcessing":
+            counterpart = "release"
         subject = (
             "days of storage" if name == "durationInDays" else TITLES.get(name, name or "besides")
         )
@@ -165,7 +165,10 @@ def in_words(concept: Concept) -> str:
     if isinstance(policy, Named):
         return policy.name
     if isinstance(policy, Some):
-        return f"{TITLES.get(core_property(policy.property), policy.property)} {in_words(policy.concept)}"
+        return (
+            f"{TITLES.get(core_property(policy.property), policy.property)}"
+            f" {in_words(policy.concept)}"
+        )
     if isinstance(policy, Between):
         return f"{policy.property} {_span(policy.low, policy.high)}"
     if isinstance(policy, And):

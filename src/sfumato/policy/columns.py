@@ -83,17 +83,17 @@ def common_guarantee(
 ) -> Guarantee:
     """Merge what the policies for everybody (``shared``) and people's own (``own``) ask for.
 
-    ================  ===================================================================================================
-    privacy group     EI if any says so; otherwise all roles together (QID and SD both count); NSD only if all say NSD
-    data              a column that one of the policies does not list, or asks to delete or suppress, is withheld
-    minimum level     per person; the floor of a column is the largest
-    maximum level     the smallest; below the floor it is a conflict
-    privacy models    the strongest set under the order of implication
-    pseudonyms        the strongest method; an identifier for which one policy names none is dropped
-    ================  ===================================================================================================
+    - privacy group: EI if any says so; otherwise all roles together (QID and SD both count), and
+      NSD only if all say NSD
+    - data: a column that a policy does not list, or asks to delete or suppress, is withheld
+    - minimum level: per person; the floor of a column is the largest
+    - maximum level: the smallest; below the floor it is a conflict
+    - privacy models: the strongest set under the order of implication
+    - pseudonyms: the strongest method; an identifier for which a policy names none is dropped
 
-    ``sensitive`` are the columns that models protect where no policy lists data. ``on_conflict``: ``privacy`` lifts the cap, ``suppress_rows`` leaves out the people whose minimum is above it, ``fail``
-    raises.
+    ``sensitive`` are the columns that models protect where no policy lists data. ``on_conflict``:
+    ``privacy`` lifts the cap, ``suppress_rows`` leaves out the people whose minimum is above it,
+    ``fail`` raises.
     """
     purposes = [*shared, *own.values()]
     decisions: list[Decision] = []

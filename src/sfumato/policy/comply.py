@@ -377,7 +377,8 @@ def _columns(purpose: Purpose, released: Released) -> list[str]:
             weaker = STRENGTH.index(strength) > STRENGTH.index(required)
             if weaker and column in method.data and column in released.dataset.columns:
                 broken.append(
-                    f"column {column!r} holds pseudonyms by {strength}, weaker than the {required} that"
+                    f"column {column!r} holds pseudonyms by {strength}, weaker than the"
+                    f" {required} that"
                     " is asked for"
                 )
     return broken
@@ -424,7 +425,8 @@ def _against_people(
     if record is None:
         return [
             (
-                "people have policies of their own, and there is no compliance record of the owner to"
+                "people have policies of their own, and there is no compliance record of the"
+                " owner to"
                 " tell they were kept"
             )
         ]

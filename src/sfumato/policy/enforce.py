@@ -144,15 +144,17 @@ def _reassigned(record: Mapping[str, Any], policies: Policies) -> bool:
 def _changed(policy: Policy, parts: Any) -> list[str]:
     old: Mapping[str, str] = parts if isinstance(parts, Mapping) else {}
     new = dict(parts_of(policy))
-    names = [n for n in (*new, *old) if new.get(n) != old.get(n)]
-    verbs = {
-        n: "added" if n not in old else "gone" if n not in new else "changed"
-        for n in dict.fromkeys(names)
-    }
-    return [
-        f"policy {policy.name!r} drifted since the release: {name} {verb}"
-        for name, verb in verbs.items()
-    ]
+    changes = []
+    for name in dict.fromkeys((*new, *old)):
+        if new.get(name) == old.get(name):
+            continue
+        verb = "changed"
+        if name not in old:
+            verb = "added"
+        elif name not in new:
+            verb = "gone"
+        changes.append(f"policy {policy.name!r} drifted since the release: {name} {verb}")
+    return changes
 
 
 def refused_before(record: Mapping[str, Any]) -> set[Any]:

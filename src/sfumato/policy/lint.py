@@ -313,7 +313,8 @@ def _models(findings: Findings, purpose: Purpose, path: str) -> None:
             for name in listed_model.data if not purpose.any_data else ():
                 if name not in columns:
                     problem = (
-                        f"{listed_model.name} names {name!r}, which purpose {purpose.name!r} does not"
+                        f"{listed_model.name} names {name!r}, which purpose {purpose.name!r} does"
+                        " not"
                         f" have.{did_you_mean(name, columns)}"
                     )
                     findings.error("unknown_datum", f"{path}.{part}[{i}]", problem)

@@ -329,7 +329,8 @@ def _our_name(policy_name: str) -> tuple[str, dict[str, Any]]:
     plain = re.sub(r"[^a-z]", "", plain)
     if plain in DIFFERENTIAL:
         raise UnknownPromise(
-            f"{policy_name} answers questions and is not kept by recoding a table; no other model can"
+            f"{policy_name} answers questions and is not kept by recoding a table; no other model"
+            " can"
             " stand for it"
         )
     models = registry.family("models")

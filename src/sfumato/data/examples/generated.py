@@ -358,7 +358,7 @@ def _educations(draws: PhiloxDraws, age: Whole) -> Whole:
 
 
 def _employments(draws: PhiloxDraws, age: Whole) -> Words:
-    names = [name for members in EMPLOYMENT_TREE.values() for name in members]
+    names = flat_names(EMPLOYMENT_TREE)
     working = people.words(names, draws.pick(len(age), (52, 22, 9, 6, 3, 3, 5, 0)))
     luck = draws.uniform(len(age))
     young, old = (age < 25) & (luck < 0.4), (age >= people.PENSION) & (luck < 0.93)

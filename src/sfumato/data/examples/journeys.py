@@ -43,11 +43,10 @@ def small_paths() -> Trajectories:
     """
     from sfumato.data.paths.trajectories import Trajectories
 
-    rows = [
-        (f"p{person}", int(point[:-1]), point[-1], value)
-        for person, (path, value) in enumerate(SMALL, start=1)
-        for point in path.split()
-    ]
+    rows = []
+    for person, (path, value) in enumerate(SMALL, start=1):
+        points = path.split()
+        rows += [(f"p{person}", int(point[:-1]), point[-1], value) for point in points]
     frame = pl.DataFrame(rows, schema=["person", "hour", "place", "illness"], orient="row")
     schema = Schema(
         {

@@ -65,12 +65,11 @@ def expand(blocks: Mapping[str, Sequence[int]], values: Sequence[str]) -> list[t
     >>> expand({"a": [1, 2]}, ["yes", "no"])
     [('a', 'yes'), ('a', 'no'), ('a', 'no')]
     """
-    return [
-        (block, value)
-        for block, counts in blocks.items()
-        for value, count in zip(values, counts, strict=True)
-        for _ in range(count)
-    ]
+    rows = []
+    for block, counts in blocks.items():
+        for value, count in zip(values, counts, strict=True):
+            rows += [(block, value)] * count
+    return rows
 
 
 def rungs(values: Iterable[str], *climb: Callable[[str], str]) -> list[tuple[str, ...]]:

@@ -240,9 +240,7 @@ def occupations(draws: PhiloxDraws, age: Whole) -> Words:
 
 
 def diagnoses(draws: PhiloxDraws, age: Whole, sex: Words) -> Whole:
-    """Position of the diagnosis in :func:`hospital_words`: its share, likelier near its age and in its
-    sex.
-    """
+    """Position of the diagnosis in :func:`hospital_words`, likelier near its age and in its sex."""
     rows = hospital_words().diagnoses
     share, centre, spread, female = (
         np.array([getattr(row, field) for row in rows])

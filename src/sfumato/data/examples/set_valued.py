@@ -52,11 +52,9 @@ def baskets() -> Baskets:
     >>> baskets()
     Baskets(10 people, 7 items, 27 occurrences)
     """
-    rows = [
-        (person, own[at : at + 2])
-        for person, own in enumerate(TEN, start=1)
-        for at in range(0, len(own), 2)
-    ]
+    rows = []
+    for person, basket in enumerate(TEN, start=1):
+        rows += [(person, basket[at : at + 2]) for at in range(0, len(basket), 2)]
     table = pl.DataFrame(rows, schema=["person", "item"], orient="row")
     return _read(table, {"person": _unit(), "item": _items(tree(SEVEN))}, "baskets")
 

@@ -158,7 +158,8 @@ def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generat
             break
     if best is None:
         raise Unsatisfiable(
-            f"degree_anonymization: {open_demands:,} tie end(s) found no partner after {ROUNDS} rounds of"
+            f"degree_anonymization: {open_demands:,} tie end(s) found no partner after {ROUNDS}"
+            " rounds of"
             " probing; allow 'deletions: true', or ask for a smaller k",
             closest={"ends_without_partner": open_demands},
         )

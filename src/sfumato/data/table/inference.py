@@ -27,8 +27,9 @@ from sfumato.core.data_files import read_data_file
 from sfumato.core.source import ColumnNote
 
 GLUED = re.compile(
-    r"(?:patient|person|personal|customer|client|user|member|case|record|household|hh|subject|student|pupil|employee"
-    r"|staff|utility|account|order|visit|episode|event|site|row|unit|group|school|hospital|family|respondent|participant)"
+    r"(?:patient|person|personal|customer|client|user|member|case|record|household|hh|subject"
+    r"|student|pupil|employee|staff|utility|account|order|visit|episode|event|site|row|unit|group"
+    r"|school|hospital|family|respondent|participant)"
     r"(?:id|no|nr|num|number|key|code)$"
     r"|(?:zip|post|postal|bar|pin|area|country|state|region|district)code$"
     r"|nummer$|[a-z]{3,}nr$|kennung$|schluessel$|schlussel$"
@@ -98,7 +99,9 @@ class Style:
     def number(self) -> str:
         """Pattern of any number in this style."""
         whole, tail = r"(?:0|[1-9]\d*)", rf"[{self.mark}]\d+"
-        return rf"^-?(?:{whole}(?:{tail})?|{tail}|[1-9]\d{{0,2}}(?:[{self.group}]\d{{3}})+(?:{tail})?)(?:[eE][+-]?\d+)?$"
+        thousands = rf"[1-9]\d{{0,2}}(?:[{self.group}]\d{{3}})+"
+        exponent = r"(?:[eE][+-]?\d+)?"
+        return rf"^-?(?:{whole}(?:{tail})?|{tail}|{thousands}(?:{tail})?){exponent}$"
 
     @property
     def grouped(self) -> str:

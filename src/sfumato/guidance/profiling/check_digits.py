@@ -184,7 +184,13 @@ def _card(texts: Sequence[str], length: int) -> Recognition | None:
 
 
 _ISSUERS = re.compile(
-    r"4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}|(?:50|5[6-9]|6\d)\d{10,17}"
+    r"4\d{12}(?:\d{3}){0,2}"  # Visa
+    r"|(?:5[1-5]|2[2-7])\d{14}"  # Mastercard
+    r"|3[47]\d{13}"  # American Express
+    r"|6(?:011|5\d\d)\d{12}"  # Discover
+    r"|3(?:0[0-5]|[68]\d)\d{11}"  # Diners Club
+    r"|35\d{14}"  # JCB
+    r"|(?:50|5[6-9]|6\d)\d{10,17}"  # Maestro
 )
 
 

@@ -42,7 +42,8 @@ _PLATE = re.compile(
     r"|[A-Z]{2}-\d{3}-[A-Z]{2}"  # France
     r"|\d{4} [BCDFGHJKLMNPRSTVWXYZ]{3}"  # Spain
     r"|[A-Z]{2} \d{3} [A-Z]{2}"  # Italy, written apart
-    r"|(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})(?<=[A-Z0-9])(?<!\d\d-\d\d-\d\d)"  # Netherlands, Portugal
+    # Netherlands, Portugal: three pairs, not all of digits, which would be a date
+    r"|(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})(?<=[A-Z0-9])(?<!\d\d-\d\d-\d\d)"
     r"|[A-Z]{2}\d{2} [A-Z]{3}"  # United Kingdom
 )
 

@@ -86,7 +86,7 @@ def words_alone(concept: str) -> Sequence[str]:
 
 
 def stems() -> Mapping[str, Sequence[str]]:
-    """Concept → letters that mean it anywhere in a name: people write ``patvorname`` in one word."""
+    """Concept → letters that mean it anywhere in a name, as in ``patvorname``."""
     letters: Mapping[str, Sequence[str]] = read_data_file(__package__, "stems")
     return letters
 

@@ -240,12 +240,11 @@ class _Trial:
     def _about_secrets(self, design: _Design) -> Iterator[Spec]:
         knows = "counts" if design.knows("counts") else "own"
         views = self.people.shown()
-        quasi_columns = {
-            f"{table.name}.{c.name}"
-            for table in self.guesses
-            for c in table.columns
-            if Role.QUASI in c.roles
-        }
+        quasi_columns = set()
+        for table in self.guesses:
+            for column in table.columns:
+                if Role.QUASI in column.roles:
+                    quasi_columns.add(f"{table.name}.{column.name}")
         for name, column in views.sensitive.items():
             if (
                 name in quasi_columns or len(np.unique(column.code)) < L

@@ -256,7 +256,10 @@ def _keep_one(
         return  # one of them is gone already
     first_name = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
     gone = pair[1] if first_name == pair[0] else pair[0]
-    reason = f"tells the same as {first_name}: dropped, for as it is it would undo the recoding of that column"
+    reason = (
+        f"tells the same as {first_name}: dropped, for as it is it would undo the recoding of"
+        " that column"
+    )
     guesses[gone] = dataclasses.replace(
         guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=first_name
     )
@@ -484,13 +487,11 @@ def _second_weight(column: ProfiledColumn) -> RoleGuess:
 
 
 def _sensitive(concept: str) -> RoleGuess:
-    law = (
-        " (GDPR Art. 9)"
-        if concept in ART_9
-        else " (GDPR Art. 10)"
-        if concept == "criminal record"
-        else ""
-    )
+    law = ""
+    if concept in ART_9:
+        law = " (GDPR Art. 9)"
+    elif concept == "criminal record":
+        law = " (GDPR Art. 10)"
     return RoleGuess((Role.SENSITIVE,), f"the name says {concept}{law}", 0.75, concept)
 
 

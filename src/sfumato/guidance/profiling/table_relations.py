@@ -344,7 +344,8 @@ def _top(
         reasons = [_keyless(name, frame) for name, frame in frames.items() if _means_people(name)]
         raise SchemaError(
             reasons
-            or "no table has a column of different values without a gap, so none can be the people's; name the keys in a recipe"
+            or "no table has a column of different values without a gap, so none can be the people's;"
+            " name the keys in a recipe"
         )
     return max(keyed, key=lambda name: (people(name), below(name), not above[name]))
 
@@ -405,13 +406,15 @@ def _keyless(name: str, frame: pl.DataFrame) -> str:
         pair = frame.select(one, other)
         if not sum(pair.null_count().row(0)) and pair.n_unique() == frame.height:
             return (
-                f"{beginning} no column tells its rows apart by itself; {one!r} and {other!r} together"
+                f"{beginning} no column tells its rows apart by itself; {one!r} and {other!r}"
+                " together"
                 " do: put both into one column, in every table that has them"
             )
     column = frame[likely[0]]
     gaps, again = column.null_count(), frame.height - column.n_unique()
     return (
-        f"{beginning} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,} missing"
+        f"{beginning} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,}"
+        " missing"
         f" value(s) and {max(0, again - max(0, gaps - 1)):,} row(s) with one that another row"
         " has too"
     )
@@ -458,10 +461,14 @@ def _near(
             message = f"only {percent(share)} of its {column} are a {key.column} of {other}"
             if alike > share:
                 return (
-                    f"{message}; {percent(alike)} would be if capitals, blanks and leading zeros were"
+                    f"{message}; {percent(alike)} would be if capitals, blanks and leading zeros"
+                    " were"
                     " the same, so make them so"
                 )
-            return f"{message}; give the rows that are missing, or write belongs_to and 'orphans: drop'"
+            return (
+                f"{message}; give the rows that are missing, or write belongs_to and 'orphans:"
+                " drop'"
+            )
     return None
 
 

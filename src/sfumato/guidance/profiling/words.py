@@ -95,13 +95,13 @@ def find_all(name: str) -> list[Match]:
     """
     words = words_of(name)
     index = _index()
-    matches = [
-        match
-        for length in range(min(LONGEST_TERM, len(words)), 0, -1)
-        for start in range(len(words) - length, -1, -1)
-        for family, concept in index.get("".join(words[start : start + length]), ())
-        if _stands(match := Match(family, concept, words, start, length))
-    ]
+    matches = []
+    for length in range(min(LONGEST_TERM, len(words)), 0, -1):
+        for start in range(len(words) - length, -1, -1):
+            for family, concept in index.get("".join(words[start : start + length]), ()):
+                match = Match(family, concept, words, start, length)
+                if _stands(match):
+                    matches.append(match)
     return sorted(matches, key=lambda m: (-m.length, -m.start)) or _by_stem(words)
 
 

@@ -140,7 +140,10 @@ def _questions(proposal: Proposal) -> Iterator[str]:
     open_columns = proposal.with_roles(Role.ASK)
     if open_columns:
         count = "1 column waits" if len(open_columns) == 1 else f"{len(open_columns)} columns wait"
-        yield f"# {count} for your decision (role: ask), and nothing runs before: {_names(open_columns)}."
+        yield (
+            f"# {count} for your decision (role: ask), and nothing runs before:"
+            f" {_names(open_columns)}."
+        )
 
 
 def _most_dangerous(proposal: Proposal) -> Iterator[str]:
@@ -243,10 +246,8 @@ def _escaped(character: str) -> str:
     if escape is not None or (character.isprintable() and character != "\ufeff"):
         return escape or character
     code = ord(character)
-    return (
-        f"\\x{code:02x}"
-        if code < 0x100
-        else f"\\u{code:04x}"
-        if code < 0x10000
-        else f"\\U{code:08x}"
-    )
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\U{code:08x}"

@@ -160,7 +160,8 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
 
 def _word(value: Any) -> Any:
     """YAML reads ``true`` where people mean yes."""
-    return ("yes" if value else "no") if isinstance(value, bool) else value
+    words = {True: "yes", False: "no"}
+    return words[value] if isinstance(value, bool) else value
 
 
 def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:

@@ -133,7 +133,8 @@ def unknown_of(answers: ContextAnswers, inspected: Looked, tried_rows: int) -> t
     in_both_roles = [name for name in schema.sensitive if name in schema.quasi]
     if in_both_roles:
         sentences.append(
-            f"what becomes of {', '.join(in_both_roles)}: sensitive, and a quasi-identifier too, so it is"
+            f"what becomes of {', '.join(in_both_roles)}: sensitive, and a quasi-identifier too,"
+            " so it is"
             " in the class size and no diversity is promised for it"
         )
     if tried_rows < len(inspected.dataset):

@@ -1,9 +1,9 @@
 """From the context to what must hold: intruders, promises and limits, each with its reasoning and
 its source.
 
-Published thresholds are those of :func:`sfumato.methods.formulas.choice_of_k.published_thresholds`, with how
-far each could be checked. Which of them belongs to which context is our reading, and is told as
-such. None makes a release lawful.
+Published thresholds are those of
+:func:`sfumato.methods.formulas.choice_of_k.published_thresholds`, with how far each could be
+checked. Which of them belongs to which context is our reading, and is called so. None makes a release lawful.
 """
 
 from __future__ import annotations
@@ -233,7 +233,10 @@ def _small(answers: ContextAnswers) -> tuple[Reason, ...]:
         if answers.population is None
         else f"{answers.population:,} people are"
     )
-    why = f"{sentence} small: the people may know each other, so harm counts a step worse; our reading"
+    why = (
+        f"{sentence} small: the people may know each other, so harm counts a step worse; our"
+        " reading"
+    )
     return (Reason("harm", why, *SAFE_HARBOR),)
 
 
@@ -257,7 +260,8 @@ def _copies() -> Reason:
 def _diverse(diversity: Mapping[str, int], required: int) -> Reason:
     columns = ", ".join(diversity)
     why = (
-        f"who finds somebody's class shall not learn {columns}; how many values is our choice, 2 the"
+        f"who finds somebody's class shall not learn {columns}; how many values is our choice, 2"
+        " the"
         " least that mean anything"
     )
     return Reason(

@@ -182,7 +182,9 @@ class Grid:
         """The ends of a cell on the axis."""
         low, high, _ = reading
         first = None if low is None else on_axis(low, self.digits)
-        return first, first if high is low else None if high is None else on_axis(high, self.digits)
+        if high is low:
+            return first, first
+        return first, None if high is None else on_axis(high, self.digits)
 
     def level(self, ends: Ends) -> int | None:
         """The level of the node a cell names: 0 for a number; None when it is no node of this
@@ -212,17 +214,6 @@ class Grid:
             return [extent] * len(self.widths)  # type: ignore[list-item]
         starts = [self.origin + (position - self.origin) // width * width for width in self.widths]
         return [(low, low + width) for low, width in zip(starts, self.widths, strict=True)]
-
-    def can_be_whole(self, ends: Sequence[Ends]) -> bool:
-        """Whether labels like 20-24 can say it: whole numbers only, and no interval that starts
-        below zero.
-        """
-        positions = [p for pair in ends for p in pair if p is not None]
-        unit = 10**self.digits
-        if any(p % unit for p in (*self.widths, self.origin, *positions)):
-            return False
-        closed = [low for low, _ in ends if low is not None and not self.open_end(low)]
-        return not closed or self.around(min(closed))[-1][0] >= 0
 
     def label(self, extent: Extent, *, whole: bool) -> str:
         """How an interval is written."""
@@ -369,7 +360,14 @@ class Intervals(Hierarchy):
                 " numbers (with a decimal point) nor intervals of this hierarchy; make them"
                 " missing, correct them, or use a tree or a file"
             )
-        whole = grid.can_be_whole(ends) and not any(r.bracket for r in readings)
+        # Labels like 20-24 need whole numbers, and no interval that starts below zero.
+        unit = 10**grid.digits
+        positions = [p for pair in ends for p in pair if p is not None]
+        whole = not any(p % unit for p in (*grid.widths, grid.origin, *positions))
+        whole = whole and not any(r.bracket for r in readings)
+        closed = [low for low, _ in ends if low is not None and not grid.open_end(low)]
+        if whole and closed:
+            whole = grid.around(min(closed))[-1][0] >= 0
         rows, extents = grid.rows(values, ends, own, whole=whole)
         return extent_paths(rows, own, extents, self._domain(grid, ends))
 

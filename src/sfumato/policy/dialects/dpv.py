@@ -245,7 +245,9 @@ def policy_to_dpv(policy: Policy) -> dict[str, Any]:
     agreed to is an error. So are a datum that must be deleted or suppressed, and pseudonyms of a
     column that would be released without them.
     """
-    unsayable = [remark for purpose in policy.purposes for remark in _unsayable(purpose)]
+    unsayable: list[Remark] = []
+    for purpose in policy.purposes:
+        unsayable += _unsayable(purpose)
     if unsayable:
         raise PolicyError(unsayable, policy.name)
     return {

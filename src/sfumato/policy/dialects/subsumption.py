@@ -236,7 +236,7 @@ def _points(interval: Between, ends: set[float]) -> list[float]:
     between each two.
     """
     if interval.whole:
-        ends = {around for e in ends for around in (_down(e), _up(e))}
+        ends = {*map(_down, ends), *map(_up, ends)}
     marks = sorted(
         {interval.low, interval.high, *(e for e in ends if interval.low <= e <= interval.high)}
     )
@@ -247,13 +247,11 @@ def _points(interval: Between, ends: set[float]) -> list[float]:
 def _amid(low: float, high: float, *, whole: bool) -> float | None:
     """A number strictly between two others, or None."""
     if math.isinf(low) or math.isinf(high):
-        inner = (
-            0.0
-            if math.isinf(low) and math.isinf(high)
-            else low + 1
-            if math.isinf(high)
-            else high - 1
-        )
+        inner = 0.0
+        if math.isfinite(low):
+            inner = low + 1
+        elif math.isfinite(high):
+            inner = high - 1
         return inner if low < inner < high else None
     if whole:
         return low + 1 if low + 1 < high else None
@@ -316,4 +314,4 @@ def _rank(name: str) -> int:
 
 
 def _number(value: float) -> str:
-    return "∞" if value == math.inf else "-∞" if value == -math.inf else f"{value:g}"
+    return {math.inf: "∞", -math.inf: "-∞"}.get(value, f"{value:g}")

@@ -243,7 +243,9 @@ class Usage:
 
     def concept(self) -> Concept:
         """The use in SPECIAL's terms."""
-        data: list[Concept] = [part for measure in self.measures for part in measure.concepts()]
+        data: list[Concept] = []
+        for measure in self.measures:
+            data += measure.concepts()
         if self.data:
             data.append(Or(tuple(Named(d.name) for d in self.data)))
         storage: list[Concept] = []

@@ -440,7 +440,10 @@ def _contributions_protected(output: ProtectedTable, rules: OutputRules) -> list
     )
     if not released:
         return []
-    words = f"{released:,} cells break a rule about contributions, and the table was protected without it"
+    words = (
+        f"{released:,} cells break a rule about contributions, and the table was protected"
+        " without it"
+    )
     return [
         broken(
             "contributions",

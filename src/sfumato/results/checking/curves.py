@@ -225,7 +225,10 @@ def _steps(released: NDArray[np.float64], lives: Lives, rules: OutputRules) -> l
     censored = [how_many(who[~happened & (gone == one)]) for one in range(len(released))]
     reasons = []
     if few := sum(rules.small(one) for one in events):
-        words = f"{few:,} of {len(released):,} steps are the events of fewer than {rules.threshold} persons"
+        words = (
+            f"{few:,} of {len(released):,} steps are the events of fewer than {rules.threshold}"
+            " persons"
+        )
         reasons.append(broken("marks", words, "tell steps of enough events only"))
     if few := sum(rules.small(one) for one in censored):
         words = (

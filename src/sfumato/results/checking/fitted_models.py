@@ -244,9 +244,11 @@ def _of_design(
     """What the terms and the outcome of a model give away."""
     names = _terms(output, design.shape[1])
     several = fit is not None and fit.rest.ndim == 2
-    weights = (
-        weights_of(output, len(design)) if fit is None else fit.weight if not several else None
-    )
+    weights = None  # several outcomes weigh rows differently
+    if fit is None:
+        weights = weights_of(output, len(design))
+    elif not several:
+        weights = fit.weight
     of_events = peek(output, "model.status") is not None
     reasons = judge_design(design, None if several else outcome, who, rules, names, weights)
     if outcome is None:

@@ -312,7 +312,9 @@ def _contradictions(
     if margins is not None and len(claimed_sizes) > 1 and not set(claimed_sizes) <= set(margins):
         words = "the counts given are not the group sizes that the test itself tells"
         reasons.append(broken("counts", words, "give the true ones"))
-    most = rows if sizes is not None else sum(claimed_sizes) if claimed_sizes else None
+    most: float | None = rows
+    if sizes is None:
+        most = sum(claimed_sizes) if claimed_sizes else None
     if df is not None and most is not None and df > most - 1 + NEAR:
         words = "the test says that it leaves more degrees of freedom than so many persons have"
         reasons.append(

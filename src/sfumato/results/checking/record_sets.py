@@ -201,10 +201,12 @@ def sets_of_leaves(node: Rows, leaves: Rows) -> list[RecordSet]:
 
 def sets_of_tabulated(table: MagnitudeTable, released: NDArray[np.bool_]) -> list[RecordSet]:
     """The records of every cell of a table of :func:`sfumato.tabulate` whose true value is told
-    (``told``, per variable).
+    (``released``, per variable).
     """
     column = table.measure.column
-    word = PERSONS if table.counted else ROWS if column is None else f"sum {column}"
+    word = ROWS if column is None else f"sum {column}"
+    if table.counted:
+        word = PERSONS
     if table.weight is not None:
         word = f"sum {table.weight}" if column is None else f"{word} by {table.weight}"
     codes, sets = table.contributions.codes, []
@@ -256,9 +258,9 @@ def in_session(
     """Sets of rows of an output's records as sets of the session's, each once with all that it
     tells.
 
-    ``rows`` has the record of the session of every row. ``known`` gives the name under which sums
-    of a column are compared, and None where it is not the session's own: a sum of another one may
-    be a sum of any. Where every person has one record (``once_each``) persons and records are
+    ``rows`` has the record of the session of every row. ``column_name`` gives the name under which
+    sums of a column are compared, and None where it is not the session's own: a sum of another one
+    may be a sum of any. Where every person has one record (``once_each``) persons and records are
     counted alike.
     """
     together: dict[bytes, tuple[Rows, dict[str, None]]] = {}

@@ -139,7 +139,8 @@ def what_is_noticed(seal: Seal | None, *, key: bool, apart: bool) -> str:
     message = f"the first {seal.entries:,} lines are those that were sealed"
     if key and apart:
         return (
-            f"{message} with this key; later ones may have been written by anybody who can write the"
+            f"{message} with this key; later ones may have been written by anybody who can write"
+            " the"
             " folder"
         )
     if key:

@@ -230,9 +230,9 @@ class OutputSession(Reportable):
             )
         if data is None and self.universe is None and where is not None:
             raise ParameterError("where is about the records: open the session with data")
-        records = (
-            data if data is not None else None if self.universe is None else self.behind.dataset
-        )
+        records = data
+        if data is None and self.universe is not None:
+            records = self.behind.dataset
         unit = None if self.universe is None or records is None else self.behind.unit
         if (
             data is not None
@@ -535,7 +535,8 @@ class OutputSession(Reportable):
         clashing = {"persons", *(one.meta.output_name() for one in formulas)} & set(by)
         if clashing:
             raise ParameterError(
-                f"a column called {min(clashing)!r} makes cells and would be told too; rename it first"
+                f"a column called {min(clashing)!r} makes cells and would be told too; rename it"
+                " first"
             )
         frame = some.dataset.to_polars().with_columns(pl.Series("\x00who", some.who))
         if counting is not None:

@@ -160,17 +160,16 @@ def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
     if (statistic := _parsed(name)) is not None:
         yield statistic
     for column in sorted(columns, key=len, reverse=True):
-        rest = (
-            name[len(column) :].strip("_ .:").lower()
-            if name.startswith(column)
-            else name[: -len(column)].strip("_ .:").lower()
-            if name.endswith(column)
-            else ""
-        )
-        kind = ALIASES.get(rest, rest)
+        affix = ""  # what is left of the name beside the column: `mean` of `cost_mean`
+        if name.startswith(column):
+            affix = name.removeprefix(column)
+        elif name.endswith(column):
+            affix = name.removesuffix(column)
+        affix = affix.strip("_ .:").lower()
+        kind = ALIASES.get(affix, affix)
         if kind in TAKES and (TAKES[kind][0] == 1 or kind == "count"):
             yield CellStatistic(kind, (column,))
-        elif match := re.fullmatch(r"(?:q|p)?(\d{1,2}|0?\.\d+)%?", rest):
+        elif match := re.fullmatch(r"(?:q|p)?(\d{1,2}|0?\.\d+)%?", affix):
             level = float(match[1])
             yield CellStatistic("quantile", (column, f"{level / 100 if level >= 1 else level:g}"))
 

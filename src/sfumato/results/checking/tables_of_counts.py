@@ -65,7 +65,8 @@ def counts_of(counts: Any, table: OutputTable) -> NDArray[np.float64] | None:
         )
     if len(counts_found) != table.frame.height:
         raise ParameterError(
-            f"there are {len(counts_found):,} counts and {table.frame.height:,} rows; give one per row"
+            f"there are {len(counts_found):,} counts and {table.frame.height:,} rows; give one"
+            " per row"
         )
     if (counts_found < 0).any():
         raise ParameterError("counts are numbers of persons; some are negative")
@@ -166,7 +167,9 @@ def _all_persons(
     known.
     """
     counting = [name for name, one in statistics.items() if one is not None and one.kind == "count"]
-    cell_counts = counts if counts is not None else table.values(counting[0]) if counting else None
+    cell_counts = counts
+    if counts is None and counting:
+        cell_counts = table.values(counting[0])
     labels = {str(one) for name in table.by for one in table.frame[name].to_list()}
     if cell_counts is None or np.isnan(cell_counts).any() or labels & set(TOTALS):
         return None
