@@ -17,6 +17,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core import registry
+from sfumato.core.data_files import read_data_file
 from sfumato.errors import SfumatoError
 from sfumato.policy.comply import hold_against
 from sfumato.policy.dialects import special, usages
@@ -29,7 +30,6 @@ from sfumato.policy.policy import (
     DELETION,
     GENERALIZATION,
     METHOD_NAMES,
-    NAMES,
     SUPPRESSION,
     WORDS,
     Anonymization,
@@ -377,6 +377,9 @@ def test_data_types_have_no_effect(kind):
         policy.compile(people(), **USE).steps
         == base_without_entries().compile(people(), **USE).steps
     )
+
+
+NAMES = read_data_file("sfumato.policy", "model_names")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -135,12 +135,14 @@ def expanded(document: Any) -> Iterator[tuple[str, Any]]:
     """
     places = list(_varying(document, ()))
     options = [_at(document, place)[VARY] for place in places]
-    for chosen in itertools.product(*options):
+    for combination in itertools.product(*options):
         concrete = copy.deepcopy(document)
-        for place, value in zip(places, chosen, strict=True):
+        for place, value in zip(places, combination, strict=True):
             _at(concrete, place[:-1])[place[-1]] = value
         yield (
-            ", ".join(f"{place[-1]}={value}" for place, value in zip(places, chosen, strict=True)),
+            ", ".join(
+                f"{place[-1]}={value}" for place, value in zip(places, combination, strict=True)
+            ),
             concrete,
         )
 
@@ -298,11 +300,11 @@ class Comparison(Reportable):
         ranked = sorted(
             (o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure
         )
-        kept: list[CandidateOutcome] = []
+        front: list[CandidateOutcome] = []
         for outcome in ranked:
-            if not kept or self._sure(outcome)[1] < self._sure(kept[-1])[1] - 1e-15:
-                kept.append(outcome)
-        return tuple(kept)
+            if not front or self._sure(outcome)[1] < self._sure(front[-1])[1] - 1e-15:
+                front.append(outcome)
+        return tuple(front)
 
     def _place(self, outcome: CandidateOutcome) -> tuple[float, float] | None:
         """Risk and loss, both better when lower; None where one of them was not measured."""
@@ -319,10 +321,10 @@ class Comparison(Reportable):
         risks = {name for o in self.outcomes for name in o.risks}
         utilities = {name for o in self.outcomes for name in o.utilities}
         risk, utility = (None if name is None else known_as(name) for name in (risk, utility))
-        for given, axes in ((risk, risks), (utility, utilities)):
-            if given is not None and given not in axes:
+        for axis, axes in ((risk, risks), (utility, utilities)):
+            if axis is not None and axis not in axes:
                 raise ParameterError(
-                    f"{given!r} was not measured.{did_you_mean(given, sorted(axes))}"
+                    f"{axis!r} was not measured.{did_you_mean(axis, sorted(axes))}"
                 )
         return dataclasses.replace(self, risk=risk or self.risk, utility=utility or self.utility)
 
@@ -493,12 +495,12 @@ def _outcome(
     started: float,
     progress: Progress,
 ) -> CandidateOutcome:
-    measured = _measured(release, terms, progress)
+    measures = _measured(release, terms, progress)
     broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
     broken += [
-        kept.sentence
-        for kept in (*release.limits, *release.contract)
-        if kept.refuses and not kept.holds
+        limit.sentence
+        for limit in (*release.limits, *release.contract)
+        if limit.refuses and not limit.holds
     ]
     return CandidateOutcome(
         name=candidate.name,
@@ -509,14 +511,14 @@ def _outcome(
         promises=(
             *(verdict.promise for verdict in release.verdicts),
             *(
-                f"{words_of(kept.name, kept.parameters)} within {kept.limit:g}"
-                for kept in release.limits
+                f"{words_of(limit.name, limit.parameters)} within {limit.limit:g}"
+                for limit in release.limits
             ),
         ),
         recipe=recipes.public_dict(candidate.recipe),
         seconds=time.monotonic() - started,
         drawn=release.released.drawn,
-        **measured,
+        **measures,
     )
 
 
@@ -598,17 +600,17 @@ def compare(
         with telling(remember):
             (remember / DONE).mkdir(parents=True, exist_ok=True)
     keys = {c.name: _key(dataset, c, terms) for c in candidates}
-    done = {
+    finished = {
         c.name: earlier
         for c in candidates
         if (earlier := _remembered(remember, keys[c.name], c.name)) is not None
     }
-    open_ones = [c for c in candidates if c.name not in done]
+    open_ones = [c for c in candidates if c.name not in finished]
     for outcome in _tried(dataset, open_ones, terms, workers or os.cpu_count() or 1):
-        done[outcome.name] = outcome
+        finished[outcome.name] = outcome
         _remember(remember, keys[outcome.name], outcome)
-        progress(len(done) / len(candidates), outcome.name)
-    ordered = order_of(list(done.values()), [c.name for c in candidates])
+        progress(len(finished) / len(candidates), outcome.name)
+    ordered = order_of(list(finished.values()), [c.name for c in candidates])
     return on_one_map(dataset.source.name, ordered)
 
 
@@ -627,22 +629,22 @@ def on_one_map(name: str, outcomes: Sequence[CandidateOutcome]) -> Comparison:
     """What came of all candidates, along the first of the usual axes that were measured on all of
     them.
     """
-    made = [outcome for outcome in outcomes if outcome.made]
-    risk = _axis([outcome.risks for outcome in made], USUAL_RISKS)
+    releases = [outcome for outcome in outcomes if outcome.made]
+    risk = _axis([outcome.risks for outcome in releases], USUAL_RISKS)
     return Comparison(
         name,
         tuple(outcomes),
         risk,
-        _axis([outcome.utilities for outcome in made], DEFAULT_UTILITIES),
+        _axis([outcome.utilities for outcome in releases], DEFAULT_UTILITIES),
     )
 
 
-def _axis(measured: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
+def _axis(measures: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
     """The first of the usual axes that was measured on all that came out, else what was measured on
     the most.
     """
-    whole = [name for name in usual if all(name in one for one in measured)]
-    counts = collections.Counter(name for one in measured for name in one)
+    whole = [name for name in usual if all(name in one for one in measures)]
+    counts = collections.Counter(name for one in measures for name in one)
     return (
         whole[0]
         if whole or not counts

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 USUAL_K = (3, 5, 10, 20)
 PUBLIC_RISK = 0.09
-"""What is taken for a release to everyone where nobody says otherwise; see ``PUBLISHED``
+"""What is taken for a release to everyone where nobody says otherwise; see ``published_thresholds``
 in :mod:`sfumato.methods.formulas.choice_of_k`.
 """
 
@@ -70,8 +70,8 @@ class KForTable:
     def to_dict(self) -> dict[str, Any]:
         """The choice as plain data."""
         prices = [dataclasses.asdict(price) for price in self.prices]
-        told = {"records": self.records, "reachable": self.reachable, "prices": prices}
-        return {**self.asked.to_dict(), **told, "sentences": self.sentences()}
+        fields = {"records": self.records, "reachable": self.reachable, "prices": prices}
+        return {**self.asked.to_dict(), **fields, "sentences": self.sentences()}
 
     def sentences(self) -> list[str]:
         """The choice, and what there is to pay, in plain words."""
@@ -94,19 +94,21 @@ class KForTable:
         )
 
     def _choice(self) -> str:
-        wanted, most = self.asked.strict, self.reachable
-        if most == wanted:
-            paid = next(price for price in self.prices if price.k == wanted)
+        required_k, most = self.asked.strict, self.reachable
+        if most == required_k:
+            paid = next(price for price in self.prices if price.k == required_k)
             return (
-                f"Choose k = {wanted:,}: the recipe reaches it at a loss of {percent(paid.loss)}."
+                f"Choose k = {required_k:,}: the recipe reaches it at a loss of"
+                f" {percent(paid.loss)}."
             )
         if most is None:
             return (
                 "The recipe reaches none of these; let its steps suppress or generalise more to"
-                f" reach k = {wanted:,}."
+                f" reach k = {required_k:,}."
             )
         return (
-            f"The recipe does not reach k = {wanted:,}; k = {most:,}, which it reaches, bounds the"
+            f"The recipe does not reach k = {required_k:,}; k = {most:,}, which it reaches,"
+            " bounds the"
             f" risk by {risk_of(most):.4g} and not by {self.asked.risk:g}. Let its steps suppress"
             " or generalise more."
         )
@@ -129,24 +131,24 @@ def choose_for(
         if people is not None and people >= records
         else {}
     )
-    tried = sorted({*USUAL_K, k_for(risk)})
-    return KForTable(choose_k(risk, **sample), records, prices(dataset, recipe, tried, progress))
+    sizes = sorted({*USUAL_K, k_for(risk)})
+    return KForTable(choose_k(risk, **sample), records, prices(dataset, recipe, sizes, progress))
 
 
 def prices(
-    dataset: Table, recipe: Recipe, tried: Sequence[int], progress: Progress
+    dataset: Table, recipe: Recipe, class_sizes: Sequence[int], progress: Progress
 ) -> tuple[Price, ...]:
     """What each of some k costs a table by the steps of a recipe; the price is measured, not
     written anywhere.
     """
     sizes = assess(dataset.drop(dataset.schema.direct)).class_sizes
-    found = []
-    for place, k in enumerate(tried):
-        progress(place / len(tried), f"k = {k}")
+    prices_of_sizes = []
+    for place, k in enumerate(class_sizes):
+        progress(place / len(class_sizes), f"k = {k}")
         exposed = sum(size * count for size, count in sizes.items() if size < k)
-        found.append(Price(k, risk_of(k), exposed, *_paid(dataset, recipe, k)))
+        prices_of_sizes.append(Price(k, risk_of(k), exposed, *_paid(dataset, recipe, k)))
     progress(1.0)
-    return tuple(found)
+    return tuple(prices_of_sizes)
 
 
 def _paid(dataset: Table, recipe: Recipe, k: int) -> tuple[int | None, float | None]:
@@ -163,5 +165,5 @@ def _paid(dataset: Table, recipe: Recipe, k: int) -> tuple[int | None, float | N
 
 
 def _loss(release: Any) -> float:
-    measured = evaluate(release.pair, [registry.build("utility", "loss")]).measures
-    return float(measured[0].value) if measured else 1.0
+    measures = evaluate(release.pair, [registry.build("utility", "loss")]).measures
+    return float(measures[0].value) if measures else 1.0

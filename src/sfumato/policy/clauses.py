@@ -64,8 +64,8 @@ def clauses_of(text: str, name: str = "the policy") -> list[UsageClause]:
     [('place of storage', 'eu', 'none'), ('purpose', 'dpv:Marketing', 'said')]
     """
     what, _ = read_concept_text(text, name)
-    found = list(_of_usages(what) if isinstance(what, tuple) else _of_concept(what))
-    return sorted(found, key=lambda one: (ORDER.index(one.counterpart), one.use))
+    clauses = list(_of_usages(what) if isinstance(what, tuple) else _of_concept(what))
+    return sorted(clauses, key=lambda one: (ORDER.index(one.counterpart), one.use))
 
 
 def _of_usages(usages: tuple[Usage, ...]) -> Iterator[UsageClause]:
@@ -102,9 +102,9 @@ def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
     elif name == "hasStorage":
         yield from _of_part(number, inside, permitted=permitted)
     else:
-        counterpart: Counterpart = (
-            "release" if name == "hasProcessing" else "said" if name in SAID else "none"
-        )
+        counterpart: Counterpart = "said" if name in SAID else "none"
+        if name == "hasProcessing":
+            counterpart = "release"
         subject = (
             "days of storage" if name == "durationInDays" else TITLES.get(name, name or "besides")
         )
@@ -117,14 +117,14 @@ def _of_data(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
     they are, which somebody must say.
     """
     parts = concept.parts if isinstance(concept, And) else (concept,)
-    measured = [part for part in parts if isinstance(part, Between) or _is_measure(part)]
-    kinds = [part for part in parts if part not in measured]
+    measures = [part for part in parts if isinstance(part, Between) or _is_measure(part)]
+    kinds = [part for part in parts if part not in measures]
     if kinds:
-        asked = And(tuple(kinds)) if len(kinds) > 1 else kinds[0]
-        yield UsageClause(number, permitted, "kind of data", in_words(asked), _names(asked), "said")
-    if measured:
+        kind = And(tuple(kinds)) if len(kinds) > 1 else kinds[0]
+        yield UsageClause(number, permitted, "kind of data", in_words(kind), _names(kind), "said")
+    if measures:
         yield UsageClause(
-            number, permitted, "protection", in_words(And(tuple(measured))), (), "release"
+            number, permitted, "protection", in_words(And(tuple(measures))), (), "release"
         )
 
 
@@ -161,18 +161,19 @@ def in_words(concept: Concept) -> str:
     >>> in_words(And((Named("kAnonymous"), Between("has_k", 3, 3, exact=True))))
     'kAnonymous, has_k at least 3'
     """
-    meant = as_policy(concept)
-    if isinstance(meant, Named):
-        return meant.name
-    if isinstance(meant, Some):
+    policy = as_policy(concept)
+    if isinstance(policy, Named):
+        return policy.name
+    if isinstance(policy, Some):
         return (
-            f"{TITLES.get(core_property(meant.property), meant.property)} {in_words(meant.concept)}"
+            f"{TITLES.get(core_property(policy.property), policy.property)}"
+            f" {in_words(policy.concept)}"
         )
-    if isinstance(meant, Between):
-        return f"{meant.property} {_span(meant.low, meant.high)}"
-    if isinstance(meant, And):
-        return ", ".join(in_words(part) for part in meant.parts) or "anything"
-    return " or ".join(in_words(part) for part in meant.parts) or "nothing"
+    if isinstance(policy, Between):
+        return f"{policy.property} {_span(policy.low, policy.high)}"
+    if isinstance(policy, And):
+        return ", ".join(in_words(part) for part in policy.parts) or "anything"
+    return " or ".join(in_words(part) for part in policy.parts) or "nothing"
 
 
 def _span(low: float, high: float) -> str:

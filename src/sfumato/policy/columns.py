@@ -83,17 +83,17 @@ def common_guarantee(
 ) -> Guarantee:
     """Merge what the policies for everybody (``shared``) and people's own (``own``) ask for.
 
-    ================  ===================================================================================================
-    privacy group     EI if any says so; otherwise all roles together (QID and SD both count); NSD only if all say NSD
-    data              a column that one of the policies does not list, or asks to delete or suppress, is withheld
-    minimum level     per person; the floor of a column is the largest
-    maximum level     the smallest; below the floor it is a conflict
-    privacy models    the strongest set under the order of implication
-    pseudonyms        the strongest method; an identifier for which one policy names none is dropped
-    ================  ===================================================================================================
+    - privacy group: EI if any says so; otherwise all roles together (QID and SD both count), and
+      NSD only if all say NSD
+    - data: a column that a policy does not list, or asks to delete or suppress, is withheld
+    - minimum level: per person; the floor of a column is the largest
+    - maximum level: the smallest; below the floor it is a conflict
+    - privacy models: the strongest set under the order of implication
+    - pseudonyms: the strongest method; an identifier for which a policy names none is dropped
 
-    ``sensitive`` are the columns that models protect where no policy lists data. ``on_conflict``: ``privacy`` lifts the cap, ``suppress_rows`` leaves out the people whose minimum is above it, ``fail``
-    raises.
+    ``sensitive`` are the columns that models protect where no policy lists data. ``on_conflict``:
+    ``privacy`` lifts the cap, ``suppress_rows`` leaves out the people whose minimum is above it,
+    ``fail`` raises.
     """
     purposes = [*shared, *own.values()]
     decisions: list[Decision] = []
@@ -103,7 +103,7 @@ def common_guarantee(
     everybody = _minima(shared, levelled)
     wishes = {label: _minima([purpose], levelled) for label, purpose in own.items()}
     caps, left_out = _settled(everybody, wishes, _caps(purposes, levelled), on_conflict, decisions)
-    kept = [*shared, *(p for label, p in own.items() if label not in left_out)]
+    purposes_left = [*shared, *(p for label, p in own.items() if label not in left_out)]
     return Guarantee(
         groups=groups,
         withheld=withheld,
@@ -112,7 +112,7 @@ def common_guarantee(
         caps=caps,
         pseudonyms=pseudonyms,
         models=_models(
-            kept, [c for c, g in groups.items() if Group.SD in g] or sensitive, decisions
+            purposes_left, [c for c, g in groups.items() if Group.SD in g] or sensitive, decisions
         ),
         left_out=left_out,
         decisions=tuple(decisions),
@@ -127,11 +127,11 @@ def _groups(
     withheld = []
     for column in columns if listing else ():
         data = [p.datum(column) for p in listing]
-        lacking = sum(datum is None for datum in data)
-        if lacking:
+        unlisted = sum(datum is None for datum in data)
+        if unlisted:
             withheld.append(column)
             reason = (
-                f"{column} is withheld: {lacking} of {len(listing)} policies do not list it for"
+                f"{column} is withheld: {unlisted} of {len(listing)} policies do not list it for"
                 " this purpose"
             )
             decisions.append(Decision("withheld", column, reason))
@@ -150,11 +150,11 @@ def _groups(
             )
             decisions.append(Decision("withheld", column, reason))
             continue
-        said = frozenset(datum.group for datum in data if datum is not None)
-        groups[column] = _merged(said)
-        if len(said) > 1:
+        group_set = frozenset(datum.group for datum in data if datum is not None)
+        groups[column] = _merged(group_set)
+        if len(group_set) > 1:
             reason = (
-                f"{column} is {join_words(sorted(said))} in different policies; it counts as"
+                f"{column} is {join_words(sorted(group_set))} in different policies; it counts as"
                 f" {join_words(sorted(groups[column]))}"
             )
             decisions.append(Decision("privacy_group", column, reason))
@@ -236,21 +236,23 @@ def _models(
         except UnknownPromise as error:
             findings.error("unknown_model", promise.name, str(error))
     findings.raise_errors()
-    kept, dropped = strongest(models)
+    strong_models, dropped = strongest(models)
     decisions += [
         Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped
     ]
-    return tuple(kept)
+    return tuple(strong_models)
 
 
 def _pseudonyms(
     purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]], decisions: list[Decision]
 ) -> dict[str, str]:
     listing = [p for p in purposes if not p.any_data]
-    named = [{c: strength_of(m.name) for m in p.pseudonymizations for c in m.data} for p in listing]
+    strengths = [
+        {c: strength_of(m.name) for m in p.pseudonymizations for c in m.data} for p in listing
+    ]
     agreed: dict[str, str] = {}
-    for column in dict.fromkeys(c for methods in named for c in methods if c in groups):
-        methods = [m[column] for m in named if column in m]
+    for column in dict.fromkeys(c for methods in strengths for c in methods if c in groups):
+        methods = [m[column] for m in strengths if column in m]
         if len(methods) < len(listing) and Group.EI in groups[column]:
             without = len(listing) - len(methods)
             reason = (
@@ -397,9 +399,9 @@ def described_columns(
             attributes[column] = dataset.schema[column]
     findings.raise_errors()
     schema = Schema(attributes)
-    described = dataset.with_schema(schema)
-    described.checked()
-    return schema, _tops(described, merged, findings), decisions
+    table = dataset.with_schema(schema)
+    table.checked()
+    return schema, _tops(table, merged, findings), decisions
 
 
 def _attribute(
@@ -411,20 +413,20 @@ def _attribute(
     findings: Findings,
     decisions: list[Decision],
 ) -> Attribute:
-    given = dataset.schema.attributes.get(column)
+    original = dataset.schema.attributes.get(column)
     roles = tuple(ROLES[group] for group in merged.groups[column])
-    if given is not None and Role.DIRECT not in roles:
-        if given.has(Role.DIRECT):
+    if original is not None and Role.DIRECT not in roles:
+        if original.has(Role.DIRECT):
             roles = (Role.DIRECT,)
-        design = tuple(role for role in given.roles if role in DESIGN)
+        design = tuple(role for role in original.roles if role in DESIGN)
         if design and roles == (Role.PLAIN,):
             roles = design
         elif Role.STRATUM in design and Role.PLAIN not in roles:
             roles = (*roles, Role.STRATUM)
     hierarchy = _hierarchy(dataset, used, column, roles, merged, entries, findings, decisions)
-    if given is None:
+    if original is None:
         return Attribute(roles, kind=_kind(dataset, column), hierarchy=hierarchy)
-    return dataclasses.replace(given, roles=roles, hierarchy=hierarchy)
+    return dataclasses.replace(original, roles=roles, hierarchy=hierarchy)
 
 
 def _kind(dataset: Table, column: str) -> Kind:
@@ -444,8 +446,8 @@ def _hierarchy(
     findings: Findings,
     decisions: list[Decision],
 ) -> Hierarchy | None:
-    given = dataset.schema.attributes.get(column)
-    own = given.hierarchy if given is not None else None
+    original = dataset.schema.attributes.get(column)
+    own = original.hierarchy if original is not None else None
     rows = entries.get(column, ())
     if Role.DIRECT in roles:
         return None

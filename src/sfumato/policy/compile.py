@@ -156,15 +156,15 @@ class Options:
     vault: str | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Options:
+    def of(cls, fields: Mapping[str, Any]) -> Options:
         """Options by name; what is not known is refused."""
         names = [field.name for field in dataclasses.fields(cls)]
-        for name in given:
+        for name in fields:
             if name not in names:
                 raise ParameterError(
                     f"{name!r} is no option of compiling policies.{did_you_mean(name, names)}"
                 )
-        options = cls(**{**given, "meet": tuple(given.get("meet", ()))})
+        options = cls(**{**fields, "meet": tuple(fields.get("meet", ()))})
         if options.on_conflict not in get_args(OnConflict):
             raise ParameterError(
                 f"on_conflict is one of {', '.join(get_args(OnConflict))}, not"
@@ -193,15 +193,15 @@ def compile_policies(
     ``ended`` is the day the purpose ended, for retention that counts from it. People's own policies
     need the column ``policy`` (:meth:`Policies.assigned`).
     """
-    chosen = Options.of(options)
-    lacking = _sound(policies, dataset)
+    settings = Options.of(options)
+    missing_columns = _sound(policies, dataset)
     use = Use(purpose, recipient, today or environment.now().date(), ended)
     shared, own, refused, delete_by = _authorised(policies, use, dataset)
     merged = common_guarantee(
         shared,
         own,
         [c for c in dataset.columns if c != COLUMN or not own],
-        on_conflict=chosen.on_conflict,
+        on_conflict=settings.on_conflict,
         sensitive=dataset.schema.sensitive,
     )
     if own and not merged.own:
@@ -213,17 +213,17 @@ def compile_policies(
     schema, tops, decisions = described_columns(
         dataset, merged, _entries(policies, shared, use), findings
     )
-    planned = _Steps(merged, chosen, use, tops, findings)
-    models = planned.models()
+    planned_steps = _Steps(merged, settings, use, tops, findings)
+    models = planned_steps.models()
     recipe = Recipe(schema, models, (), intake=dataset.source.intake)
-    steps = planned.steps(refused)
+    steps = planned_steps.steps(refused)
     findings.raise_errors()
     recipe = dataclasses.replace(recipe, steps=tuple(registry.build("steps", s) for s in steps))
-    recipe, settled = _within_caps(recipe, dataset, planned)
+    recipe, settled = _within_caps(recipe, dataset, planned_steps)
     return Compiled(
         recipe,
         use,
-        (*lacking, *merged.decisions, *decisions, *planned.decisions, *settled),
+        (*missing_columns, *merged.decisions, *decisions, *planned_steps.decisions, *settled),
         refused,
         delete_by,
     )
@@ -233,9 +233,12 @@ def _sound(policies: Policies, dataset: Table) -> list[Decision]:
     """Raise everything inconsistent in the policies; what they list and the table lacks is only
     told, unless required.
     """
-    named = [*((policy.name, policy) for policy in policies.everybody), *policies.groups.items()]
+    named_policies = [
+        *((policy.name, policy) for policy in policies.everybody),
+        *policies.groups.items(),
+    ]
     findings = Findings("the policies")
-    for name, policy in named:
+    for name, policy in named_policies:
         remarks = lint(policy, columns=dataset.columns)
         findings.extend(
             dataclasses.replace(f, path=f"{name}: {f.path}") if f.severity == "error" else f
@@ -316,18 +319,18 @@ class _Steps:
 
     def models(self) -> tuple[Model, ...]:
         """What must hold: the policies' strongest models and the caller's own."""
-        kept, dropped = strongest([*self.merged.models, *self.options.meet])
+        strong_models, dropped = strongest([*self.merged.models, *self.options.meet])
         self.decisions += [
             Decision("implied", w.promise, f"{w.promise} follows from {s.promise}")
             for w, s in dropped
         ]
-        if not kept:
+        if not strong_models:
             problem = (
                 "no policy asks for a privacy model, and personal levels alone guarantee nothing;"
                 " add one with meet"
             )
             self.findings.error("no_model", "$.models", problem)
-        return tuple(kept)
+        return tuple(strong_models)
 
     def steps(self, refused: Mapping[str, str]) -> list[dict[str, Any]]:
         """Authorise, pseudonymize, personal levels, anonymize."""

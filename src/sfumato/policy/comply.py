@@ -97,9 +97,9 @@ class Released:
         """
         methods: dict[str, str] = {}
         for step in self.certificate.get("plan", []):
-            made = STRENGTH_OF.get(step.get("pseudonyms", {}).get("method", ""), UNKEYED)
+            strength = STRENGTH_OF.get(step.get("pseudonyms", {}).get("method", ""), UNKEYED)
             for column in step.get("masked", {}) if "pseudonyms" in step else ():
-                methods[column] = max(made, methods.get(column, made), key=STRENGTH.index)
+                methods[column] = max(strength, methods.get(column, strength), key=STRENGTH.index)
         return methods
 
     def shows_values(self, column: str) -> bool:
@@ -303,9 +303,9 @@ def comply(
     reasons, notes = list(released.problems), [] if record is None else drift(record, policies)
     statements = []
     for policy in policies.everybody:
-        problems, said = _against(policy, use, released, numbers or {})
+        problems, confirmations = _against(policy, use, released, numbers or {})
         reasons += problems
-        notes += said
+        notes += confirmations
         if not problems and not released.problems:
             statements.append(_statement(policy, use, numbers or {}))
     against = _against_people(policies, use, record, notes)
@@ -364,18 +364,21 @@ def _columns(purpose: Purpose, released: Released) -> list[str]:
                 " of it"
             )
     for method in purpose.pseudonymizations:
-        left = [
+        remaining = [
             c
             for c in method.data
             if c in released.dataset.columns and c not in released.pseudonymized
         ]
-        broken += [f"column {c!r} must be pseudonymized ({method.name}) and is not" for c in left]
-        wanted = strength_of(method.name)
-        for column, made in released.pseudonym_methods.items():
-            weaker = STRENGTH.index(made) > STRENGTH.index(wanted)
+        broken += [
+            f"column {c!r} must be pseudonymized ({method.name}) and is not" for c in remaining
+        ]
+        required = strength_of(method.name)
+        for column, strength in released.pseudonym_methods.items():
+            weaker = STRENGTH.index(strength) > STRENGTH.index(required)
             if weaker and column in method.data and column in released.dataset.columns:
                 broken.append(
-                    f"column {column!r} holds pseudonyms by {made}, weaker than the {wanted} that"
+                    f"column {column!r} holds pseudonyms by {strength}, weaker than the"
+                    f" {required} that"
                     " is asked for"
                 )
     return broken
@@ -422,7 +425,8 @@ def _against_people(
     if record is None:
         return [
             (
-                "people have policies of their own, and there is no compliance record of the owner to"
+                "people have policies of their own, and there is no compliance record of the"
+                " owner to"
                 " tell they were kept"
             )
         ]
@@ -475,7 +479,7 @@ def hold_against(
         if not p.startswith(PRESET) and Path(p).is_file() and tells_of_uses(Path(p))
     ]
     policies = Policies.load(*(p for p in paths if p not in usages))
-    held = comply(
+    compliance = comply(
         folder,
         policies,
         purpose=purpose,
@@ -496,20 +500,22 @@ def hold_against(
         answer = permitted(Path(path), use, today=today)
         broken = _columns_of_use(Path(path), folder, purpose, original) if answer.allowed else []
         if broken:
-            held = dataclasses.replace(
-                held, reasons=(*held.reasons, *(f"{Path(path).name}: {b}" for b in broken))
+            compliance = dataclasses.replace(
+                compliance,
+                reasons=(*compliance.reasons, *(f"{Path(path).name}: {b}" for b in broken)),
             )
         elif answer.allowed:
             statements = (
-                *held.statements,
+                *compliance.statements,
                 f"{Path(path).name}: what was released lies within what is permitted",
             )
-            held = dataclasses.replace(held, statements=statements)
+            compliance = dataclasses.replace(compliance, statements=statements)
         else:
-            held = dataclasses.replace(
-                held, reasons=(*held.reasons, f"{Path(path).name}: not allowed: {answer.reason}")
+            compliance = dataclasses.replace(
+                compliance,
+                reasons=(*compliance.reasons, f"{Path(path).name}: not allowed: {answer.reason}"),
             )
-    return held
+    return compliance
 
 
 def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | None) -> list[str]:
@@ -521,17 +527,17 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     """
     what, _ = read_concept_text(read_text(path), path.name)
     usages = what if isinstance(what, tuple) else ()
-    named = [
+    columns = [
         dataclasses.replace(
             usage, data=tuple(category for category in usage.data if category.column)
         )
         for usage in usages
         if usage.permitted and any(category.column for category in usage.data)
     ]
-    if not named:
+    if not columns:
         return []
     findings = Findings(path.name)
-    policy = policy_of_usages(tuple(named), name=path.stem, findings=findings)
+    policy = policy_of_usages(tuple(columns), name=path.stem, findings=findings)
     findings.raise_errors()
     exact = [p for p in policy.purposes if p.name == local(purpose)]
     released = read_released(folder, original)
@@ -544,8 +550,8 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
         if not complete:  # a kind of data without a column may be any other column
             others = [c for c in released.dataset.columns if candidate.datum(c) is None]
             listed += tuple(Datum(column, Group.NSD) for column in others)
-        described = dataclasses.replace(candidate, data=listed)
-        broken += _columns(described, released)
-        broken += _levels(described, released)[0]
-        broken += released.models_broken(described)
+        restricted = dataclasses.replace(candidate, data=listed)
+        broken += _columns(restricted, released)
+        broken += _levels(restricted, released)[0]
+        broken += released.models_broken(restricted)
     return list(dict.fromkeys(broken))

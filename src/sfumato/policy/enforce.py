@@ -89,11 +89,11 @@ def _described(policy: Policy, name: str) -> dict[str, Any]:
 def parts_of(policy: Policy) -> Iterator[tuple[str, str]]:
     """Every part of a policy in words, with a digest that changes when the part does."""
     for purpose in policy.purposes:
-        said = plain(purpose)
-        said.pop("name", None)
-        for datum in said.pop("data", []):
+        fields = plain(purpose)
+        fields.pop("name", None)
+        for datum in fields.pop("data", []):
             yield f"purpose {purpose.name}, datum {datum['name']}", _digest(datum)
-        for key, value in said.items():
+        for key, value in fields.items():
             yield f"purpose {purpose.name}, {key.replace('_', ' ')}", _digest(value)
         yield f"purpose {purpose.name}", _digest(True)
     rest = plain(policy)
@@ -144,15 +144,17 @@ def _reassigned(record: Mapping[str, Any], policies: Policies) -> bool:
 def _changed(policy: Policy, parts: Any) -> list[str]:
     old: Mapping[str, str] = parts if isinstance(parts, Mapping) else {}
     new = dict(parts_of(policy))
-    names = [n for n in (*new, *old) if new.get(n) != old.get(n)]
-    verbs = {
-        n: "added" if n not in old else "gone" if n not in new else "changed"
-        for n in dict.fromkeys(names)
-    }
-    return [
-        f"policy {policy.name!r} drifted since the release: {name} {verb}"
-        for name, verb in verbs.items()
-    ]
+    changes = []
+    for name in dict.fromkeys((*new, *old)):
+        if new.get(name) == old.get(name):
+            continue
+        verb = "changed"
+        if name not in old:
+            verb = "added"
+        elif name not in new:
+            verb = "gone"
+        changes.append(f"policy {policy.name!r} drifted since the release: {name} {verb}")
+    return changes
 
 
 def refused_before(record: Mapping[str, Any]) -> set[Any]:
@@ -228,8 +230,8 @@ def enforce(
         )
     table = policies.assigned(dataset, by) if policies.groups and by is not None else dataset
     compiled = compile_policies(policies, table, purpose=purpose, recipient=recipient, **options)
-    described = table.with_schema(compiled.recipe.schema)
+    typed = table.with_schema(compiled.recipe.schema)
     release = make_release(
-        described, compiled.recipe, Context(Seed.of(seed), shuffle=shuffle, progress=progress)
+        typed, compiled.recipe, Context(Seed.of(seed), shuffle=shuffle, progress=progress)
     )
     return Enforced(release, compiled, compliance_record(release, compiled, policies))

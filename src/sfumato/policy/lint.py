@@ -259,11 +259,11 @@ def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> 
         )
         findings.warning("no_minimum", path, problem)
     if (low is None) != (high is None):
-        lacking = "minimum" if low is None else "maximum"
+        missing_level = "minimum" if low is None else "maximum"
         findings.warning(
             "level_missing",
             path,
-            f"datum {name!r} has no {lacking} level; it is taken as unbounded",
+            f"datum {name!r} has no {missing_level} level; it is taken as unbounded",
         )
     if min(low or 0, high or 0) < 0:
         findings.error("level_negative", path, f"datum {name!r}: levels count from 0")
@@ -309,11 +309,12 @@ def _models(findings: Findings, purpose: Purpose, path: str) -> None:
         ("pseudonymizations", purpose.pseudonymizations),
     )
     for part, listed in lists:
-        for i, named in enumerate(listed):
-            for name in named.data if not purpose.any_data else ():
+        for i, listed_model in enumerate(listed):
+            for name in listed_model.data if not purpose.any_data else ():
                 if name not in columns:
                     problem = (
-                        f"{named.name} names {name!r}, which purpose {purpose.name!r} does not"
+                        f"{listed_model.name} names {name!r}, which purpose {purpose.name!r} does"
+                        " not"
                         f" have.{did_you_mean(name, columns)}"
                     )
                     findings.error("unknown_datum", f"{path}.{part}[{i}]", problem)
@@ -405,10 +406,10 @@ def lint_text(
     except UnreadableInput as error:
         return [Remark(UNREADABLE, "error", "$", str(error))]
     every = [*findings, *located(lint(policy, today=today, columns=columns), document, dialect)]
-    seen: dict[tuple[str, str], Remark] = {}
+    remarks: dict[tuple[str, str], Remark] = {}
     for finding in every:
-        seen.setdefault((finding.rule, finding.message), finding)
-    return list(seen.values())
+        remarks.setdefault((finding.rule, finding.message), finding)
+    return list(remarks.values())
 
 
 def _lint_concept(text: str, name: str) -> list[Remark]:

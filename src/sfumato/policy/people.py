@@ -138,10 +138,10 @@ class Policies:
         self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any
     ) -> Compliance:
         """Whether a release keeps these policies; see :func:`sfumato.policy.comply.comply`."""
-        held: Compliance = VERBS["comply"](
+        compliance: Compliance = VERBS["comply"](
             Path(folder), self, purpose=purpose, recipient=recipient, **options
         )
-        return held
+        return compliance
 
 
 def policy_files(folder: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core import registry
+from sfumato.core.data_files import read_data_file
 from sfumato.errors import SfumatoError, did_you_mean
 from sfumato.policy import VERBS
 
@@ -231,9 +232,9 @@ class Policy:
     def above(self, purpose: str) -> Iterator[str]:
         """The super-purposes of a purpose, nearest first; ends where a circle closes."""
         parents = {sub: sup for sup, sub in self.hierarchy}
-        seen = {purpose}
-        while (purpose := parents.get(purpose, "")) and purpose not in seen:
-            seen.add(purpose)
+        visited = {purpose}
+        while (purpose := parents.get(purpose, "")) and purpose not in visited:
+            visited.add(purpose)
             yield purpose
 
     @classmethod
@@ -278,24 +279,6 @@ class Policy:
 
 # Privacy models as policies name them, and the models of ours they stand for.
 
-# plain name in policies → our name and the fields that the name itself settles
-NAMES: dict[str, tuple[str, dict[str, Any]]] = {
-    "kanonymity": ("k_anonymity", {}),
-    "ldiversity": ("l_diversity", {}),
-    "distinctldiversity": ("l_diversity", {"kind": "distinct"}),
-    "entropyldiversity": ("l_diversity", {"kind": "entropy"}),
-    "recursiveldiversity": ("l_diversity", {"kind": "recursive"}),
-    "recursivecldiversity": ("l_diversity", {"kind": "recursive"}),
-    "tcloseness": ("t_closeness", {}),
-    "betalikeness": ("beta_likeness", {}),
-    "basicbetalikeness": ("beta_likeness", {"kind": "basic"}),
-    "enhancedbetalikeness": ("beta_likeness", {"kind": "enhanced"}),
-    "deltadisclosure": ("delta_disclosure", {}),
-    "deltadisclosureprivacy": ("delta_disclosure", {}),
-    "psensitivity": ("p_sensitive", {}),
-    "psensitivekanonymity": ("p_sensitive", {}),
-    "alphakanonymity": ("alpha_k_anonymity", {}),
-}
 GREEK = {"ℓ": "l", "α": "alpha", "β": "beta", "δ": "delta", "ε": "epsilon"}
 DIFFERENTIAL = (
     "differentialprivacy",
@@ -322,40 +305,46 @@ def models_of(promise: PrivacyModel, sensitive: Sequence[str]) -> list[Model]:
     name, settled = _our_name(promise.name)
     cls = registry.family("models")[name]
     fields = dict(_field(cls, key, value) for key, value in promise.parameters)
-    given = {**settled, **fields}
+    parameters = {**settled, **fields}
     try:
         if "sensitive" not in cls.__dataclass_fields__:
-            return [registry.build("models", {name: given})]
+            return [registry.build("models", {name: parameters})]
         columns = [c for c in sensitive if c in promise.data] or list(sensitive)
         if not columns:
             raise UnknownPromise(
                 f"{promise.name} protects sensitive data (SD), but the purpose has none"
             )
         return [
-            registry.build("models", {name: {"sensitive": column, **given}}) for column in columns
+            registry.build("models", {name: {"sensitive": column, **parameters}})
+            for column in columns
         ]
     except SfumatoError as error:
         raise UnknownPromise(f"{promise.name}: {error}") from None
 
 
-def _our_name(said: str) -> tuple[str, dict[str, Any]]:
-    plain = said.lower()
+def _our_name(policy_name: str) -> tuple[str, dict[str, Any]]:
+    plain = policy_name.lower()
     for sign, letters in GREEK.items():
         plain = plain.replace(sign, letters)
     plain = re.sub(r"[^a-z]", "", plain)
     if plain in DIFFERENTIAL:
         raise UnknownPromise(
-            f"{said} answers questions and is not kept by recoding a table; no other model can"
+            f"{policy_name} answers questions and is not kept by recoding a table; no other model"
+            " can"
             " stand for it"
         )
     models = registry.family("models")
     ours: dict[str, tuple[str, dict[str, Any]]] = {
         name.replace("_", ""): (name, {}) for name in models
     }
-    meant: tuple[str, dict[str, Any]] | None = NAMES.get(plain) or ours.get(plain)
-    if meant is None:
-        raise UnknownPromise(f"{said!r} is not a model we know.{did_you_mean(said, models)}")
-    return meant
+    # plain name in policies → our name and the fields that the name itself settles
+    names = {**ours, **read_data_file(__package__, "model_names")}
+    match: tuple[str, dict[str, Any]] | None = names.get(plain)
+    if match is None:
+        raise UnknownPromise(
+            f"{policy_name!r} is not a model we know.{did_you_mean(policy_name, models)}"
+        )
+    return match
 
 
 def _field(cls: Any, key: str, value: str) -> tuple[str, Any]:
@@ -375,17 +364,17 @@ def strongest(models: Sequence[Model]) -> tuple[list[Model], list[tuple[Model, M
     """The models that no other implies, in their order, and the dropped ones with the one that
     stands for them.
     """
-    kept: list[Model] = []
+    strong: list[Model] = []
     dropped: list[tuple[Model, Model]] = []
     for model in models:
-        stronger = next((k for k in kept if k.implies(model)), None)
+        stronger = next((k for k in strong if k.implies(model)), None)
         if stronger is not None:
             dropped.append((model, stronger))
             continue
-        implied = [k for k in kept if model.implies(k)]
+        implied = [k for k in strong if model.implies(k)]
         dropped += [(k, model) for k in implied]
-        kept = [k for k in kept if k not in implied] + [model]
-    return kept, dropped
+        strong = [k for k in strong if k not in implied] + [model]
+    return strong, dropped
 
 
 # Anonymization methods as policies name them, and what each asks of the released column.

@@ -4,70 +4,36 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sfumato.core.data_files import read_data_file
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from sfumato.core.table import Table
 
-SMALL_IN_2000 = frozenset(
-    [
-        "036",
-        "059",
-        "063",
-        "102",
-        "203",
-        "556",
-        "692",
-        "790",
-        "821",
-        "823",
-        "830",
-        "831",
-        "878",
-        "879",
-        "884",
-        "890",
-        "893",
-    ]
-)
-"""Areas with 20,000 people or fewer by the census of 2000, as the guidance of the Office for Civil
-Rights of 26 November 2012 lists them.
-"""
-SMALL_IN_2020 = frozenset(
-    [
-        "036",
-        "059",
-        "102",
-        "202",
-        "203",
-        "204",
-        "205",
-        "369",
-        "556",
-        "692",
-        "753",
-        "772",
-        "821",
-        "823",
-        "878",
-        "879",
-        "884",
-        "893",
-    ]
-)
-"""The same by the census of 2020, from a secondary source. The rule asks for current data, so both
-lists count.
-"""
 WITHOUT_RESIDENTS = frozenset(f"{area:03d}" for area in (*range(90, 99), 340, *range(962, 967)))
 """Military mail: no census counts people there. Areas of single offices are not listed and not
 recognised.
 """
-SMALL_AREAS = SMALL_IN_2000 | SMALL_IN_2020 | WITHOUT_RESIDENTS
+
+
+@functools.cache
+def small_areas() -> frozenset[str]:
+    """Areas whose three digits are not released: few people live there, or nobody is counted.
+
+    The rule asks for current census data. The lists of 2000 and of 2020 both count: the first is
+    what the guidance prints, the second is newer.
+    """
+    areas = (
+        area for entry in read_data_file(__package__, "small_areas") for area in entry["areas"]
+    )
+    return WITHOUT_RESIDENTS.union(areas)
+
 
 OLDEST = 89
 YEARS = re.compile(r"\D*\d{4}(\D+\d{4})?\D*")
@@ -98,13 +64,13 @@ def check_numbers(
             f"{unknown[0]!r} is no kind of number that has a"
             f" rule.{did_you_mean(unknown[0], CHECKS)}"
         )
-    named = [(kind, column) for kind, names in columns.items() for column in names]
-    if not named:
+    named_columns = [(kind, column) for kind, names in columns.items() for column in names]
+    if not named_columns:
         return [
             "say which columns are ages, ZIP codes and dates; without that nothing can be checked"
         ]
     broken = []
-    for kind, column in named:
+    for kind, column in named_columns:
         if (
             column not in dataset.columns
         ):  # what is not released is not too fine, but a wrong name hides what is
@@ -222,7 +188,7 @@ def _zips(labels: Labels, year: int) -> list[tuple[int, str]]:
             width = ZIP_DIGITS if masked > AREA_DIGITS else masked
             lost = (width if match[2] else min(plain, AREA_DIGITS)) - len(match[0])
             digits = "0" * lost + match[1]
-            fine += labels[label] * (len(digits) > AREA_DIGITS or digits in SMALL_AREAS)
+            fine += labels[label] * (len(digits) > AREA_DIGITS or digits in small_areas())
     return [(fine, "keep more than three digits, or three of an area with 20,000 people or fewer")]
 
 
@@ -244,10 +210,10 @@ def _dates(labels: Labels, year: int) -> list[tuple[int, str]]:
         for label, n in labels.items()
         if label not in fine and (span := span_of(label)) is not None and span[0] <= last
     }
-    shown = _apart(old, together=lambda span: span[0] == -math.inf and span[1] >= last)
+    apart = _apart(old, together=lambda span: span[0] == -math.inf and span[1] >= last)
     return [
         (sum(fine.values()), "say more of a date than its year"),
-        (shown, "show a year that tells an age over 89, apart from others over 89"),
+        (apart, "show a year that tells an age over 89, apart from others over 89"),
     ]
 
 

@@ -178,7 +178,7 @@ def page_claim(different: list[str]) -> Claim:
 
 
 def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
-    from sfumato.release.report.pictures import png
+    from sfumato.core.chart_drawing import chart_png
     from sfumato.release.sealing import describe_pictures, draw_page, draw_pictures
 
     files = certificate["files"]
@@ -193,7 +193,7 @@ def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
         if file == words:
             same = content == describe_pictures(drawn).encode()
         elif name in drawn:
-            same = content == png(drawn[name].svg)
+            same = content == chart_png(drawn[name])
         else:  # nothing of that name is drawn, and its pixels can show anything
             yield words
             continue

@@ -190,7 +190,7 @@ def _certificate_again(
         summary = ReleaseSummary.for_certificate(release)
         input_digest = original.data.input_digest()
         again = table_certificate(
-            release, told=summary, data_file={}, salt=salt, input_digest=input_digest
+            release, summary=summary, data_file={}, salt=salt, input_digest=input_digest
         )
     else:
         again = data_certificate(release, tables=sections(certificate), salt=salt)

@@ -11,8 +11,12 @@ from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposed_hierarchies import suggest
 from sfumato.methods.hierarchies import code_lists
 
-PAIRS = [pair.split("-") for pairs in code_lists.COUNTRIES.values() for pair in pairs.split()]
-STATES = {code: name for states in code_lists.DIVISIONS.values() for code, name in states.items()}
+PAIRS = [pair for pairs in code_lists.countries()["countries"].values() for pair in pairs]
+STATES = {
+    code: name
+    for states in code_lists.us_states()["divisions"].values()
+    for code, name in states.items()
+}
 BOTH = [code for code in STATES if code in {two for two, _ in PAIRS}]
 NACE = ["01.11", "62.01", "47.11", "10.71", "56.10", "86.21", "85.20", "43.21", "49.41", "68.20"]
 ICD = ["I21.4", "I21.0", "J45.9", "E11.9", "F32.1", "K35.8", "C50.9", "A09.0", "N39.0", "M54.5"]

@@ -14,11 +14,15 @@ from sfumato.methods.hierarchies.public_classification import SCHEMES, chapter_o
 from tests.methods.hierarchies.contract import keeps_the_contract, understands_its_own_labels
 
 COUNTRIES = {
-    p.split("-")[0]: p.split("-")[1]
-    for pairs in code_lists.COUNTRIES.values()
-    for p in pairs.split()
+    alpha_2: alpha_3
+    for pairs in code_lists.countries()["countries"].values()
+    for alpha_2, alpha_3 in pairs
 }
-STATES = {code: name for states in code_lists.DIVISIONS.values() for code, name in states.items()}
+STATES = {
+    code: name
+    for states in code_lists.us_states()["divisions"].values()
+    for code, name in states.items()
+}
 
 
 def row(of: str, value: str) -> tuple[str, ...]:
@@ -65,26 +69,29 @@ def test_worked_codes(of, value, above):
 
 def test_the_lists_are_as_long_as_their_documents_say():
     assert len(COUNTRIES) == 249 == len(set(COUNTRIES.values()))
-    assert sum(len(pairs.split()) for pairs in code_lists.COUNTRIES.values()) == 249  # none twice
+    assert (
+        sum(len(pairs) for pairs in code_lists.countries()["countries"].values()) == 249
+    )  # none twice
     sub_regions = {
-        code_lists.SUB_REGIONS.get(finest, finest) for finest in code_lists.COUNTRIES
+        code_lists.countries()["sub_regions"].get(finest, finest)
+        for finest in code_lists.countries()["countries"]
     } - {"Antarctica"}
     assert len(sub_regions) == 17
     assert sub_regions | {"Antarctica"} == {
-        sub for subs in code_lists.REGIONS.values() for sub in subs
+        sub for subs in code_lists.countries()["regions"].values() for sub in subs
     }
     assert len(STATES) == 51 == len(set(STATES.values()))
-    assert len(code_lists.DIVISIONS) == 9
-    assert len(code_lists.US_REGIONS) == 4
-    assert sorted(d for ds in code_lists.US_REGIONS.values() for d in ds) == sorted(
-        code_lists.DIVISIONS
+    assert len(code_lists.us_states()["divisions"]) == 9
+    assert len(code_lists.us_states()["regions"]) == 4
+    assert sorted(d for ds in code_lists.us_states()["regions"].values() for d in ds) == sorted(
+        code_lists.us_states()["divisions"]
     )
-    assert len(code_lists.CHAPTERS) == 22
-    assert len(code_lists.SECTIONS) == 21
-    assert sum(map(len, code_lists.SUB_MAJOR.values())) == 43
-    assert len(code_lists.SUB_MAJOR) == 10
-    assert "".join(code_lists.ATTAINMENT.values()) == "012345678"
-    assert len(code_lists.NUTS_COUNTRIES) == 37
+    assert len(code_lists.icd10_chapters()) == 22
+    assert len(code_lists.nace_sections()) == 21
+    assert sum(map(len, code_lists.isco08_groups().values())) == 43
+    assert len(code_lists.isco08_groups()) == 10
+    assert "".join(map("".join, code_lists.isced_groups().values())) == "012345678"
+    assert len(code_lists.nuts_countries()) == 37
 
 
 def test_divisions_and_chapters_have_one_parent():
@@ -103,7 +110,7 @@ def test_divisions_and_chapters_have_one_parent():
         83,
         89,
     ]
-    limits = sorted(code_lists.CHAPTERS.values())
+    limits = sorted(code_lists.icd10_chapters().values())
     assert all(last < first for (_, last), (first, _) in itertools.pairwise(limits))
     assert [chapter_of(code) for code in ("D49", "V00", "E91", "K94", "P97")] == [None] * 5
 

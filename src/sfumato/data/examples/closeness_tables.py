@@ -4,9 +4,9 @@ column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sfumato.core.data_files import read_data_file
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind
 from sfumato.data.examples.literature import (
@@ -26,43 +26,10 @@ from sfumato.methods.hierarchies import TableHierarchy, Tree, intervals, mask_ri
 if TYPE_CHECKING:
     from sfumato.core.table import Table
 
-ZIPS = ("47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673", "47607")
-AGES = (29, 22, 27, 43, 52, 47, 30, 36, 32)
-SALARIES = (3, 4, 5, 6, 11, 8, 7, 9, 10)
-DISEASES = (
-    "gastric ulcer",
-    "gastritis",
-    "stomach cancer",
-    "gastritis",
-    "flu",
-    "bronchitis",
-    "bronchitis",
-    "pneumonia",
-    "stomach cancer",
-)
-HEART = ("Heart disease",) * 3 + (
-    "Flu",
-    "Heart disease",
-    "Cancer",
-    "Heart disease",
-    "Cancer",
-    "Cancer",
-)
 SIMILAR = (("476**", "2*"), ("4790*", ">=40"), ("476**", "3*"))
 SPREAD = (("4767*", "<40"), ("4790*", ">=40"), ("4760*", "<40"))
 SPREAD_ROWS = (0, 2, 7, 3, 4, 5, 1, 6, 8)
 """Rows of the original in the order in which the regrouped table prints them, three a class."""
-
-DISEASE_TREE = {
-    "respiratory system": {
-        "respiratory infection": ["flu", "pneumonia", "bronchitis"],
-        "vascular lung disease": ["pulmonary edema", "pulmonary embolism"],
-    },
-    "digestive system": {
-        "stomach disease": ["gastric ulcer", "stomach cancer", "gastritis"],
-        "colon disease": ["colitis", "colon cancer"],
-    },
-}
 
 
 def salaries(*, grouping: str = "none") -> Table:
@@ -77,7 +44,7 @@ def salaries(*, grouping: str = "none") -> Table:
     Reference: N. Li, T. Li and S. Venkatasubramanian, *t-closeness*, ICDE 2007, tables 3 to 5,
     https://doi.org/10.1109/ICDE.2007.367856.
     """
-    return as_dataset("salaries", _grouped(grouping, "salary", SALARIES, sensitive(Kind.NUMERIC)))
+    return as_dataset("salaries", _grouped(grouping, "salary", "salary", sensitive(Kind.NUMERIC)))
 
 
 def diseases(*, grouping: str = "none") -> Table:
@@ -93,12 +60,12 @@ def diseases(*, grouping: str = "none") -> Table:
 
 
 def _diseases(grouping: str = "none") -> Example:
-    return _grouped(grouping, "disease", DISEASES, sensitive(hierarchy=disease_tree()))
+    return _grouped(grouping, "disease", "disease", sensitive(hierarchy=disease_tree()))
 
 
 def disease_tree() -> Hierarchy:
     """Tree of ten diseases under four organs and two systems, as in the t-closeness paper."""
-    return Tree({TOP: DISEASE_TREE})
+    return Tree({TOP: read_data_file(__package__, "disease_tree")})
 
 
 def heart(*, grouping: str = "none") -> Table:
@@ -109,34 +76,36 @@ def heart(*, grouping: str = "none") -> Table:
 
     Reference: as for :func:`salaries`, tables 1 and 2.
     """
-    return as_dataset("heart", _grouped(grouping, "disease", HEART, sensitive()))
+    return as_dataset("heart", _grouped(grouping, "heart_disease", "disease", sensitive()))
 
 
-def _grouped(grouping: str, name: str, values: Sequence[object], attribute: Attribute) -> Example:
+def _grouped(grouping: str, field: str, name: str, attribute: Attribute) -> Example:
     """The nine people as they are, or in the two groupings of the paper."""
     either("grouping", grouping, ("none", "similar", "spread"))
+    people = read_data_file(__package__, "salaries_and_diseases")
+    zips = TableHierarchy(
+        rungs([person["zip"] for person in people], masked(4), masked(3), lambda v: "*")
+    )
+    ages = TableHierarchy(
+        rungs(
+            [str(person["age"]) for person in people],
+            masked(1),
+            lambda v: "<40" if int(v) < 40 else ">=40",
+            lambda v: "*",
+        )
+    )
     columns = {
-        "zip": quasi(_zip_ladder()),
-        "age": quasi(_age_ladder(), Kind.ORDINAL),
+        "zip": quasi(zips),
+        "age": quasi(ages, Kind.NUMERIC if grouping == "none" else Kind.ORDINAL),
         name: attribute,
     }
     if grouping == "none":
-        columns["age"] = quasi(_age_ladder(), Kind.NUMERIC)
-        return from_rows(columns, zip(ZIPS, AGES, values, strict=True))
+        rows = [(person["zip"], person["age"], person[field]) for person in people]
+        return from_rows(columns, rows)
     order = range(9) if grouping == "similar" else SPREAD_ROWS
     classes = SIMILAR if grouping == "similar" else SPREAD
     return from_rows(
-        columns, [(*classes[place // 3], values[row]) for place, row in enumerate(order)]
-    )
-
-
-def _zip_ladder() -> Hierarchy:
-    return TableHierarchy(rungs(ZIPS, masked(4), masked(3), lambda v: "*"))
-
-
-def _age_ladder() -> Hierarchy:
-    return TableHierarchy(
-        rungs(map(str, AGES), masked(1), lambda v: "<40" if int(v) < 40 else ">=40", lambda v: "*")
+        columns, [(*classes[at // 3], people[row][field]) for at, row in enumerate(order)]
     )
 
 
@@ -164,16 +133,6 @@ def _ancona() -> Example:
     )
 
 
-INCOMES = ("<10k", "10k", "20k", "30k", ">30k")
-BLOCKS = {
-    "q-block1": (50, 0, 30, 50, 10),
-    "q-block2": (110, 5, 5, 5, 5),
-    "q-block3": (20, 50, 40, 10, 20),
-    "q-block4": (0, 0, 10, 70, 40),
-    "q-block5": (40, 10, 80, 20, 60),
-}
-
-
 def faggioli_blocks() -> Table:
     """Five classes of 140, 130, 140, 120 and 210 people over five incomes: diversity computed by
     hand.
@@ -190,8 +149,10 @@ def faggioli_blocks() -> Table:
 
 
 def _faggioli_blocks() -> Example:
-    columns = {"block": quasi(suppress()), "income": sensitive(Kind.ORDINAL, order=INCOMES)}
-    return from_rows(columns, expand(BLOCKS, INCOMES))
+    counts = read_data_file(__package__, "faggioli_blocks")
+    incomes = tuple(counts["incomes"])
+    columns = {"block": quasi(suppress()), "income": sensitive(Kind.ORDINAL, order=incomes)}
+    return from_rows(columns, expand(counts["blocks"], incomes))
 
 
 def diversity_counterexamples() -> Table:
@@ -239,16 +200,6 @@ def _disclosure_counterexample() -> Example:
 
 # Worked tables about releases: what two of them tell together, and what overlapping cells hide.
 
-PRACTICE = (
-    ("<30", ("HIV", "Heart disease", "Cancer")),
-    ("3*", ("Cancer", "Lung oedema", "Pelvic fracture")),
-    (">=40", ("HIV", "Hepatitis", "Common cold")),
-)
-CLINIC = (
-    ("<40", ("HIV", "Common cold", "Lung oedema", "Common cold", "Lung oedema")),
-    (">=40", ("Irritation", "Pelvic fracture", "HIV", "Common cold", "Common cold")),
-)
-
 
 def john(*, release: str = "practice") -> Table:
     """Diagnoses of two doctors, each release anonymous by itself; John saw both.
@@ -276,27 +227,12 @@ def _john(release: str = "practice") -> Example:
     either("release", release, ("practice", "clinic"))
     ages = TableHierarchy([("<30", "<40", "*"), ("3*", "<40", "*"), (">=40", ">=40", "*")])
     columns = {"zip": quasi(suppress()), "age": quasi(ages, Kind.ORDINAL), "diagnosis": sensitive()}
-    classes = PRACTICE if release == "practice" else CLINIC
-    return from_rows(
-        columns,
-        [("940**", age, diagnosis) for age, diagnoses in classes for diagnosis in diagnoses],
-    )
+    rows = []
+    for group in read_data_file(__package__, "john")[release]:
+        rows += [("940**", group["age"], diagnosis) for diagnosis in group["diagnoses"]]
+    return from_rows(columns, rows)
 
 
-CONDITIONS = (
-    ("13053", 28, "Russian", "Heart disease"),
-    ("13068", 29, "American", "Heart disease"),
-    ("13068", 21, "Japanese", "Viral infection"),
-    ("13053", 23, "American", "Viral infection"),
-    ("14853", 50, "Indian", "Cancer"),
-    ("14853", 55, "Russian", "Heart disease"),
-    ("14850", 47, "American", "Viral infection"),
-    ("14850", 49, "American", "Viral infection"),
-    ("13053", 31, "American", "Cancer"),
-    ("13053", 37, "Indian", "Cancer"),
-    ("13068", 36, "Japanese", "Cancer"),
-    ("13068", 35, "American", "Cancer"),
-)
 CONDITION_CLASSES = {
     "anonymous": (("130**", "<30"), ("1485*", ">=40"), ("130**", "3*")),
     "diverse": (("1305*", "<=40"), ("1485*", ">40"), ("1306*", "<=40")),
@@ -321,16 +257,17 @@ def conditions(*, release: str = "none") -> Table:
 
 def _conditions(release: str = "none") -> Example:
     either("release", release, ("none", *CONDITION_CLASSES))
+    patients = read_data_file(__package__, "conditions")
     columns = {
         "zip": quasi(mask_right(5)),
         "age": quasi(intervals(10, 20), Kind.NUMERIC),
         "nationality": quasi(suppress()),
     }
     if release == "none":
-        return from_rows(columns | {"condition": sensitive()}, CONDITIONS)
+        return from_rows(columns | {"condition": sensitive()}, patients)
     columns["age"] = quasi(suppress(), Kind.ORDINAL)
     classes, rows = CONDITION_CLASSES[release], CONDITION_ROWS[release]
-    released = [(*classes[place // 4], "*", CONDITIONS[row][3]) for place, row in enumerate(rows)]
+    released = [(*classes[at // 4], "*", patients[row][3]) for at, row in enumerate(rows)]
     return from_rows(columns | {"condition": sensitive()}, released)
 
 
@@ -395,17 +332,6 @@ def _illnesses() -> Example:
     return from_rows(columns, rows)
 
 
-STUDENTS = (
-    ("f", 20, "secondary"),
-    ("f", 20, "tertiary"),
-    ("m", 18, "secondary"),
-    ("f", 23, "postgraduate"),
-    ("m", 18, "secondary"),
-    ("f", 21, "tertiary"),
-    ("m", 25, "postgraduate"),
-    ("m", 19, "secondary"),
-    ("f", 23, "tertiary"),
-)
 SCHOOLING = ("secondary", "tertiary", "postgraduate")
 
 
@@ -431,8 +357,9 @@ def _top_school(level: str) -> str:
 
 
 def _students(coded: bool = False) -> Example:
+    rows = read_data_file(__package__, "students")
     ages = TableHierarchy(
-        [(str(age), _top_age(age), "*") for age in sorted({row[1] for row in STUDENTS})]
+        [(str(age), _top_age(age), "*") for age in sorted({age for _, age, _ in rows})]
     )
     schools = TableHierarchy([(level, _top_school(level), "*") for level in SCHOOLING])
     order = ("secondary", "tertiary and above") if coded else SCHOOLING
@@ -443,9 +370,9 @@ def _students(coded: bool = False) -> Example:
     }
     if coded:
         return from_rows(
-            columns, [(sex, _top_age(age), _top_school(level)) for sex, age, level in STUDENTS]
+            columns, [(sex, _top_age(age), _top_school(level)) for sex, age, level in rows]
         )
-    return from_rows(columns, STUDENTS)
+    return from_rows(columns, rows)
 
 
 def incomes(*, swapped: bool = False) -> Table:

@@ -25,11 +25,9 @@ from sfumato.data.examples.literature import (
     sensitive,
 )
 from sfumato.data.examples.people import (
-    MARITAL,
-    MARITAL_BY_AGE,
-    NATIONALITIES,
-    OCCUPATIONS,
     PhiloxDraws,
+    flat_names,
+    hospital_words,
     nested,
 )
 from sfumato.errors import ParameterError
@@ -43,20 +41,6 @@ if TYPE_CHECKING:
 NOTE = "generated; no real person is in it"
 FIRST_DAY = "2023-01-01"
 DAYS = 731
-RARE: tuple[dict[str, Any], ...] = (
-    {"age": 104, "sex": "female", "marital_status": "widowed", "occupation": "Retired"},
-    {"age": 17, "sex": "female", "marital_status": "widowed", "occupation": "Pupil"},
-    {"age": 41, "nationality": "Icelandic", "occupation": "Clockmaker"},
-    {"age": 58, "nationality": "New Zealander", "occupation": "Beekeeper", "zip": "99923"},
-    {
-        "age": 29,
-        "sex": "diverse",
-        "nationality": "Maltese",
-        "occupation": "Train driver",
-        "zip": "02923",
-    },
-)
-"""People anyone would recognise: they take the place of some drawn ones."""
 GAPS = {
     "email": 0.06,
     "zip": 0.003,
@@ -111,9 +95,10 @@ def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
         "marital_status": people.marital(draws, age),
         "occupation": people.occupations(draws, age),
     }
-    for place, person in zip(draws.order(rows)[: rows // 20 + 1].tolist(), RARE, strict=False):
-        for name, value in person.items():
-            columns[name][place] = value
+    replaced_rows = draws.order(rows)[: rows // 20 + 1].tolist()
+    for row, patient in zip(replaced_rows, hospital_words().recognisable_patients, strict=False):
+        for name, value in patient.items():
+            columns[name][row] = value
     return columns
 
 
@@ -122,18 +107,18 @@ def _admissions(
 ) -> dict[str, Any]:
     """What they are called, and when, why, where and for how long they were in hospital."""
     rows = len(age)
-    given, family = people.given_names(draws, sex), people.family_names(draws, rows)
+    first_names, family = people.given_names(draws, sex), people.family_names(draws, rows)
     kind = people.diagnoses(draws, age, sex)
     days, cost = people.stays(draws, kind, age)
-    wards, diagnoses = zip(*people.catalogue(), strict=True)
+    diagnoses = hospital_words().diagnoses
     return {
-        "patient_name": given + " " + family,
+        "patient_name": first_names + " " + family,
         "insurance_number": people.insurance_numbers(draws, rows),
-        "email": np.array(people.emails(draws, given, family), dtype=object),
+        "email": np.array(people.emails(draws, first_names, family), dtype=object),
         "admission_date": np.datetime64(FIRST_DAY) + draws.whole(rows, 0, DAYS - 1),
         "diagnosis": people.words([diagnosis.name for diagnosis in diagnoses], kind),
         "cost": cost,
-        "ward": people.words(wards, kind),
+        "ward": people.words([diagnosis.ward for diagnosis in diagnoses], kind),
         "length_of_stay": days,
     }
 
@@ -146,9 +131,9 @@ def _hospital_attributes() -> dict[str, Attribute]:
         "age": quasi(intervals(5, 10, 20), Kind.NUMERIC),
         "sex": quasi(suppress()),
         "zip": quasi(mask_right(5)),
-        "nationality": quasi(Tree({TOP: people.nested(NATIONALITIES)})),
-        "marital_status": quasi(Tree({TOP: MARITAL})),
-        "occupation": quasi(Tree({TOP: people.nested(OCCUPATIONS)})),
+        "nationality": quasi(Tree({TOP: nested(hospital_words().nationalities)})),
+        "marital_status": quasi(Tree({TOP: nested(hospital_words().marital_statuses)})),
+        "occupation": quasi(Tree({TOP: nested(hospital_words().occupations)})),
         "admission_date": quasi(_calendar(), Kind.DATE),
         "diagnosis": sensitive(hierarchy=Tree({TOP: people.diagnosis_tree()})),
         "cost": sensitive(Kind.NUMERIC),
@@ -184,7 +169,7 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     kind = np.where(
         draws.chance(rows, 0.7), kind[np.searchsorted(of, of)], kind
     )  # mostly the complaint of the first visit
-    wards, diagnoses = zip(*people.catalogue(), strict=True)
+    diagnoses = hospital_words().diagnoses
     birth = np.datetime64(FIRST_DAY) - (age * 365.25).astype(np.int64) - draws.whole(size, 0, 364)
     columns = {
         "patient": people.words(
@@ -195,7 +180,7 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
         "zip": codes[of],
         "visit_date": np.datetime64(FIRST_DAY) + draws.whole(rows, 0, DAYS - 1),
         "diagnosis": people.words([diagnosis.name for diagnosis in diagnoses], kind),
-        "department": people.words(wards, kind),
+        "department": people.words([diagnosis.ward for diagnosis in diagnoses], kind),
         "fee": np.round(40 + 300 * draws.uniform(rows) ** 3, 2),
     }
     return from_columns(_visit_attributes(), columns)
@@ -288,8 +273,8 @@ def _survey(rows: int = 4000, seed: int = 13) -> Example:
 
 def _households(draws: PhiloxDraws, rows: int) -> tuple[Whole, Whole]:
     """The household of each row, and the size of each household."""
-    drawn = 1 + draws.pick(rows, (39, 34, 13, 10, 3, 1))
-    home = np.repeat(np.arange(rows, dtype=np.int64), drawn)[:rows]
+    sizes = 1 + draws.pick(rows, (39, 34, 13, 10, 3, 1))
+    home = np.repeat(np.arange(rows, dtype=np.int64), sizes)[:rows]
     return home, np.bincount(home)
 
 
@@ -373,7 +358,7 @@ def _educations(draws: PhiloxDraws, age: Whole) -> Whole:
 
 
 def _employments(draws: PhiloxDraws, age: Whole) -> Words:
-    names = [name for members in EMPLOYMENT_TREE.values() for name in members]
+    names = flat_names(EMPLOYMENT_TREE)
     working = people.words(names, draws.pick(len(age), (52, 22, 9, 6, 3, 3, 5, 0)))
     luck = draws.uniform(len(age))
     young, old = (age < 25) & (luck < 0.4), (age >= people.PENSION) & (luck < 0.93)
@@ -519,19 +504,19 @@ def _zip(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
 
 
 def _nationality(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
-    names = [name for members in NATIONALITIES.values() for name in members]
+    names = flat_names(hospital_words().nationalities)
     return _enum(names, _drawn(draws, len(age), [20.0, *_falling(len(names) - 1, 1.5)]))
 
 
 def _marital(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     return _enum(
-        [name for members in MARITAL.values() for name in members],
-        _drawn_by_age(draws, age, MARITAL_BY_AGE),
+        flat_names(hospital_words().marital_statuses),
+        _drawn_by_age(draws, age, hospital_words().marital_status_by_age),
     )
 
 
 def _occupation(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
-    names = [name for members in OCCUPATIONS.values() for name in members]
+    names = flat_names(hospital_words().occupations)
     return _enum(names, _drawn(draws, len(age), _falling(len(names), 0.7)))
 
 
@@ -573,10 +558,10 @@ def _hierarchy(name: str, detailed: bool) -> Hierarchy:
         "age": lambda: intervals(5, 10, 20),
         "birth_date": lambda: Dates(levels=("month", "year", "decade")),
         "zip": lambda: mask_right(5 if detailed else 3),
-        "nationality": lambda: Tree({TOP: nested(NATIONALITIES)}),
-        "marital_status": lambda: Tree({TOP: MARITAL}),
+        "nationality": lambda: Tree({TOP: nested(hospital_words().nationalities)}),
+        "marital_status": lambda: Tree({TOP: nested(hospital_words().marital_statuses)}),
         "education": lambda: Order(SCHOOLING, sizes=(3,)),
         "household_size": lambda: intervals(2, 4),
-        "occupation": lambda: Tree({TOP: nested(OCCUPATIONS)}),
+        "occupation": lambda: Tree({TOP: nested(hospital_words().occupations)}),
     }
     return built.get(name, suppress)()

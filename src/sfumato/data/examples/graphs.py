@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sfumato.core.data_files import read_data_file
 from sfumato.core.schema import Schema
 from sfumato.core.source import Source
 from sfumato.data.examples.literature import at_least
@@ -16,35 +17,6 @@ from sfumato.data.examples.literature import at_least
 if TYPE_CHECKING:
     from sfumato.data.graphs.graph import PeopleGraph
 
-KARATE = {
-    0: "1 2 3 4 5 6 7 8 10 11 12 13 17 19 21 31",
-    1: "2 3 7 13 17 19 21 30",
-    2: "3 7 8 9 13 27 28 32",
-    3: "7 12 13",
-    4: "6 10",
-    5: "6 10 16",
-    6: "16",
-    8: "30 32 33",
-    9: "33",
-    13: "33",
-    14: "32 33",
-    15: "32 33",
-    18: "32 33",
-    19: "33",
-    20: "32 33",
-    22: "32 33",
-    23: "25 27 29 32 33",
-    24: "25 27 31",
-    25: "31",
-    26: "29 33",
-    27: "33",
-    28: "31 33",
-    29: "32 33",
-    30: "32 33",
-    31: "32 33",
-    32: "33",
-}
-"""Who met whom outside of the club, every tie once."""
 TIES = Schema.from_roles({"from": "person", "to": "friend"})
 
 
@@ -56,7 +28,7 @@ def karate() -> PeopleGraph:
 
     Reference: Zachary 1977, doi:10.1086/jar.33.4.3629752.
     """
-    ties = [(u, int(v)) for u, row in KARATE.items() for v in row.split()]
+    ties = read_data_file(__package__, "karate")
     return _graph("karate", np.array(ties, dtype=np.int64).T, 34)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +58,7 @@ def clinic_tables(
     stream = np.random.Generator(np.random.Philox(key=seed))
     numbers = 100_000 + stream.permutation(9 * count)[:count]
     keys = pl.Series(np.char.add("P", numbers.astype(str)).tolist(), dtype=pl.String)
-    names = [f"{FIRST[a]} {LAST[b]}" for a in range(len(FIRST)) for b in range(len(LAST))]
+    names = [f"{first} {last}" for first, last in itertools.product(FIRST, LAST)]
     patients = pl.DataFrame(
         {
             "person_id": keys,
@@ -86,14 +87,14 @@ def clinic_tables(
         }
     )
     where = np.repeat(np.arange(len(who)), stream.poisson(prescriptions, len(who)))
-    given = pl.DataFrame(
+    drugs_given = pl.DataFrame(
         {
             "visit_id": stays["visit_id"].gather(where),
             "drug": _drawn(stream, DRUGS, len(where)),
             "days": stream.integers(1, 15, len(where)),
         }
     )
-    shuffled = {"people": patients, "visits": stays, "prescriptions": given}
+    shuffled = {"people": patients, "visits": stays, "prescriptions": drugs_given}
     return {name: table[stream.permutation(table.height)] for name, table in shuffled.items()}
 
 

@@ -43,11 +43,10 @@ def small_paths() -> Trajectories:
     """
     from sfumato.data.paths.trajectories import Trajectories
 
-    rows = [
-        (f"p{person}", int(point[:-1]), point[-1], value)
-        for person, (path, value) in enumerate(SMALL, start=1)
-        for point in path.split()
-    ]
+    rows = []
+    for person, (path, value) in enumerate(SMALL, start=1):
+        points = path.split()
+        rows += [(f"p{person}", int(point[:-1]), point[-1], value) for point in points]
     frame = pl.DataFrame(rows, schema=["person", "hour", "place", "illness"], orient="row")
     schema = Schema(
         {
@@ -112,10 +111,10 @@ def mobility_table(
 def _around(stream: np.random.Generator, count: int, spread: float) -> NDArray[np.int64]:
     """Squares near one of three centres, most near the first."""
     centres = np.array([[0, 0], [9, 4], [-6, 8]])[stream.choice(3, count, p=[0.6, 0.25, 0.15])]
-    drawn: NDArray[np.int64] = np.rint(centres + stream.normal(0, spread / 2, (count, 2))).astype(
+    points: NDArray[np.int64] = np.rint(centres + stream.normal(0, spread / 2, (count, 2))).astype(
         np.int64
     )
-    return np.clip(drawn, -16, 15)
+    return np.clip(points, -16, 15)
 
 
 def _rows(

@@ -72,16 +72,16 @@ def linkage_scene(
     >>> len(scene.a), len(scene.b), int((scene.truth >= 0).sum())
     (50, 15, 10)
     """
-    for name, given in (("n", n), ("overlap", overlap)):
-        at_least(name, given, 1)
-    for name, given in (
+    for name, number in (("n", n), ("overlap", overlap)):
+        at_least(name, number, 1)
+    for name, number in (
         ("extra", extra),
         ("shared", shared),
         ("only_a", only_a),
         ("only_b", only_b),
         ("aux", aux),
     ):
-        at_least(name, given, 0)
+        at_least(name, number, 0)
     if overlap > n or not shared + only_a or not shared + only_b:
         raise ParameterError(
             "linkage_scene: both files need a column, and no more people can be in both than are in"
@@ -95,13 +95,15 @@ def linkage_scene(
         for kind, size in zip("sab", (shared, only_a, only_b), strict=True)
     }
     people = _people(draws, n + extra + aux, [*names["s"], *names["a"], *names["b"]], rho)
-    seen = {name: column + noise * _normal(draws, len(column)) for name, column in people.items()}
+    observed = {
+        name: column + noise * _normal(draws, len(column)) for name, column in people.items()
+    }
     order = draws.order(overlap + extra)
     rows = np.r_[:overlap, n : n + extra][order]
     numbers = np.array([f"p{i:05d}" for i in range(n + extra)])
     complete = slice(n + extra, None)
-    theirs = {as_theirs(name): seen[name][complete] for name in names["s"]}
-    apart = {name: seen[name][complete] for name in names["b"]}
+    theirs = {as_theirs(name): observed[name][complete] for name in names["s"]}
+    apart = {name: observed[name][complete] for name in names["b"]}
     return LinkageScene(
         _table(
             "a",
@@ -112,7 +114,7 @@ def linkage_scene(
         _table(
             "b",
             {"id": numbers[rows]},
-            {name: seen[name][rows] for name in (*names["s"], *names["b"])},
+            {name: observed[name][rows] for name in (*names["s"], *names["b"])},
             names["s"],
         ),
         _table(
@@ -132,8 +134,8 @@ def linkage_scene(
 def _normal(draws: PhiloxDraws, size: int) -> NDArray[np.float64]:
     from scipy.special import ndtri
 
-    found: NDArray[np.float64] = ndtri(np.clip(draws.uniform(size), 2.0**-53, None))
-    return found
+    deviates: NDArray[np.float64] = ndtri(np.clip(draws.uniform(size), 2.0**-53, None))
+    return deviates
 
 
 def _people(
@@ -151,12 +153,12 @@ def _table(
     name: str,
     direct: dict[str, NDArray[np.str_]],
     columns: dict[str, NDArray[np.float64]],
-    known: list[str] | tuple[str, ...],
+    known_columns: list[str] | tuple[str, ...],
 ) -> Table:
     attributes = {column: Attribute((Role.DIRECT,)) for column in direct}
     for column in columns:
         attributes[column] = Attribute(
-            (Role.QUASI if column in known else Role.PLAIN,), Kind.NUMERIC
+            (Role.QUASI if column in known_columns else Role.PLAIN,), Kind.NUMERIC
         )
     return as_dataset(
         f"linkage scene: {name}", (pl.DataFrame({**direct, **columns}), Schema(attributes)), NOTE

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from sfumato.core.data_files import read_data_file
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.source import Source
 from sfumato.core.table import Table
@@ -64,12 +65,11 @@ def expand(blocks: Mapping[str, Sequence[int]], values: Sequence[str]) -> list[t
     >>> expand({"a": [1, 2]}, ["yes", "no"])
     [('a', 'yes'), ('a', 'no'), ('a', 'no')]
     """
-    return [
-        (block, value)
-        for block, counts in blocks.items()
-        for value, count in zip(values, counts, strict=True)
-        for _ in range(count)
-    ]
+    rows = []
+    for block, counts in blocks.items():
+        for value, count in zip(values, counts, strict=True):
+            rows += [(block, value)] * count
+    return rows
 
 
 def rungs(values: Iterable[str], *climb: Callable[[str], str]) -> list[tuple[str, ...]]:
@@ -81,47 +81,30 @@ def rungs(values: Iterable[str], *climb: Callable[[str], str]) -> list[tuple[str
     return [(value, *(step(value) for step in climb)) for value in values]
 
 
-def masked(kept: int) -> Callable[[str], str]:
+def masked(length: int) -> Callable[[str], str]:
     """Function that keeps the first characters of a code and stars the others."""
-    return lambda value: value[:kept] + "*" * (len(value) - kept)
+    return lambda value: value[:length] + "*" * (len(value) - length)
 
 
-def either(name: str, given: str, known: Iterable[str]) -> str:
+def either(name: str, option: str, choices: Iterable[str]) -> str:
     """The given option when it is known; otherwise an error that says what there is."""
-    options = tuple(known)
-    if given not in options:
-        raise ParameterError(f"{name} {given!r} is not known.{did_you_mean(given, options)}")
-    return given
+    options = tuple(choices)
+    if option not in options:
+        raise ParameterError(f"{name} {option!r} is not known.{did_you_mean(option, options)}")
+    return option
 
 
-def at_least(name: str, given: int, least: int) -> int:
+def at_least(name: str, number: int, least: int) -> int:
     """The given number when it is large enough."""
-    if given < least:
-        raise ParameterError(f"{name} must be at least {least}, not {given}")
-    return given
+    if number < least:
+        raise ParameterError(f"{name} must be at least {least}, not {number}")
+    return number
 
 
 def as_dataset(name: str, example: Example, *notes: str) -> Table:
     """Wrap a frame and its schema into a dataset that says where it came from."""
     frame: Any = example[0]  # the dataset takes any eager frame and wraps it
     return Table(frame, example[1], source=Source(name=name, notes=notes))
-
-
-TORRA_PUBLISHED = (
-    ("ABD", "Barcelona", 30, "Cancer"),
-    ("COL", "Barcelona", 30, "Cancer"),
-    ("GHE", "Tarragona", 60, "AIDS"),
-    ("CIO", "Tarragona", 60, "AIDS"),
-    ("HYU", "Tarragona", 60, "Heart attack"),
-)
-TORRA_ORIGINAL = (
-    ("DRR", "Barcelona", 30, "Heart attack"),
-    ("ABD", "Barcelona", 32, "Cancer"),
-    ("COL", "Barcelona", 33, "Cancer"),
-    ("GHE", "Tarragona", 62, "AIDS"),
-    ("CIO", "Tarragona", 65, "AIDS"),
-    ("HYU", "Tarragona", 60, "Heart attack"),
-)
 
 
 def torra(*, original: bool = False) -> Table:
@@ -140,13 +123,14 @@ def torra(*, original: bool = False) -> Table:
 
 
 def _torra(original: bool = False) -> Example:
+    rows = read_data_file(__package__, "torra")
     columns = {
         "respondent": direct(),
         "city": quasi(suppress()),
         "age": quasi(intervals(10, 30), Kind.NUMERIC),
         "illness": sensitive(),
     }
-    return from_rows(columns, TORRA_ORIGINAL if original else TORRA_PUBLISHED)
+    return from_rows(columns, rows["original" if original else "published"])
 
 
 def sandhu(rows: int = 1000, *, positives: int = 5, seed: int = 7) -> Table:
@@ -184,19 +168,6 @@ def _sandhu(rows: int = 1000, positives: int = 5, seed: int = 7) -> Example:
     )
 
 
-FAGGIOLI = (
-    ("1230044954330", "Yu Zhong", "asian", "64/04/12", "F", "35138", "divorced", 33000),
-    ("1230082394331", "Tao Jiang", "asian", "64/09/13", "F", "35142", "divorced", 54000),
-    ("2934944954322", "Tang Hanying", "asian", "64/04/15", "F", "35148", "married", 22000),
-    ("1230004449530", "Djimon Igwe", "black", "63/03/15", "M", "35138", "married", 11000),
-    ("3823893498549", "Ashton Katy", "black", "63/02/18", "M", "35138", "married", 178000),
-    ("7938458593247", "Alyssa Bryce", "black", "64/09/27", "F", "35137", "single", 23000),
-    ("9584935832839", "Jean Harmon", "white", "64/09/27", "F", "35137", "single", 23000),
-    ("7852438634549", "Caitlyn Em", "white", "64/09/27", "F", "35141", "single", 23000),
-    ("3582347528778", "Louise Wayland", "white", "64/09/27", "F", "35141", "widow", 56000),
-)
-
-
 def faggioli() -> Table:
     """Nine people, five quasi-identifiers, a lattice of 144 nodes: the smallest table worth
     searching.
@@ -217,9 +188,8 @@ def faggioli() -> Table:
 
 
 def _faggioli() -> Example:
-    race, birth, postcode, marital = (
-        sorted({str(row[i]) for row in FAGGIOLI}) for i in (2, 3, 5, 6)
-    )
+    rows = read_data_file(__package__, "faggioli")
+    race, birth, postcode, marital = (sorted({row[i] for row in rows}) for i in (2, 3, 5, 6))
     columns = {
         "ssn": direct(),
         "name": direct(),
@@ -240,17 +210,9 @@ def _faggioli() -> Example:
         ),
         "income": sensitive(Kind.NUMERIC),
     }
-    return from_rows(columns, FAGGIOLI)
+    return from_rows(columns, rows)
 
 
-PATIENTS = (
-    (25, "M", "53711", "Flu"),
-    (25, "F", "53712", "Hepatitis"),
-    (26, "M", "53711", "Bronchitis"),
-    (27, "M", "53710", "Broken arm"),
-    (27, "F", "53712", "AIDS"),
-    (28, "M", "53711", "Hang nail"),
-)
 PATIENT_AGES = {
     "single": ["[25-28]"] * 6,
     "multi": ["[25-26]", "[25-27]", "[25-26]", "[27-28]", "[25-27]", "[27-28]"],
@@ -284,6 +246,7 @@ def patients(*, release: str = "none") -> Table:
 
 def _patients(release: str = "none") -> Example:
     either("release", release, ("none", "single", "multi"))
+    rows = read_data_file(__package__, "patients")
     ages = TableHierarchy(
         [(str(age), "[25-26]" if age < 27 else "[27-28]", "[25-28]") for age in range(25, 29)]
     )
@@ -300,8 +263,8 @@ def _patients(release: str = "none") -> Example:
         "disease": sensitive(),
     }
     if release == "none":
-        return from_rows(columns, PATIENTS)
-    _, sexes, _, diseases = zip(*PATIENTS, strict=True)
+        return from_rows(columns, rows)
+    _, sexes, _, diseases = zip(*rows, strict=True)
     return from_columns(
         columns,
         {
@@ -345,19 +308,6 @@ def _regions(suppressed: str = "none") -> Example:
 
 # Worked tables about record-level risk: special uniques and survey weights.
 
-TEN = (
-    ("20s", "male", ">50k", "high school"),
-    ("20s", "male", ">50k", "high school"),
-    ("20s", "male", "<=50k", "high school"),
-    ("20s", "male", "<=50k", "middle school"),
-    ("20s", "female", "<=50k", "university"),
-    ("20s", "male", "<=50k", "high school"),
-    ("20s", "male", "<=50k", "middle school"),
-    ("60s", "male", "<=50k", "university"),
-    ("20s", "male", "<=50k", "university"),
-    ("20s", "male", "<=50k", "middle school"),
-)
-
 
 def special_uniques() -> Table:
     """Ten people of whom three are unique, each for another reason.
@@ -376,20 +326,9 @@ def special_uniques() -> Table:
 
 def _special_uniques() -> Example:
     return from_rows(
-        {name: quasi(suppress()) for name in ("age", "gender", "income", "education")}, TEN
+        {name: quasi(suppress()) for name in ("age", "gender", "income", "education")},
+        read_data_file(__package__, "special_uniques"),
     )
-
-
-WEIGHTED = (
-    ("north", "employed", "city", 18.0),
-    ("north", "employed", "village", 45.5),
-    ("north", "employed", "village", 39.0),
-    ("south", "retired", "village", 17.0),
-    ("west", "retired", "town", 541.0),
-    ("west", "retired", "village", 8.0),
-    ("east", "employed", "village", 5.0),
-    ("north", "employed", "city", 92.0),
-)
 
 
 def weighted_keys() -> Table:
@@ -408,4 +347,5 @@ def weighted_keys() -> Table:
 
 def _weighted_keys() -> Example:
     keys = {name: quasi(suppress()) for name in ("region", "work", "place")}
-    return from_rows(keys | {"weight": Attribute((Role.WEIGHT,), kind=Kind.NUMERIC)}, WEIGHTED)
+    columns = keys | {"weight": Attribute((Role.WEIGHT,), kind=Kind.NUMERIC)}
+    return from_rows(columns, read_data_file(__package__, "weighted_keys"))

@@ -52,11 +52,9 @@ def baskets() -> Baskets:
     >>> baskets()
     Baskets(10 people, 7 items, 27 occurrences)
     """
-    rows = [
-        (person, own[at : at + 2])
-        for person, own in enumerate(TEN, start=1)
-        for at in range(0, len(own), 2)
-    ]
+    rows = []
+    for person, basket in enumerate(TEN, start=1):
+        rows += [(person, basket[at : at + 2]) for at in range(0, len(basket), 2)]
     table = pl.DataFrame(rows, schema=["person", "item"], orient="row")
     return _read(table, {"person": _unit(), "item": _items(tree(SEVEN))}, "baskets")
 
@@ -84,7 +82,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
         home * PER_GROUP * PER_GROUP + draws.whole(len(owners), 0, PER_GROUP * PER_GROUP - 1),
         width - 1,
     )
-    chosen = np.where(draws.chance(len(owners), 0.3), nearby, anywhere)
+    products = np.where(draws.chance(len(owners), 0.3), nearby, anywhere)
     age = np.clip(np.rint(46 + 17 * draws.bell(count)), 16, 95).astype(np.int64)
     region = np.array(["north", "east", "south", "west"], dtype=object)[
         draws.pick(count, [4, 2, 3, 1])
@@ -92,7 +90,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     table = pl.DataFrame(
         {
             "customer": owners + 1,
-            "product": pl.Series(names, dtype=pl.String).gather(chosen),
+            "product": pl.Series(names, dtype=pl.String).gather(products),
             "age": age[owners],
             "region": pl.Series(region[owners].tolist(), dtype=pl.String),
         }

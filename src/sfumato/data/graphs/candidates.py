@@ -48,10 +48,10 @@ class Candidates:
     """
 
     def __init__(
-        self, asked: NDArray[np.uint64], scene: Scene, answers: NDArray[np.uint64]
+        self, originals: NDArray[np.uint64], scene: Scene, answers: NDArray[np.uint64]
     ) -> None:
         original, released, truth = scene.pair.original, scene.pair.released, scene.pair.truth
-        own, theirs, unsaid = _with_labels(asked, answers, original, released)
+        own, theirs, unsaid = _with_labels(originals, answers, original, released)
         count = _counts(theirs, own)
         place = np.full(original.people, -1, dtype=np.int64)
         place[truth[truth >= 0]] = np.flatnonzero(truth >= 0)
@@ -78,17 +78,17 @@ class Candidates:
 
     def details(self) -> dict[str, Any]:
         """How many candidates people have, in counts."""
-        known = self.count[self.right]
+        sizes = self.count[self.right]
         return {
             "alone": int(self.alone.sum()),
-            "fewest_candidates": int(known.min()) if len(known) else None,
+            "fewest_candidates": int(sizes.min()) if len(sizes) else None,
             "right_one_among_them": int(self.right.sum()),
-            "people_with_at_most": {str(bound): int((known <= bound).sum()) for bound in BOUNDS},
+            "people_with_at_most": {str(bound): int((sizes <= bound).sum()) for bound in BOUNDS},
         }
 
 
 def _with_labels(
-    asked: NDArray[np.uint64],
+    originals: NDArray[np.uint64],
     answers: NDArray[np.uint64],
     original: PeopleGraph,
     released: PeopleGraph,
@@ -98,13 +98,13 @@ def _with_labels(
     """
     shared = tuple(name for name in original.quasi if name in released.quasi)
     if not shared:
-        return asked, answers, None
+        return originals, answers, None
     own, theirs = (labels_in(graph.own, shared, graph.people) for graph in (original, released))
     nothing = labels_in(pl.DataFrame({name: [None] for name in shared}), shared, 1)
     return (
-        joined(asked, own),
+        joined(originals, own),
         joined(answers, theirs),
-        joined(asked, np.repeat(nothing, len(asked))),
+        joined(originals, np.repeat(nothing, len(originals))),
     )
 
 
@@ -154,11 +154,15 @@ class CandidateAttack(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Carry it out."""
 
-    def found(self, candidates: Candidates, known: str, more: str = "", **details: Any) -> Finding:
+    def found(
+        self, candidates: Candidates, knowledge: str, more: str = "", **details: Any
+    ) -> Finding:
         """The finding, told in counts."""
         people = len(candidates.count)
         alone = candidates.alone
-        sentence = f"who knows {known} finds {int(alone.sum()):,} of {people:,} people alone{more}"
+        sentence = (
+            f"who knows {knowledge} finds {int(alone.sum()):,} of {people:,} people alone{more}"
+        )
         return Finding(
             attack=self.name,
             value=candidates.expected,
@@ -215,9 +219,11 @@ class VertexRefinement(CandidateAttack):
         """Refine both graphs alike."""
         original, released, directed = sight(self.name, scene, self.directed)
         both = [refined(graph, self.rounds, directed) for graph in (original, released)]
-        rounds = [Candidates(asked, scene, answers) for asked, answers in zip(*both, strict=True)]
-        known = f"the ties around a person {self.rounds} steps far"
-        return self.found(rounds[-1], known, curve=curve("steps seen", rounds))
+        rounds = [
+            Candidates(originals, scene, answers) for originals, answers in zip(*both, strict=True)
+        ]
+        knowledge = f"the ties around a person {self.rounds} steps far"
+        return self.found(rounds[-1], knowledge, curve=curve("steps seen", rounds))
 
 
 @parameters
@@ -242,18 +248,21 @@ class EgoGraph(CandidateAttack):
 
     def attack(self, scene: Scene) -> Finding:
         """Compare neighbourhoods."""
-        asked, answers = egos(scene.pair.original, self.cap), egos(scene.pair.released, self.cap)
-        open_cases = int((~asked.settled).sum())
+        originals, answers = (
+            egos(scene.pair.original, self.cap),
+            egos(scene.pair.released, self.cap),
+        )
+        open_cases = int((~originals.settled).sum())
         more = (
             f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare"
             if open_cases
             else ""
         )
-        candidates = Candidates(asked.words, scene, answers.words)
-        known = "how a person's neighbours are tied to each other"
+        candidates = Candidates(originals.words, scene, answers.words)
+        knowledge = "how a person's neighbours are tied to each other"
         more += without_direction(scene)
         return self.found(
-            candidates, known, more, lower_bound=bool(more), undecided_people=open_cases
+            candidates, knowledge, more, lower_bound=bool(more), undecided_people=open_cases
         )
 
 
@@ -282,16 +291,18 @@ class HubFingerprint(CandidateAttack):
         place[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(scene.pair.truth >= 0)
         hubs = hubs[place[hubs] >= 0]
         both = (hub_words(original, hubs), hub_words(released, place[hubs]))
-        rounds = [Candidates(asked, scene, answers) for asked, answers in zip(*both, strict=True)]
-        known = f"the distances to {len(hubs)} hub(s)"
+        rounds = [
+            Candidates(originals, scene, answers) for originals, answers in zip(*both, strict=True)
+        ]
+        knowledge = f"the distances to {len(hubs)} hub(s)"
         return self.found(
-            rounds[-1], known, without_direction(scene), curve=curve("hubs known", rounds)
+            rounds[-1], knowledge, without_direction(scene), curve=curve("hubs known", rounds)
         )
 
 
-def curve(known: str, rounds: Iterable[Candidates]) -> dict[str, Any]:
+def curve(knowledge: str, rounds: Iterable[Candidates]) -> dict[str, Any]:
     """The share of people who are alone as the intruder knows more."""
     return {
-        "known": known,
+        "known": knowledge,
         "points": [[i, float(each.alone.mean())] for i, each in enumerate(rounds, 1)],
     }

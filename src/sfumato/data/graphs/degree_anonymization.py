@@ -113,14 +113,14 @@ class DegreeAnonymization(Step):
         )
         stream = goal.stream(self.name)
         if self.directed:
-            made = anonymous_pairs(masked, classes, self.k, stream)
+            arcs = anonymous_pairs(masked, classes, self.k, stream)
         elif self.deletions:
-            made = swapped(masked, classes, self.k, stream)
+            arcs = swapped(masked, classes, self.k, stream)
         else:
-            made = raised(masked, classes, self.k, stream)
-        counts = changes(graph, made, self.directed)
-        told = {**counts, "suppressed_people": gone} if graph.quasi else counts
-        return GraphPlan(made, told, suppressed_warning(gone), float(sum(counts.values())))
+            arcs = raised(masked, classes, self.k, stream)
+        counts = changes(graph, arcs, self.directed)
+        summary = {**counts, "suppressed_people": gone} if graph.quasi else counts
+        return GraphPlan(arcs, summary, suppressed_warning(gone), float(sum(counts.values())))
 
     def contradicted(
         self, told: Mapping[str, Any], schema: Schema, records: int | None
@@ -147,20 +147,21 @@ def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generat
     degrees = graph.ties.degrees
     fewest = -(-int((anonymous_within(degrees, classes, k) - degrees).sum()) // 2)
     best: tuple[Whole, Whole] | None = None
-    left = 0
+    open_demands = 0
     for attempt in range(max(1, min(ORDERS, WORK // max(1, graph.people)))):
         order = np.arange(graph.people) if attempt == 0 else stream.permutation(graph.people)
         at_most = None if best is None else len(best[0]) - 1
         ties, ends = _raised_in_order(graph, classes, k, stream, order, at_most=at_most)
-        left = left or ends
+        open_demands = open_demands or ends
         best = best if ties is None else ties
         if best is not None and len(best[0]) <= fewest:
             break
     if best is None:
         raise Unsatisfiable(
-            f"degree_anonymization: {left:,} tie end(s) found no partner after {ROUNDS} rounds of"
+            f"degree_anonymization: {open_demands:,} tie end(s) found no partner after {ROUNDS}"
+            " rounds of"
             " probing; allow 'deletions: true', or ask for a smaller k",
-            closest={"ends_without_partner": left},
+            closest={"ends_without_partner": open_demands},
         )
     return graph.with_edges(np.append(graph.edges[0], best[0]), np.append(graph.edges[1], best[1]))
 
@@ -180,23 +181,23 @@ def _raised_in_order(
     degrees = graph.ties.degrees
     probed, target = degrees.copy(), np.empty_like(degrees)
     lowest = order[np.argsort(degrees[order], kind="stable")]
-    left = 0
+    open_demands = 0
     for _ in range(ROUNDS):
         target[order] = anonymous_within(probed[order], classes[order], k)
         if at_most is not None and int((target - degrees).sum()) > 2 * at_most:
             break
         low, high, want = joined_demands(graph.ties, target - degrees)
-        left = int(want.sum())
-        if not left:
+        open_demands = int(want.sum())
+        if not open_demands:
             return (low, high), 0
         room = lowest[probed[lowest] < graph.people - 1]
         if not len(room):
             break
         among = room[: max(len(room) // 2, min(len(room), 4 * k))]
-        several = min(left, len(among))
+        several = min(open_demands, len(among))
         size = several if at_most is None else int(stream.integers(1, several + 1))
         probed[stream.choice(among, size=size, replace=False)] += 1
-    return None, left
+    return None, open_demands
 
 
 def swapped(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
@@ -204,8 +205,8 @@ def swapped(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Genera
     degrees = graph.ties.degrees
     target = even(anonymous_within(degrees, classes, k, by_median=True), classes, graph.people)
     change = target - degrees
-    low, high, left = joined_demands(graph.ties, np.maximum(change, 0))
-    change = np.where(change > 0, left, change)
+    low, high, open_demands = joined_demands(graph.ties, np.maximum(change, 0))
+    change = np.where(change > 0, open_demands, change)
     wider = graph.with_edges(np.append(graph.edges[0], low), np.append(graph.edges[1], high))
     order = stream.permutation(wider.edges.shape[1])
     ends = wider.edges[:, order].astype(np.int64)
@@ -230,7 +231,7 @@ def even(target: Whole, classes: Whole, people: int) -> Whole:
     values, which, sizes = np.unique(keys, return_inverse=True, return_counts=True)
     odd = np.flatnonzero(sizes % 2 == 1)
     group = odd[np.argmin(sizes[odd])]
-    moved = target.copy()
+    changed = target.copy()
     level = values[group] % (people + 1)
-    moved[which == group] += 1 if level < people - 1 else -1
-    return moved
+    changed[which == group] += 1 if level < people - 1 else -1
+    return changed

@@ -67,15 +67,17 @@ def parts_of(
         )
     own = None
     if people is not None and ids is not None and unit is not None:
-        kept = [
+        columns = [
             name
             for name, attribute in schemas["people"].attributes.items()
             if name in people.columns
         ]
-        kept = [
-            name for name in kept if name != unit and not schemas["people"][name].has(Role.DIRECT)
+        columns = [
+            name
+            for name in columns
+            if name != unit and not schemas["people"][name].has(Role.DIRECT)
         ]
-        own = people.select(kept)[ids.arg_sort()] if kept else None
+        own = people.select(columns)[ids.arg_sort()] if columns else None
     return GraphParts(len(everybody), arcs, own, _directed(data, source), notes)
 
 
@@ -124,13 +126,13 @@ def checked(
 
 def _fitting(table: pl.DataFrame, schema: Schema, source: Source, what: str) -> list[str]:
     """Columns that are not there, or have no role; a direct identifier may be gone already."""
-    asked = [
+    open_columns = [
         name
         for name in schema.attributes
         if name in table.columns or not schema[name].has(Role.DIRECT)
     ]
     roles = ", ".join((*ANSWERS, Role.FROM, Role.TO) if what == "the ties" else ANSWERS)
-    problems = lacking(table.columns, source, asked)
+    problems = lacking(table.columns, source, open_columns)
     problems += without_role(table.columns, source, schema.attributes, roles)
     return problems + schema.undecided(source.name)
 
@@ -252,7 +254,7 @@ def _arcs(
     loops = tail == head
     keys = tail[~loops] * len(everybody) + head[~loops]
     distinct = ascending(keys)
-    told = (
+    remarks = (
         (int((~ties).sum()), "row(s) name a person without a tie"),
         (int(loops.sum()), "tie(s) of people with themselves were left out"),
         (len(keys) - len(distinct), "tie(s) that stand in the file before were left out"),
@@ -262,7 +264,7 @@ def _arcs(
         ),
     )
     arcs = np.stack([distinct // len(everybody), distinct % len(everybody)]).astype(np.int32)
-    return arcs, tuple(f"{count:,} {what}" for count, what in told if count)
+    return arcs, tuple(f"{count:,} {what}" for count, what in remarks if count)
 
 
 def ascending(keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -297,14 +299,14 @@ def _numbers(column: pl.Series, everybody: pl.Series) -> NDArray[np.int64]:
 def _numbers_of_whole(
     ids: NDArray[np.int64], column: pl.Series, everybody: pl.Series
 ) -> NDArray[np.int64]:
-    known = everybody.to_numpy()
-    if not len(known):
+    numbers = everybody.to_numpy()
+    if not len(numbers):
         return np.full(len(ids), -1, dtype=np.int64)
-    lowest, highest = int(known[0]), int(known[-1])
+    lowest, highest = int(numbers[0]), int(numbers[-1])
     inside = (ids >= lowest) & (ids <= highest) & column.is_not_null().to_numpy()
-    if highest - lowest < DENSE * len(known):  # looked up in a table of all numbers in between
+    if highest - lowest < DENSE * len(numbers):  # looked up in a table of all numbers in between
         place = np.full(highest - lowest + 1, -1, dtype=np.int64)
-        place[known - lowest] = np.arange(len(known))
+        place[numbers - lowest] = np.arange(len(numbers))
         return np.where(inside, place[np.where(inside, ids - lowest, 0)], -1)
-    found = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-    return np.where(inside & (known[found] == ids), found, -1).astype(np.int64)
+    positions = np.minimum(np.searchsorted(numbers, ids), len(numbers) - 1)
+    return np.where(inside & (numbers[positions] == ids), positions, -1).astype(np.int64)

@@ -84,9 +84,9 @@ def _refuse_entities(path: Path) -> None:
         raise UnreadableInput(f"cannot read {path.name}: {error.strerror}") from None
 
 
-def _free(values: Mapping[str, Any], taken: tuple[str, ...], path: Path) -> Mapping[str, Any]:
+def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> Mapping[str, Any]:
     """Attributes, unless one is called as a column of ours."""
-    clash = [name for name in taken if name in values]
+    clash = [name for name in reserved if name in values]
     if clash:
         raise UnreadableInput(
             f"{path.name} has an attribute called {clash[0]!r}, as our own column is; rename it"

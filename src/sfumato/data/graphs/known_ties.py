@@ -41,12 +41,12 @@ def ties_between_known_people(
     >>> ties_between_known_people(ties, pl.DataFrame({"id": [1, 2]}), ["a", "b"], "id")[0].rows()
     [('1', '2')]
     """
-    named = people.with_columns(mapped_text(people[unit], _id))
+    mapped = people.with_columns(mapped_text(people[unit], _id))
     texts = ties.with_columns(mapped_text(ties[end], _id) for end in ends)
     tail, head = ends
-    known = set(named[unit].drop_nulls())
-    tails, heads = (texts[end].is_in(known).fill_null(value=False) for end in (tail, head))
-    return texts.filter(tails & (heads | texts[head].is_null())), named
+    ids = set(mapped[unit].drop_nulls())
+    tails, heads = (texts[end].is_in(ids).fill_null(value=False) for end in (tail, head))
+    return texts.filter(tails & (heads | texts[head].is_null())), mapped
 
 
 def _id(text: str | None) -> str | None:

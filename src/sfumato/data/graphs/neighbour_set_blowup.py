@@ -78,8 +78,8 @@ class NeighbourSetBlowup(Step):
             if self.with_attributes
             else (graph, np.zeros(graph.people, np.int64), 0)
         )
-        made = blown_up(masked, blocks_of(masked, classes, self.k), self.closed)
-        counts = changes(graph, made)
+        edges = blown_up(masked, blocks_of(masked, classes, self.k), self.closed)
+        counts = changes(graph, edges)
         total = sum(counts.values())
         warned = suppressed_warning(gone)
         there = graph.edges.shape[1]
@@ -90,7 +90,7 @@ class NeighbourSetBlowup(Step):
                     " more"
                 ),
             )
-        return GraphPlan(made, counts, warned, float(total))
+        return GraphPlan(edges, counts, warned, float(total))
 
     def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
         """The graph of blocks."""
@@ -100,8 +100,10 @@ class NeighbourSetBlowup(Step):
 def blocks_of(graph: PeopleGraph, classes: Whole, k: int) -> Whole:
     """The block of everybody."""
     by_degree = np.lexsort((-np.arange(graph.people), graph.ties.degrees)).astype(np.int64)
-    found, _ = kernels.degrees.near_blocks(*graph.ties, by_degree, classes, np.bincount(classes), k)
-    blocks: Whole = found
+    block_of, _ = kernels.degrees.near_blocks(
+        *graph.ties, by_degree, classes, np.bincount(classes), k
+    )
+    blocks: Whole = block_of
     return blocks
 
 
@@ -115,11 +117,11 @@ def blown_up(graph: PeopleGraph, blocks: Whole, closed: bool) -> PeopleGraph:
     first, second = keys // len(sizes), keys % len(sizes)
     full = (first != second) & (2 * there > sizes[first] * sizes[second])
     pairs = [(int(a), int(b)) for a, b in zip(first[full], second[full], strict=True)]
-    wanted = int((sizes[first[full]] * sizes[second[full]]).sum())
-    wanted += int((sizes * (sizes - 1) // 2).sum()) if closed else 0
-    if wanted > MOST_EDGES:
+    ties = int((sizes[first[full]] * sizes[second[full]]).sum())
+    ties += int((sizes * (sizes - 1) // 2).sum()) if closed else 0
+    if ties > MOST_EDGES:
         raise Unsatisfiable(
-            f"neighbour_set_blowup: the release would have {wanted:,} ties; ask for a smaller k"
+            f"neighbour_set_blowup: the release would have {ties:,} ties; ask for a smaller k"
         )
     members = np.split(np.argsort(blocks, kind="stable"), np.cumsum(sizes)[:-1])
     low = [np.repeat(members[a], len(members[b])) for a, b in pairs]

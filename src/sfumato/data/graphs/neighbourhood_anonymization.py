@@ -97,9 +97,9 @@ class NeighbourhoodAnonymization(Step):
             if self.with_attributes
             else (graph, np.zeros(graph.people, np.int64), 0)
         )
-        made = self._reached(masked, classes)
-        counts = changes(graph, made)
-        return GraphPlan(made, counts, suppressed_warning(gone), float(sum(counts.values())))
+        edges = self._reached(masked, classes)
+        counts = changes(graph, edges)
+        return GraphPlan(edges, counts, suppressed_warning(gone), float(sum(counts.values())))
 
     def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
         """The graph with other ties."""
@@ -183,5 +183,5 @@ def _resize(tied: Matrix, person: int, size: int, deletions: bool) -> None:
     among = among[among != person]
     degrees = tied[among].sum(axis=1)
     order = among[np.lexsort((among, -degrees if deletions else degrees))]
-    chosen = order[: max(0, now - size if deletions else size - now)]
-    tied[person, chosen] = tied[chosen, person] = not deletions
+    neighbours = order[: max(0, now - size if deletions else size - now)]
+    tied[person, neighbours] = tied[neighbours, person] = not deletions

@@ -37,10 +37,11 @@ def anonymous_pairs(
         target = _balanced(target, groups, graph.people, stream)
         out, into = target - pairs
         tails, heads = np.empty(int(out.sum()), np.int64), np.empty(int(out.sum()), np.int64)
-        made = kernels.degrees.join_arcs(*graph.out, out, into, tails, heads)
+        arc_count = kernels.degrees.join_arcs(*graph.out, out, into, tails, heads)
         if not out.any():
             return graph.with_arcs(
-                np.append(graph.arcs[0], tails[:made]), np.append(graph.arcs[1], heads[:made])
+                np.append(graph.arcs[0], tails[:arc_count]),
+                np.append(graph.arcs[1], heads[:arc_count]),
             )
         target[0] = _lifted(target[0], groups, int(into.sum()), graph.people, stream)
         target[1] = _lifted(target[1], groups, int(out.sum()), graph.people, stream)
@@ -54,20 +55,20 @@ def _groups(pairs: Whole, classes: Whole, k: int) -> Whole:
     """Groups of k to 2k − 1 people with similar pairs, within classes: cut in the middle of the
     wider degree, again and again.
     """
-    found, made = np.empty(pairs.shape[1], dtype=np.int64), 0
+    groups, count = np.empty(pairs.shape[1], dtype=np.int64), 0
     order = np.argsort(classes, kind="stable")
     open_parts = np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
     while open_parts:
         part = open_parts.pop()
         if len(part) < 2 * k:
-            found[part] = made
-            made += 1
+            groups[part] = count
+            count += 1
             continue
         here = pairs[:, part]
         wider = int(np.ptp(here[1]) > np.ptp(here[0]))
         part = part[np.lexsort((part, here[1 - wider], here[wider]))]
         open_parts += [part[: len(part) // 2], part[len(part) // 2 :]]
-    return found
+    return groups
 
 
 def _raised(pairs: Whole, groups: Whole) -> Whole:
@@ -86,8 +87,8 @@ def _balanced(target: Whole, groups: Whole, people: int, stream: np.random.Gener
     if not difference:
         return target
     sizes = np.bincount(groups)
-    lacking = 1 if difference > 0 else 0
-    made = target.copy()
+    side = 1 if difference > 0 else 0
+    balanced = target.copy()
     steps = _combination(abs(difference), sizes)
     if steps is None:
         raise Unsatisfiable(
@@ -95,31 +96,31 @@ def _balanced(target: Whole, groups: Whole, people: int, stream: np.random.Gener
             " of these sizes; ask for another k"
         )
     for size, times, sign in steps:
-        axis = lacking if sign > 0 else 1 - lacking
+        axis = side if sign > 0 else 1 - side
         for _ in range(times):
-            made[axis] = _one_more(
-                made[axis], groups, np.flatnonzero(sizes == size), people, stream
+            balanced[axis] = _one_more(
+                balanced[axis], groups, np.flatnonzero(sizes == size), people, stream
             )
-    return made
+    return balanced
 
 
 def _combination(amount: int, sizes: Whole) -> list[tuple[int, int, int]] | None:
     """Group sizes whose sum, some of them counted negative, is an amount: the largest as often as
     it fits, the rest by two sizes.
     """
-    known = np.unique(sizes)[::-1][:MOST_SIZES].tolist()
+    values = np.unique(sizes)[::-1][:MOST_SIZES].tolist()
     best: list[tuple[int, int, int]] | None = None
-    for first in known:
-        for second in known:
+    for first in values:
+        for second in values:
             for back in range(first + 1):
                 for sign in (1, -1):
                     rest = amount - sign * back * second
                     if rest >= 0 and rest % first == 0:
-                        found = [(first, rest // first, 1), (second, back, sign)]
-                        if best is None or sum(s * t for s, t, _ in found) < sum(
+                        steps = [(first, rest // first, 1), (second, back, sign)]
+                        if best is None or sum(s * t for s, t, _ in steps) < sum(
                             s * t for s, t, _ in best
                         ):
-                            best = found
+                            best = steps
     return best
 
 
@@ -136,18 +137,18 @@ def _one_more(
             "degree_anonymization: everybody is tied to everybody, and it is not enough; ask for a"
             " smaller k"
         )
-    chosen = order[stream.integers(max(1, len(order) // 2))]
-    made = degrees.copy()
-    made[groups == chosen] += 1
-    return made
+    group = order[stream.integers(max(1, len(order) // 2))]
+    raised = degrees.copy()
+    raised[groups == group] += 1
+    return raised
 
 
 def _lifted(
     degrees: Whole, groups: Whole, amount: int, people: int, stream: np.random.Generator
 ) -> Whole:
     """At least so many more ties, for groups that have few."""
-    made = degrees
+    lifted = degrees
     everyone = np.arange(int(groups.max()) + 1)
-    while made.sum() < degrees.sum() + amount:
-        made = _one_more(made, groups, everyone, people, stream)
-    return made
+    while lifted.sum() < degrees.sum() + amount:
+        lifted = _one_more(lifted, groups, everyone, people, stream)
+    return lifted

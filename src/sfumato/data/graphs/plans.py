@@ -47,8 +47,8 @@ class GraphPlan(Plan):
 def changes(before: PeopleGraph, after: PeopleGraph, directed: bool = False) -> dict[str, int]:
     """How many ties came and went, between the same people under the same numbers."""
     old, new = (_keys(g.arcs if directed else g.edges, g.people) for g in (before, after))
-    kept = in_both(old, new)
-    return {"added_edges": len(new) - kept, "removed_edges": len(old) - kept}
+    shared = in_both(old, new)
+    return {"added_edges": len(new) - shared, "removed_edges": len(old) - shared}
 
 
 def in_both(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:

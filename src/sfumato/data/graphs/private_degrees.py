@@ -98,15 +98,15 @@ class PrivateDegrees(Step):
         near = isotonic((np.sort(graph.ties.degrees) + noise).astype(np.float64))
         degrees = made_graphical(np.clip(np.rint(near), 0, graph.people - 1).astype(np.int64))
         low, high, _ = joined_demands(nothing(graph.people), degrees)
-        drawn = graph.with_edges(low, high)
-        told = {
+        synthetic = graph.with_edges(low, high)
+        summary = {
             "epsilon": self.epsilon if draws.secure else None,
             "protects": "one tie; the number of people is public",
             "certified": draws.secure,
             **({} if draws.secure else {"not_certified_because": REHEARSAL}),
         }
         warned = () if draws.secure else (REHEARSAL,)
-        return GraphPlan(_of_nobody(drawn), told, warned)
+        return GraphPlan(_of_nobody(synthetic), summary, warned)
 
     def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
         """The drawn graph."""

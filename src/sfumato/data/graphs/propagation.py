@@ -75,15 +75,15 @@ class SeedAndPropagate(Attack):
         place[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(scene.pair.truth >= 0)
         seeds = top_degrees(original, min(self.seeds, original.people - 1))
         seeds = seeds[place[seeds] >= 0]
-        known, done = self._mapped(own, released, seeds, place, scene)
-        right = known == place
+        mapping, complete = self._mapped(own, released, seeds, place, scene)
+        right = mapping == place
         right[seeds] = False
         others = original.people - len(seeds)
-        mapped = int((known >= 0).sum()) - len(seeds)
+        mapped = int((mapping >= 0).sum()) - len(seeds)
         by_seeds = self._by_seeds(own, released, seeds, place, scene, float(right.sum() / others))
         sentence = (
             f"{len(seeds)} known people lead to {mapped:,} others, {int(right.sum()):,} of them"
-            f" rightly, of {others:,}{stopped_short(int(done), 1)}"
+            f" rightly, of {others:,}{stopped_short(int(complete), 1)}"
         )
         return Finding(
             attack=self.name,
@@ -104,8 +104,8 @@ class SeedAndPropagate(Attack):
         """The ties of the original that the intruder knows."""
         stream = scene.seed.stream(f"{self.name}: known ties")
         ends = (graph.arcs if directed else graph.edges).astype(np.int64)
-        kept = ends[:, stream.random(ends.shape[1]) < self.known_ties]
-        return graph.with_arcs(*kept) if directed else graph.with_edges(*kept)
+        sample = ends[:, stream.random(ends.shape[1]) < self.known_ties]
+        return graph.with_arcs(*sample) if directed else graph.with_edges(*sample)
 
     def _mapped(
         self,
@@ -116,11 +116,11 @@ class SeedAndPropagate(Attack):
         scene: Scene,
     ) -> tuple[NDArray[np.int64], bool]:
         """Who is whom by the end, and whether it was the end."""
-        known, taken = (
+        mapping, reverse = (
             np.full(own.people, -1, dtype=np.int64),
             np.full(released.people, -1, dtype=np.int64),
         )
-        known[seeds], taken[place[seeds]] = place[seeds], seeds
+        mapping[seeds], reverse[place[seeds]] = place[seeds], seeds
         directed = bool(scene.pair.released.directed) if self.directed is None else self.directed
         ours, theirs = _rows(own, directed), _rows(released, directed)
         while True:
@@ -128,12 +128,12 @@ class SeedAndPropagate(Attack):
             turn = np.arange(own.people, dtype=np.int64)
             for start in range(0, own.people, BLOCK):
                 if start and not scene.left:
-                    return known, False
+                    return mapping, False
                 matched += kernels.graphs.propagate(
-                    ours, theirs, turn[start : start + BLOCK], known, taken, self.theta
+                    ours, theirs, turn[start : start + BLOCK], mapping, reverse, self.theta
                 )
             if not matched:
-                return known, True
+                return mapping, True
 
     def _by_seeds(
         self,
@@ -150,8 +150,8 @@ class SeedAndPropagate(Attack):
         points: list[list[float]] = []
         for count in sorted({1, len(seeds) // 3, 2 * len(seeds) // 3} - {0, len(seeds)}):
             if own.people <= CURVE_UP_TO:
-                known, _ = self._mapped(own, released, seeds[:count], place, scene)
-                right = (known == place) & (known >= 0)
+                mapping, _ = self._mapped(own, released, seeds[:count], place, scene)
+                right = (mapping == place) & (mapping >= 0)
                 points.append([count, float((right.sum() - count) / (own.people - count))])
         return [*points, [len(seeds), last]]
 

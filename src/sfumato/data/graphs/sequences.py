@@ -40,9 +40,9 @@ def anonymous_degrees(degrees: Whole, k: int, *, by_median: bool = False) -> Who
         start = int(ends[end])
         levels[start:end] = ordered[(start + end) // 2] if by_median else ordered[start]
         end = start
-    found = np.empty_like(levels)
-    found[order] = levels
-    return found
+    degrees_of_levels = np.empty_like(levels)
+    degrees_of_levels[order] = levels
+    return degrees_of_levels
 
 
 def anonymous_within(degrees: Whole, classes: Whole, k: int, *, by_median: bool = False) -> Whole:
@@ -50,10 +50,10 @@ def anonymous_within(degrees: Whole, classes: Whole, k: int, *, by_median: bool 
     if not classes.any():
         return anonymous_degrees(degrees, k, by_median=by_median)
     order = np.argsort(classes, kind="stable")
-    found = np.empty_like(degrees)
+    targets = np.empty_like(degrees)
     for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
-        found[part] = anonymous_degrees(degrees[part], k, by_median=by_median)
-    return found
+        targets[part] = anonymous_degrees(degrees[part], k, by_median=by_median)
+    return targets
 
 
 def is_graphical(degrees: Whole) -> bool:
@@ -73,8 +73,8 @@ def joined_demands(rows: Rows, demands: Whole) -> tuple[Whole, Whole, Whole]:
     want = demands.astype(np.int64).copy()
     room = int(want.sum()) // 2 + 1
     low, high = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    made = kernels.degrees.join_demands(*rows, want, low, high)
-    return low[:made], high[:made], want
+    ties = kernels.degrees.join_demands(*rows, want, low, high)
+    return low[:ties], high[:ties], want
 
 
 def nothing(people: int) -> Rows:
@@ -91,8 +91,8 @@ def isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     from scipy.optimize import isotonic_regression
 
-    found: NDArray[np.float64] = np.asarray(isotonic_regression(values).x, dtype=np.float64)
-    return found
+    fitted: NDArray[np.float64] = np.asarray(isotonic_regression(values).x, dtype=np.float64)
+    return fitted
 
 
 def made_graphical(degrees: Whole) -> Whole:

@@ -62,14 +62,14 @@ class EdgesChanged(Utility):
         new = _keys(
             original, released.arcs if directed else released.edges, released.origin, directed
         )
-        kept = in_both(old, new)
-        total = len(old) + len(new) - kept
-        changed = total - kept
+        shared = in_both(old, new)
+        total = len(old) + len(new) - shared
+        changed = total - shared
         return Measure(
             self.name,
             changed / total if total else 0.0,
             "lower",
-            f"{len(new) - kept:,} ties came and {len(old) - kept:,} of {len(old):,} went",
+            f"{len(new) - shared:,} ties came and {len(old) - shared:,} of {len(old):,} went",
             raw=float(changed),
         )
 
@@ -216,13 +216,13 @@ class Spectrum(Utility):
 def top_eigenvalues(graph: PeopleGraph, count: int) -> NDArray[np.float64]:
     """The largest eigenvalues, descending."""
     rows = graph.ties
-    found: Any
+    eigenvalues: Any
     if (
         count > graph.people - 2 or graph.people <= 50
     ):  # Lanczos needs room; small matrices are solved whole
         matrix = np.zeros((graph.people, graph.people))
         matrix[np.repeat(np.arange(graph.people), rows.degrees), rows.ends] = 1.0
-        found = np.linalg.eigvalsh(matrix)[::-1][:count]
+        eigenvalues = np.linalg.eigvalsh(matrix)[::-1][:count]
     elif not len(rows.ends):
         return np.zeros(count)
     else:
@@ -235,5 +235,7 @@ def top_eigenvalues(graph: PeopleGraph, count: int) -> NDArray[np.float64]:
         begin = 1.0 + np.sqrt(
             rows.degrees
         )  # the same whatever the order of people is, up to that order
-        found = eigsh(sparse, k=count, which="LA", v0=begin, tol=ENOUGH, return_eigenvectors=False)
-    return np.sort(np.asarray(found, dtype=np.float64))[::-1].copy()
+        eigenvalues = eigsh(
+            sparse, k=count, which="LA", v0=begin, tol=ENOUGH, return_eigenvectors=False
+        )
+    return np.sort(np.asarray(eigenvalues, dtype=np.float64))[::-1].copy()

@@ -23,160 +23,13 @@ import unicodedata
 
 import polars as pl
 
+from sfumato.core.data_files import read_data_file
 from sfumato.core.source import ColumnNote
 
-# Column names that promise a code, not a quantity: digits that must stay text.
-
-ANYWHERE = frozenset(
-    [
-        "id",
-        "ids",
-        "uid",
-        "uuid",
-        "guid",
-        "pid",
-        "hid",
-        "idn",
-        "ident",
-        "identifier",
-        "identifiant",
-        "identificador",
-        "identificativo",
-        "identifikator",
-        "code",
-        "codes",
-        "kode",
-        "codigo",
-        "codice",
-        "kod",
-        "cod",
-        "zip",
-        "plz",
-        "cep",
-        "npa",
-        "postal",
-        "postcode",
-        "zipcode",
-        "postleitzahl",
-        "pincode",
-        "eircode",
-        "codepostal",
-        "postnummer",
-        "postnr",
-        "ssn",
-        "sin",
-        "nino",
-        "nhs",
-        "nhi",
-        "mrn",
-        "dni",
-        "nie",
-        "nif",
-        "cpf",
-        "cnpj",
-        "rut",
-        "curp",
-        "pesel",
-        "bsn",
-        "nir",
-        "siren",
-        "siret",
-        "insee",
-        "ahv",
-        "avs",
-        "svnr",
-        "iban",
-        "bic",
-        "swift",
-        "imei",
-        "isbn",
-        "issn",
-        "ean",
-        "gtin",
-        "upc",
-        "sku",
-        "barcode",
-        "vin",
-        "npi",
-        "ndc",
-        "icd",
-        "cpt",
-        "hcpcs",
-        "atc",
-        "loinc",
-        "snomed",
-        "fips",
-        "geoid",
-        "naics",
-        "nace",
-        "isco",
-        "isic",
-        "nuts",
-        "ags",
-        "lau",
-        "phone",
-        "telephone",
-        "telefon",
-        "telefono",
-        "telefone",
-        "tel",
-        "mobile",
-        "handy",
-        "cellphone",
-        "fax",
-        "matricola",
-        "matricule",
-        "matricula",
-        "matrikel",
-        "aktenzeichen",
-        "kennzeichen",
-        "kennziffer",
-        "passport",
-        "passeport",
-        "pasaporte",
-        "reisepass",
-    ]
-)
-"""Words that make a name a code wherever they stand in it."""
-
-AT_THE_END = frozenset(
-    [
-        "number",
-        "num",
-        "nr",
-        "numero",
-        "nummer",
-        "numer",
-        "numeri",
-        "nro",
-        "account",
-        "konto",
-        "compte",
-        "cuenta",
-        "conto",
-        "conta",
-        "rekening",
-        "ref",
-        "reference",
-        "referenz",
-        "token",
-        "license",
-        "licence",
-        "pin",
-    ]
-)
-"""Words that make a name a code only as its last word: ``phone_number``, not
-``number_of_children``.
-"""
-
-WHOLE_NAME = frozenset({"cap", "cp", "recid", "recno", "recnr"})
-"""Names that are codes only when nothing else stands beside them: ``cap``, not ``market_cap``;
-``recid``, not ``is_recid``.
-"""
-
 GLUED = re.compile(
-    r"(?:patient|person|personal|customer|client|user|member|case|record|household|hh|subject|student|pupil|employee"
-    r"|staff|utility|account|order|visit|episode|event|site|row|unit|group|school|hospital|family|respondent|participant)"
+    r"(?:patient|person|personal|customer|client|user|member|case|record|household|hh|subject"
+    r"|student|pupil|employee|staff|utility|account|order|visit|episode|event|site|row|unit|group"
+    r"|school|hospital|family|respondent|participant)"
     r"(?:id|no|nr|num|number|key|code)$"
     r"|(?:zip|post|postal|bar|pin|area|country|state|region|district)code$"
     r"|nummer$|[a-z]{3,}nr$|kennung$|schluessel$|schlussel$"
@@ -209,12 +62,18 @@ def is_identifier_name(name: str) -> bool:
     words = words_of(name)
     if not words:
         return False
-    last = (
-        words[-2] if words[-1].isdigit() and len(words) > 2 else words[-1]
-    )  # member_number_2, but not num1
+    last = words[-1]
+    if last.isdigit() and len(words) > 2:  # member_number_2, but not num1
+        last = words[-2]
     glued = "".join(words)
-    compounds = any(GLUED.search(word) for word in (*words, glued))  # case_no reads like caseno
-    return not ANYWHERE.isdisjoint(words) or last in AT_THE_END or glued in WHOLE_NAME or compounds
+    if any(GLUED.search(word) for word in (*words, glued)):  # case_no reads like caseno
+        return True
+    # Words of codes: some wherever they occur, some only at the end (`phone_number`, not
+    # `number_of_children`), some only without other words (`cap`, not `market_cap`).
+    codes = read_data_file(__package__, "code_names")
+    if any(word in codes["anywhere"] for word in words):
+        return True
+    return last in codes["at_the_end"] or glued in codes["whole_name"]
 
 
 SAMPLE = 1000
@@ -240,7 +99,9 @@ class Style:
     def number(self) -> str:
         """Pattern of any number in this style."""
         whole, tail = r"(?:0|[1-9]\d*)", rf"[{self.mark}]\d+"
-        return rf"^-?(?:{whole}(?:{tail})?|{tail}|[1-9]\d{{0,2}}(?:[{self.group}]\d{{3}})+(?:{tail})?)(?:[eE][+-]?\d+)?$"
+        thousands = rf"[1-9]\d{{0,2}}(?:[{self.group}]\d{{3}})+"
+        exponent = r"(?:[eE][+-]?\d+)?"
+        return rf"^-?(?:{whole}(?:{tail})?|{tail}|{thousands}(?:{tail})?){exponent}$"
 
     @property
     def grouped(self) -> str:

@@ -18,6 +18,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
+from sfumato.core.data_files import read_data_file
 from sfumato.core.words import percent
 from sfumato.guidance.profiling.detection import Recognition, TextSample, share
 
@@ -68,66 +69,15 @@ class Number:
     module: str
 
 
-_NATIONAL = (
-    ("Argentina", (11,), "ar.cuit"),
-    ("Austria", (10,), "at.vnr"),
-    ("Australia", (8, 9), "au.tfn"),
-    ("Belgium", (11,), "be.nn"),
-    ("Bulgaria", (10,), "bg.egn"),
-    ("Brazil", (11,), "br.cpf"),
-    ("Canada", (9,), "ca.sin"),
-    ("Switzerland", (13,), "ch.ssn"),
-    ("Chile", (8, 9), "cl.rut"),
-    ("China", (18,), "cn.ric"),
-    ("Czechia or Slovakia", (9, 10), "cz.rc"),
-    ("Germany", (11,), "de.idnr"),
-    ("Denmark", (10,), "dk.cpr"),
-    ("Ecuador", (10,), "ec.ci"),
-    ("Estonia or Lithuania", (11,), "ee.ik"),
-    ("Spain", (9,), "es.dni"),
-    ("Spain", (9,), "es.nie"),
-    ("Finland", (10, 11), "fi.hetu"),
-    ("France", (15,), "fr.nir"),
-    ("France", (13,), "fr.nif"),
-    ("United Kingdom", (10,), "gb.nhs"),
-    ("United Kingdom", (13,), "gb.upn"),
-    ("Greece", (11,), "gr.amka"),
-    ("Croatia", (11,), "hr.oib"),
-    ("Indonesia", (16,), "id.nik"),
-    ("Ireland", (8, 9), "ie.pps"),
-    ("Israel", (9,), "il.idnr"),
-    ("India", (12,), "in_.aadhaar"),
-    ("Iceland", (10,), "is_.kennitala"),
-    ("Italy", (16,), "it.codicefiscale"),
-    ("Japan", (12,), "jp.in_"),
-    ("Korea", (13,), "kr.rrn"),
-    ("Mexico", (18,), "mx.curp"),
-    ("Malaysia", (12,), "my.nric"),
-    ("Netherlands", (9,), "nl.bsn"),
-    ("Norway", (11,), "no.fodselsnummer"),
-    ("New Zealand", (8, 9), "nz.ird"),
-    ("Poland", (11,), "pl.pesel"),
-    ("Portugal", (9,), "pt.nif"),
-    ("Portugal", (12,), "pt.cc"),
-    ("Romania", (13,), "ro.cnp"),
-    ("Russia", (12,), "ru.inn"),
-    ("Sweden", (10, 12), "se.personnummer"),
-    ("Slovenia", (13,), "si.emso"),
-    ("Thailand", (13,), "th.pin"),
-    ("Turkey", (11,), "tr.tckimlik"),
-    ("Ukraine", (10,), "ua.rntrc"),
-    ("South Africa", (13,), "za.idnr"),
-)
-"""Country, length and stdnum module of numbers that name a person; those of firms are left out."""
-
-NUMBERS = (
-    Number("bank account", "IBAN", tuple(range(15, 35)), "iban"),
-    Number("device id", "IMEI", (15,), "imei"),
-    *(
-        Number("national id number", country, lengths, module)
-        for country, lengths, module in _NATIONAL
-    ),
-)
+@functools.cache
+def checked_numbers() -> tuple[Number, ...]:
+    """Numbers with check digits that name a person; those of firms are left out."""
+    national = [
+        Number("national id number", entry["country"], tuple(entry["lengths"]), entry["module"])
+        for entry in read_data_file(__package__, "national_numbers")
+    ]
+    iban = Number("bank account", "IBAN", tuple(range(15, 35)), "iban")
+    return (iban, Number("device id", "IMEI", (15,), "imei"), *national)
 
 
 def find_number(sample: TextSample, *, whole: bool) -> Recognition | None:
@@ -161,7 +111,7 @@ def _usual_length(compact: Sequence[str]) -> int:
 
 
 def _checked(texts: Sequence[str], length: int) -> Recognition | None:
-    for number in NUMBERS:
+    for number in checked_numbers():
         if length in number.lengths:
             part = valid_share(_validator(number.module), texts)
             if part:
@@ -199,9 +149,9 @@ def valid_share(valid: Callable[[str], bool], texts: Sequence[str]) -> float:
     part = share(valid, texts, at_most=TRIED)
     if part < VALID_SHARE:
         return 0.0
-    tried = min(len(texts), TRIED)
+    sample_size = min(len(texts), TRIED)
     by_chance = max(_share_by_chance(valid, texts), 0.02)
-    if by_chance > CHANCE_SHARE or by_chance ** (part * tried) > CHANCE:
+    if by_chance > CHANCE_SHARE or by_chance ** (part * sample_size) > CHANCE:
         return 0.0
     return part
 
@@ -234,7 +184,13 @@ def _card(texts: Sequence[str], length: int) -> Recognition | None:
 
 
 _ISSUERS = re.compile(
-    r"4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}|(?:50|5[6-9]|6\d)\d{10,17}"
+    r"4\d{12}(?:\d{3}){0,2}"  # Visa
+    r"|(?:5[1-5]|2[2-7])\d{14}"  # Mastercard
+    r"|3[47]\d{13}"  # American Express
+    r"|6(?:011|5\d\d)\d{12}"  # Discover
+    r"|3(?:0[0-5]|[68]\d)\d{11}"  # Diners Club
+    r"|35\d{14}"  # JCB
+    r"|(?:50|5[6-9]|6\d)\d{10,17}"  # Maestro
 )
 
 

@@ -49,9 +49,9 @@ class CodeEvidence:
 
 def _share(pattern: str, least: float) -> Callable[[Sequence[str]], bool]:
     """Whether that share of the codes is written so."""
-    written = re.compile(pattern, re.ASCII)
+    form = re.compile(pattern, re.ASCII)
     return lambda codes: (
-        sum(written.fullmatch(code) is not None for code in codes) >= max(1, least * len(codes))
+        sum(form.fullmatch(code) is not None for code in codes) >= max(1, least * len(codes))
     )
 
 
@@ -158,17 +158,21 @@ def classified(name: str, labels: Sequence[str], *, numbers: bool) -> Offer | No
     speaking = [
         evidence for evidence in speaking if evidence.speaks(name, _codes(evidence.of, every))
     ]
-    found = {evidence.of for evidence in speaking}
-    if len(found) > 1:  # two-letter codes may be states and countries: only a name tells
-        found = {evidence.of for evidence in speaking if evidence.calls(name)}
-    return _offer(found.pop(), every) if len(found) == 1 and not _also(found, name, every) else None
+    names_of_schemes = {evidence.of for evidence in speaking}
+    if len(names_of_schemes) > 1:  # two-letter codes may be states and countries: only a name tells
+        names_of_schemes = {evidence.of for evidence in speaking if evidence.calls(name)}
+    return (
+        _offer(names_of_schemes.pop(), every)
+        if len(names_of_schemes) == 1 and not _also(names_of_schemes, name, every)
+        else None
+    )
 
 
-def _also(found: set[str], name: str, every: Sequence[str]) -> bool:
+def _also(names_of_schemes: set[str], name: str, every: Sequence[str]) -> bool:
     """Whether the values fit another classification just as well, and the name does not say which
     it is.
     """
-    (of,) = found
+    (of,) = names_of_schemes
     if of not in ("countries", "us_states") or any(e.calls(name) for e in EVIDENCE if e.of == of):
         return False
     rival = "us_states" if of == "countries" else "countries"

@@ -131,27 +131,27 @@ def look_at(
 
     With ``load``, which reads the values again, they are not kept.
     """
-    given, values = values, comparable(values)
+    original, values = values, comparable(values)
     matches = tuple(find_all(name) or find_all(name.removeprefix(prefix)))
     sample = sample_of(values)
     guess = guess_kind(values, sample, matches[0] if matches else None)
     missing = values.null_count()
-    counted = count_values(values.drop_nulls() if missing else values)
-    sizes = np.append(counted.counts, missing) if missing else counted.counts
+    counts = count_values(values.drop_nulls() if missing else values)
+    sizes = np.append(counts.counts, missing) if missing else counts.counts
     card = Card(
         name=name,
         kind=guess.kind,
         reason=guess.reason,
         rows=values.len(),
         missing_share=missing / values.len() if values.len() else 0.0,
-        distinct=len(counted.counts),
+        distinct=len(counts.counts),
         uniqueness=uniqueness(sizes),
         separation=separation(sizes),
     )
     spread = values.gather_every(max(1, -(-values.len() // SPREAD)))
-    few = counted if card.distinct <= MOST_COUNTED else None
-    codes = codes_in(counted.values, counted.counts)
-    return ProfiledColumn(card, load or (lambda: given), spread, few, sample, matches, codes)
+    few = counts if card.distinct <= MOST_COUNTED else None
+    codes = codes_in(counts.values, counts.counts)
+    return ProfiledColumn(card, load or (lambda: original), spread, few, sample, matches, codes)
 
 
 def count_values(present: pl.Series) -> ValueCounts:

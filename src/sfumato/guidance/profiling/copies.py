@@ -73,44 +73,47 @@ def copies_in(
     sum, the one that tells most is dropped. At most 10,000 rows are looked at; ``sampled``: they
     are of a sample themselves, and the reasons say so.
     """
-    described = {
+    attributes = {
         column.name: attribute_of(column) for column in columns if Role.DIRECT not in column.roles
     }
-    quasi = [name for name, one in described.items() if one.has(Role.QUASI)]
+    quasi = [name for name, one in attributes.items() if one.has(Role.QUASI)]
     same = {column.name: str(column.copy_of) for column in columns if column.copy_of in quasi}
-    known = (
+    earlier = (
         Copies(same, {}, {name: _same(quasi) for name, quasi in same.items()})
         if means is not None
         else Copies()
     )
-    if means is None or not quasi or len(quasi) == len(described) or frame.height < K:
-        return known
-    table = Table(frame[list(described)], Schema(described))  # type: ignore[arg-type]
+    if means is None or not quasi or len(quasi) == len(attributes) or frame.height < K:
+        return earlier
+    table = Table(frame[list(attributes)], Schema(attributes))  # type: ignore[arg-type]
     table = _drawn(table, quasi)
     if not find_dependences(
         TablePair.of(table, _aligned(table.drop(quasi))), k=K
     ).found:  # nothing even without any label
-        return known
+        return earlier
     step: Step = registry.build("steps", means.step)
     promise: Model = registry.build("models", PROMISE)
     try:
         released = step.apply(table, step.plan(table, Goal((promise,), Seed.of(1))))
-        found = find_dependences(TablePair.of(table, _aligned(released)), k=K)
+        dependences = find_dependences(TablePair.of(table, _aligned(released)), k=K)
         return _proposed(
-            found, known, where=f"of {len(table):,} records drawn" if sampled else "of records"
+            dependences,
+            earlier,
+            where=f"of {len(table):,} records drawn" if sampled else "of records",
         )
     except SfumatoError:  # the step cannot keep the promise: the run will say so
-        return known
+        return earlier
 
 
 def _same(quasi: str) -> str:
     return f"tells the same as {quasi}, so it follows the labels of that column"
 
 
-def _proposed(found: Dependences, known: Copies, where: str) -> Copies:
-    follows, dropped, reasons = dict(known.follows), dict(known.dropped), dict(known.reasons)
+def _proposed(dependences: Dependences, earlier: Copies, where: str) -> Copies:
+    follows, dropped, reasons = dict(earlier.follows), dict(earlier.dropped), dict(earlier.reasons)
     strongest = sorted(
-        found.found, key=lambda one: -max(one.figures.gain, one.figures.bits, one.figures.line_gain)
+        dependences.found,
+        key=lambda one: -max(one.figures.gain, one.figures.bits, one.figures.line_gain),
     )
     for each in strongest:
         first = each.columns[0]
@@ -151,9 +154,9 @@ def _drawn(table: Table, quasi: list[str]) -> Table:
     if len(table) <= ROWS:
         return table
     order = canonical_order(table.drop(set(table.columns) - set(quasi)))
-    chosen = (
+    positions = (
         Seed.of(1)
         .stream("profile: rows to look for copies in")
         .choice(len(order), ROWS, replace=False)
     )
-    return dataclasses.replace(table.take(order[chosen]), origin=None)
+    return dataclasses.replace(table.take(order[positions]), origin=None)

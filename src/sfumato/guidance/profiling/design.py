@@ -16,11 +16,7 @@ from sfumato.core.schema import Kind
 from sfumato.core.words import percent
 from sfumato.guidance.profiling.columns import Card, ProfiledColumn
 from sfumato.guidance.profiling.detection import Recognition
-from sfumato.guidance.profiling.lexicon_direct import (
-    BODY_OR_SURVEY_WEIGHT,
-    BODY_WORDS,
-    SHORT_WEIGHTS,
-)
+from sfumato.guidance.profiling.lexicon import word_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,9 +42,11 @@ _LEAST_REPEATED = 1.02
 def find_weight(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | None:
     """The column that holds survey weights: named so, with a sum that a population may have."""
     body = _has_body_columns(columns)
-    named = [c for c in columns if _is("sampling weight", c) and may_weigh_records(c, body=body)]
-    if named:
-        return named[0].card.name, Recognition(
+    weight_columns = [
+        c for c in columns if _is("sampling weight", c) and may_weigh_records(c, body=body)
+    ]
+    if weight_columns:
+        return weight_columns[0].card.name, Recognition(
             "sampling weight", "the name says survey weight", 0.85
         )
     bare = [c for c in columns if is_bare_weight(c) and _is_positive(c)]
@@ -67,9 +65,9 @@ def is_bare_weight(column: ProfiledColumn) -> bool:
     if match is None or match.concept != "body weight" or not column.dtype.is_numeric():
         return False
     return (
-        match.words[match.start] in BODY_OR_SURVEY_WEIGHT
+        match.words[match.start] in word_lists().body_or_survey_weight
         and match.length == 1
-        and not set(match.others) & BODY_WORDS
+        and not set(match.others) & word_lists().body
     )
 
 
@@ -163,7 +161,7 @@ def may_weigh_records(column: ProfiledColumn, *, body: bool = False) -> bool:
     total = float(values.sum())
     if not _LEAST_MEAN * values.len() <= total <= _MOST_PEOPLE:
         return False
-    short = match.length == 1 and match.words[match.start] in SHORT_WEIGHTS
+    short = match.length == 1 and match.words[match.start] in word_lists().short_weight
     return not short or (not body and weighs_records(column))
 
 
@@ -210,16 +208,18 @@ class Difference:
 
 
 def differences(
-    known: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]
+    numeric: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]
 ) -> tuple[Difference, ...]:
     """The first pair of known columns for each other column that is exactly their difference or
     sum.
     """
-    lines = {c.card.name: line for c in known[:MOST_KNOWN] if (line := _line(c)) is not None}
+    lines = {c.card.name: line for c in numeric[:MOST_KNOWN] if (line := _line(c)) is not None}
     if len(lines) < 2:
         return ()
-    wanted = ((c.card.name, _line(c)) for c in others[:MOST_OTHERS])
-    made_of = (next(_made_of(name, line, lines), None) for name, line in wanted if line is not None)
+    named_lines = ((c.card.name, _line(c)) for c in others[:MOST_OTHERS])
+    made_of = (
+        next(_made_of(name, line, lines), None) for name, line in named_lines if line is not None
+    )
     return tuple(one for one in made_of if one is not None)
 
 
@@ -247,8 +247,8 @@ def _made_of(
     first = np.flatnonzero(~np.isnan(line))[:SCREEN]
     table = np.stack([one[first] for one in lines.values()])
     for place, one in enumerate(names):
-        left = table[place] - line[first]  # one − other = name: what is left is the other
-        for minus, rest in ((True, left), (False, -left)):
+        difference = table[place] - line[first]  # one − other = name: what is left is the other
+        for minus, rest in ((True, difference), (False, -difference)):
             near = ((table == rest) | np.isnan(table) | np.isnan(rest)).all(axis=1)
             for other in (names[at] for at in np.flatnonzero(near).tolist() if names[at] != one):
                 if _equal(line, lines[one], lines[other], minus=minus):

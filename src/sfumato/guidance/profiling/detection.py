@@ -71,8 +71,8 @@ def share(test: Callable[[str], object], texts: Sequence[str], *, at_most: int =
     rough = sum(1 for text in first if test(text)) / len(first)
     if rough < 0.5:
         return rough
-    tried = _spread(texts, at_most)
-    return sum(1 for text in tried if test(text)) / len(tried)
+    sample = _spread(texts, at_most)
+    return sum(1 for text in sample if test(text)) / len(sample)
 
 
 def _spread(texts: Sequence[str], count: int) -> Sequence[str]:

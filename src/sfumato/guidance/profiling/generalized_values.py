@@ -176,21 +176,21 @@ def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:
     labels = {text: read_interval(text) for text in counts if text != TOP and not is_number(text)}
     if not labels or None in labels.values():
         return None
-    named = [label for label in labels.values() if label is not None]
-    widths = sorted({label.width for label in named if label.width is not None})
+    intervals = [label for label in labels.values() if label is not None]
+    widths = sorted({label.width for label in intervals if label.width is not None})
     if not widths or any(wide % narrow for narrow, wide in itertools.pairwise(widths)):
         return None
     origin = next(
         label.low % widths[-1]
-        for label in named
+        for label in intervals
         if label.width == widths[-1] and label.low is not None
     )
-    if any(label.width and (label.limit - origin) % label.width for label in named):
+    if any(label.width and (label.limit - origin) % label.width for label in intervals):
         return None
     opened = _open_ends({t: label for t, label in labels.items() if label is not None}, counts)
     if opened is None:
         return None
-    return _parameters(named, widths, origin, opened)
+    return _parameters(intervals, widths, origin, opened)
 
 
 def _open_ends(
@@ -222,7 +222,7 @@ def _parameters(
         if len(chain) == len(widths):
             return None
         chain.pop()
-    given: dict[str, object] = {"widths": [plain_number(width) for width in chain]}
+    options: dict[str, object] = {"widths": [plain_number(width) for width in chain]}
     if origin:
-        given["origin"] = plain_number(origin)
-    return given | {side: plain_number(limit) for side, limit in opened.items()}
+        options["origin"] = plain_number(origin)
+    return options | {side: plain_number(limit) for side, limit in opened.items()}

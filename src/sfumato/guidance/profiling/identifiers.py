@@ -18,13 +18,7 @@ from sfumato.guidance.profiling.check_digits import find_number
 from sfumato.guidance.profiling.detection import Recognition, TextSample, sample_of, share
 from sfumato.guidance.profiling.generalized_values import looks_grouped
 from sfumato.guidance.profiling.kinds import date_form
-from sfumato.guidance.profiling.lexicon_direct import (
-    META_WORDS,
-    NEVER_NUMBERS,
-    PERSON_WORDS,
-    THING_WORDS,
-    words_in,
-)
+from sfumato.guidance.profiling.lexicon import NEVER_NUMBERS, given_names, word_lists
 from sfumato.guidance.profiling.words import Match, find
 
 if TYPE_CHECKING:
@@ -48,7 +42,8 @@ _PLATE = re.compile(
     r"|[A-Z]{2}-\d{3}-[A-Z]{2}"  # France
     r"|\d{4} [BCDFGHJKLMNPRSTVWXYZ]{3}"  # Spain
     r"|[A-Z]{2} \d{3} [A-Z]{2}"  # Italy, written apart
-    r"|(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})(?<=[A-Z0-9])(?<!\d\d-\d\d-\d\d)"  # Netherlands, Portugal
+    # Netherlands, Portugal: three pairs, not all of digits, which would be a date
+    r"|(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})(?<=[A-Z0-9])(?<!\d\d-\d\d-\d\d)"
     r"|[A-Z]{2}\d{2} [A-Z]{3}"  # United Kingdom
 )
 
@@ -143,7 +138,7 @@ def _person_names(sample: TextSample) -> Recognition | None:
     """One to four words, many of them different common given names."""
     if len(sample.texts) < 8 or share(_few_words, sample.texts) < 0.9:
         return None
-    hits = [given for text in sample.texts if (given := _given_name(text, GIVEN_NAMES))]
+    hits = [name for text in sample.texts if (name := _given_name(text, given_names()))]
     part = len(hits) / len(sample.texts)
     if part < 0.25 or len(set(hits)) < 8:
         return None
@@ -173,51 +168,6 @@ _DETECTORS: tuple[Callable[[TextSample], Recognition | None], ...] = (
     _person_names,
 )
 
-
-# Common given names of several languages: enough of them in a column, and it holds names of people.
-#
-# The list is ours, short on purpose: a column is recognised by *many different* names, not by rare
-# ones.
-
-GIVEN_NAMES = words_in("""
-    james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony mark donald
-    steven paul andrew joshua kenneth kevin brian george timothy ronald edward jason jeffrey ryan jacob gary nicholas eric
-    jonathan stephen larry justin scott brandon benjamin samuel gregory alexander patrick frank raymond jack dennis jerry
-    tyler aaron jose adam nathan henry zachary douglas peter kyle noah ethan liam oliver harry leo oscar arthur archie
-    mary patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy betty margaret sandra ashley
-    kimberly emily donna michelle carol amanda melissa deborah stephanie rebecca sharon laura cynthia dorothy amy kathleen
-    angela shirley emma brenda pamela nicole samantha katherine christine helen debra rachel carolyn janet maria catherine
-    heather diane olivia julie joyce victoria ruth virginia lauren kelly christina joan evelyn judith andrea hannah megan
-    alice jean doris jacqueline martha gloria teresa sara ann anne julia isabella mia sophia charlotte amelia ella lily
-    hans klaus werner günter gerhard horst helmut heinz manfred jürgen wolfgang dieter karl walter uwe bernd ralf andreas
-    stefan matthias markus martin sebastian tobias florian felix lukas jonas maximilian moritz finn luca anton ursula
-    monika petra renate helga karin brigitte ingrid erika christa sabine heike gisela claudia susanne katrin silke birgit
-    anja tanja nadine melanie katharina lena leonie johanna greta frieda anna sophie marie hanna lea clara
-    jean pierre michel philippe alain patrick nicolas christophe laurent frédéric olivier sébastien julien antoine françois
-    jacques gérard bernard yves thierry éric pascal guillaume mathieu thibault hugo louis jules gabriel raphaël nathan
-    nathalie isabelle sylvie catherine françoise monique valérie sandrine véronique céline chantal aurélie émilie camille
-    chloé manon inès jade louise léa zoé élodie amélie mathilde juliette margaux
-    antonio josé manuel francisco juan david javier carlos miguel rafael pedro ángel alejandro fernando sergio pablo jorge
-    luis alberto álvaro diego adrián raúl enrique ramón vicente andrés mateo santiago sebastián carmen josefa isabel
-    dolores pilar teresa ana cristina francisca antonia mercedes rosario elena lucía rosa concepción raquel marta beatriz
-    silvia patricia rocío pilar inmaculada valentina camila sofía ximena guadalupe
-    giuseppe giovanni mario luigi andrea francesco marco alessandro roberto stefano angelo vincenzo salvatore domenico
-    franco paolo luca giorgio lorenzo matteo davide simone giulia francesca chiara sara federica alessia valentina elisa
-    paola giovanna lucia caterina rosa angela elena silvia martina ilaria serena beatrice aurora ginevra
-    jan piet kees willem hendrik johannes cornelis jeroen bas sander maarten pieter ruben daan sem bram thijs lars johanna
-    wilhelmina cornelia hendrika petronella marieke anouk sanne femke lotte fleur eva tess saskia ingeborg
-    joão antónio manuel paulo carlos tiago gonçalo rui nuno ricardo bruno miguel pedro marcos lucas gustavo thiago felipe
-    ana maria fernanda juliana mariana adriana márcia aline camila larissa beatriz inês catarina matilde leonor
-    jan stanisław andrzej józef tadeusz jerzy zbigniew krzysztof henryk ryszard kazimierz marek marian piotr janusz
-    władysław adam wiesław zdzisław edward mieczysław roman mirosław grzegorz czesław dariusz wojciech jacek tomasz
-    paweł michał marcin łukasz kamil mateusz jakub szymon krystyna barbara ewa elżbieta zofia teresa danuta helena
-    irena jadwiga halina janina małgorzata agnieszka katarzyna magdalena joanna beata aleksandra natalia zuzanna oliwia
-    lars mikael anders johan erik per nils karl jan fredrik gustav magnus björn henrik axel elias emil hugo sven
-    birgitta margareta eva kristina elisabeth karin marie ingrid linnéa astrid elsa maja alva ebba saga freja sigrid
-    mohammed muhammad ahmed ali omar hassan ibrahim yusuf mustafa mehmet fatma aisha fatima zeynep emine hatice elif
-    aleksandr sergei dmitri ivan nikolai vladimir olga tatiana natalia svetlana irina anastasia petr pavel jiří zdeněk
-    jana marcela lenka wei ming li na fang hiroshi takashi yuki sakura kenji priya rahul amit anita sunita deepak
-    """)
 
 __all__ = ["Recognition", "detect_identifier", "identify"]
 
@@ -305,13 +255,15 @@ class _Facts:
 
     def have(self, test: str) -> float:
         """Share of values with a digit, or with a blank."""
-        wanted = str.isdigit if test == "digit" else str.isspace
-        return share(lambda text: any(map(wanted, text)), self.sample.texts, at_most=1000)
+        is_wanted = str.isdigit if test == "digit" else str.isspace
+        return share(lambda text: any(map(is_wanted, text)), self.sample.texts, at_most=1000)
 
 
 def _by_name(match: Match, facts: _Facts) -> Recognition | None:
     texts = facts.sample.texts
-    if set(match.others) & META_WORDS or (facts.numeric and match.concept in NEVER_NUMBERS):
+    if set(match.others) & word_lists().about_an_identifier or (
+        facts.numeric and match.concept in NEVER_NUMBERS
+    ):
         return None
     if texts and match.concept in _HAVE_DIGITS and facts.have("digit") < 0.5:
         return None
@@ -336,10 +288,10 @@ def _names_person(match: Match, facts: _Facts) -> bool:
     place.
     """
     others = {word for word in match.others if not word.isdigit()}
-    if others & THING_WORDS and not others & PERSON_WORDS:
+    if others & word_lists().thing and not others & word_lists().person:
         return False
     if match.concept == "name":
-        of_a_person = not others or bool(others & PERSON_WORDS)
+        of_a_person = not others or bool(others & word_lists().person)
         return of_a_person or (facts.sample.distinct_share >= 0.3 and facts.have("digit") < 0.5)
     if match.concept == "record id":
         many = len(facts.sample.texts) >= min(10, facts.sample.cells)

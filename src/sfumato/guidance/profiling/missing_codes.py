@@ -71,15 +71,15 @@ def _words(text: pl.Series, counts: NDArray[np.int64]) -> list[str]:
     short = table.filter(pl.col("word").str.len_chars() <= _LONGEST)
     common = short.filter(pl.col("word").str.to_lowercase().is_in(list(_SPELLED)))
     records = common.group_by("word").agg(pl.col("records").sum())
-    found = sorted(word for word, count in records.rows() if count >= LEAST)
+    words = sorted(word for word, count in records.rows() if count >= LEAST)
     spelled = table.get_column("word")
-    if not any(map(_number, found)) or not _all_codes(spelled):
-        return found
-    below = [word for word in found if word.startswith("-") and _number(word)]
+    if not any(map(_number, words)) or not _all_codes(spelled):
+        return words
+    below = [word for word in words if word.startswith("-") and _number(word)]
     lowest = (
         spelled.filter(~spelled.is_in(below)).str.starts_with("-").any()
     )  # a postcode is not negative
-    return [word for word in found if not _number(word) or (word in below and not lowest)]
+    return [word for word in words if not _number(word) or (word in below and not lowest)]
 
 
 def _number(word: str) -> bool:

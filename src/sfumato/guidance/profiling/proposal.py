@@ -130,9 +130,9 @@ def propose_recipe(
 
 def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal, pl.DataFrame]:
     """What is proposed, and the rows in which all columns were looked at together."""
-    looked = _look_at_columns(table, bound)
-    columns, rows = looked.columns, looked.rows
-    guesses = assign_roles(columns, looked.direct)
+    profiled = _look_at_columns(table, bound)
+    columns, rows = profiled.columns, profiled.rows
+    guesses = assign_roles(columns, profiled.direct)
     ranking = rank(
         [
             _candidate(c, guesses[c.card.name])

@@ -155,8 +155,8 @@ def _intervals(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
 
 def _records_of(column: ProfiledColumn) -> dict[str, int]:
     """Every distinct value and how many records have it."""
-    counted = column.counted or count_values(column.values.drop_nulls())
-    return dict(zip(counted.values.to_list(), counted.counts.tolist(), strict=True))
+    counts = column.counted or count_values(column.values.drop_nulls())
+    return dict(zip(counts.values.to_list(), counts.counts.tolist(), strict=True))
 
 
 def _intervals_by_spread(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:

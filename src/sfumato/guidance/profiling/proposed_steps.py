@@ -104,13 +104,13 @@ def means_for(dataset: Table) -> ProposedStep | None:
     if len(dataset) < K or not dataset.schema.quasi:
         return None
     searched = _nodes(dataset) <= MOST_NODES
-    tried = _candidates(dataset, searched=searched)
-    losses = {name: loss for name, step in tried if (loss := _loss(step, dataset)) is not None}
+    candidates = _candidates(dataset, searched=searched)
+    losses = {name: loss for name, step in candidates if (loss := _loss(step, dataset)) is not None}
     if not losses:
         return None
     least = min(losses.values())
-    chosen = next(name for name in _STEPS if name in losses and losses[name] <= least + AS_GOOD)
-    return ProposedStep(_STEPS[chosen], losses, len(dataset), searched)
+    step_name = next(name for name in _STEPS if name in losses and losses[name] <= least + AS_GOOD)
+    return ProposedStep(_STEPS[step_name], losses, len(dataset), searched)
 
 
 _STEPS: dict[str, dict[str, Any]] = {
@@ -164,12 +164,12 @@ def _nodes(dataset: Table) -> float:
 
 def _table(proposal: Proposal, frame: pl.DataFrame) -> Table | None:
     """The proposed quasi-identifiers and units as a dataset, or None where there are none."""
-    described = {
+    attributes = {
         c.name: attribute_of(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)
     }
-    if not any(attribute.has(Role.QUASI) for attribute in described.values()):
+    if not any(attribute.has(Role.QUASI) for attribute in attributes.values()):
         return None
-    return Table(frame[list(described)], Schema(described))  # type: ignore[arg-type]
+    return Table(frame[list(attributes)], Schema(attributes))  # type: ignore[arg-type]
 
 
 def _judged(schema: Schema) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _drawn(dataset: Table) -> Table:
     if len(dataset) <= ROWS:
         return dataset
     order = canonical_order(dataset)
-    chosen = (
+    positions = (
         Seed.of(1).stream("profile: rows to try means on").choice(len(order), ROWS, replace=False)
     )
-    return dataclasses.replace(dataset.take(order[chosen]), origin=None)
+    return dataclasses.replace(dataset.take(order[positions]), origin=None)

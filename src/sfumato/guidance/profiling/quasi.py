@@ -97,11 +97,11 @@ def class_sizes(frame: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.int64
     """
     if not columns or not frame.height:
         return np.array([frame.height] if frame.height else [], dtype=np.int64)
-    named = pl.DataFrame(
+    renamed = pl.DataFrame(
         [comparable(frame.get_column(name)).alias(str(i)) for i, name in enumerate(columns)]
     )
     return (
-        named.group_by(pl.all())
+        renamed.group_by(pl.all())
         .agg(pl.len().alias("len"))
         .get_column("len")
         .to_numpy()
@@ -139,12 +139,12 @@ def smallest_identifying_set(
     goal = _Goal(uniqueness or 0.0, separation or 0.0)
     parting = _Parting.of(frame, columns)
     coded = as_frame(parting.columns, columns)
-    chosen = [columns[i] for i in _greedy(parting, goal)]
-    identifying = goal.result(coded, chosen)
+    names = [columns[i] for i in _greedy(parting, goal)]
+    identifying = goal.result(coded, names)
     # adding columns never lowers either share: where all together miss the goal, so does every part
     # of them
     return (
-        goal.result(coded, _without_idle(coded, chosen, goal))
+        goal.result(coded, _without_idle(coded, names, goal))
         if identifying.reached
         else identifying
     )
@@ -198,9 +198,9 @@ class _Parting:
     def add(self, column: int, pairs: int) -> None:
         """Add a column and let go of the records it leaves alone."""
         joined = self._joined(column).dense()
-        kept = joined.counts()[joined.of] > 1
-        self.classes = Codes(joined.of[kept], joined.many).dense()
-        self.columns = [Codes(codes.of[kept], codes.many) for codes in self.columns]
+        shared = joined.counts()[joined.of] > 1
+        self.classes = Codes(joined.of[shared], joined.many).dense()
+        self.columns = [Codes(codes.of[shared], codes.many) for codes in self.columns]
         self.pairs = pairs
 
     def _joined(self, column: int) -> Codes:
@@ -275,19 +275,19 @@ def _codes_of_any(values: pl.Series) -> Codes:
 
 
 def _greedy(parting: _Parting, goal: _Goal) -> list[int]:
-    chosen: list[int] = []
+    positions: list[int] = []
     bounds = [(-parting.pairs, i, 0) for i in range(len(parting.columns))]
     heapq.heapify(bounds)
-    counted: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     while bounds and parting.pairs and not goal.met(parting.uniqueness, parting.separation):
         bound, column, step = heapq.heappop(bounds)
-        if step != len(chosen) + 1:  # the bound is from an earlier step: count again
-            counted[column] = parting.pairs_after(column)
-            heapq.heappush(bounds, (counted[column] - parting.pairs, column, len(chosen) + 1))
+        if step != len(positions) + 1:  # the bound is from an earlier step: count again
+            sizes[column] = parting.pairs_after(column)
+            heapq.heappush(bounds, (sizes[column] - parting.pairs, column, len(positions) + 1))
         elif bound < 0:
-            parting.add(column, counted[column])
-            chosen.append(column)
-    return chosen
+            parting.add(column, sizes[column])
+            positions.append(column)
+    return positions
 
 
 def _without_idle(frame: pl.DataFrame, columns: list[str], goal: _Goal) -> list[str]:

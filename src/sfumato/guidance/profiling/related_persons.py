@@ -117,9 +117,9 @@ def design_of(
     trial = _Trial.of(tables, frames, owners)
     if trial is None:
         return _untried(tables)
-    chosen, refused = trial.affordable()
-    chosen, more = trial.with_secrets(chosen)
-    return dataclasses.replace(trial.lines(chosen), refused=(*refused, *more))
+    design, refused = trial.affordable()
+    design, more = trial.with_secrets(design)
+    return dataclasses.replace(trial.lines(design), refused=(*refused, *more))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,7 +172,7 @@ class _Trial:
         size = frames[top.name].height
         if size < K:
             return None
-        drawn = np.sort(
+        sample = np.sort(
             Seed.of(1)
             .stream("profile: people to try")
             .choice(size, min(size, PEOPLE_TRIED), replace=False)
@@ -180,14 +180,14 @@ class _Trial:
         try:
             schemas = {t.name: _schema(t) for t in tables}
             some = {
-                n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes))
+                n: _of_people(frames[n], owners[n], sample).select(list(s.attributes))
                 for n, s in schemas.items()
             }
             people: Any = registry.data_class(Shape.TABLES).from_tables(some, schemas, Source())
-            found = means_for(people.table(top.name)) if _has_quasi(top) else None
+            steps = means_for(people.table(top.name)) if _has_quasi(top) else None
         except SfumatoError:
             return None
-        return cls(tuple(tables), people, size, CHILD_MEANS if found is None else found.step)
+        return cls(tuple(tables), people, size, CHILD_MEANS if steps is None else steps.step)
 
     @property
     def top(self) -> TableGuess:
@@ -208,20 +208,20 @@ class _Trial:
             map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda tried: tried[1].total
         )
         bearable = [design for design, cost in single if cost.affordable]
-        chosen = bearable[0] if bearable else _Design((OWN,))
-        return chosen, [
+        best = bearable[0] if bearable else _Design((OWN,))
+        return best, [
             ProposedLine(design.persons[0], _instead(cost))
             for design, cost in single
-            if design is not chosen
+            if design is not best
         ]
 
     def _cheapest(self, persons: tuple[Spec, ...]) -> tuple[_Design, _Cost]:
         """The way to keep some promises that costs least."""
         sizes = LARGER if _has_quasi(self.top) else LARGER[:1]
-        tried = [
+        designs = [
             (design, self.cost(design)) for design in (_Design(persons, larger) for larger in sizes)
         ]
-        return min(tried, key=lambda one: (not one[1].affordable, one[1].total))
+        return min(designs, key=lambda one: (not one[1].affordable, one[1].total))
 
     def with_secrets(self, design: _Design) -> tuple[_Design, list[ProposedLine]]:
         """The same with a promise for every sensitive column that does not cost too much, one after
@@ -239,20 +239,19 @@ class _Trial:
 
     def _about_secrets(self, design: _Design) -> Iterator[Spec]:
         knows = "counts" if design.knows("counts") else "own"
-        shown = self.people.shown()
-        known = {
-            f"{table.name}.{c.name}"
-            for table in self.guesses
-            for c in table.columns
-            if Role.QUASI in c.roles
-        }
-        for name, column in shown.sensitive.items():
+        views = self.people.shown()
+        quasi_columns = set()
+        for table in self.guesses:
+            for column in table.columns:
+                if Role.QUASI in column.roles:
+                    quasi_columns.add(f"{table.name}.{column.name}")
+        for name, column in views.sensitive.items():
             if (
-                name in known or len(np.unique(column.code)) < L
+                name in quasi_columns or len(np.unique(column.code)) < L
             ):  # who knows a column does not learn it
                 continue
-            held = np.unique(np.stack([column.person, column.code], axis=1), axis=0)
-            most = np.bincount(held[:, 1]).max() / shown.persons
+            person_values = np.unique(np.stack([column.person, column.code], axis=1), axis=0)
+            most = np.bincount(person_values[:, 1]).max() / views.persons
             kind = {} if most <= COMMON else {"kind": "distinct"}
             yield {"persons_l_diversity": {"sensitive": name, "l": L, **kind, "knows": knows}}
 
@@ -275,8 +274,8 @@ class _Trial:
             return _Cost(refused="it cannot be reached")
         before, after = self.people.counts(), people.counts()
         rows = sum(before.values()) - self.people.people
-        kept = sum(after.values()) - people.people
-        return _Cost(1 - people.people / self.people.people, 1 - kept / max(rows, 1), detail)
+        rows_left = sum(after.values()) - people.people
+        return _Cost(1 - people.people / self.people.people, 1 - rows_left / max(rows, 1), detail)
 
     # What is written.
 
@@ -384,10 +383,10 @@ def _has_quasi(table: TableGuess) -> bool:
     return any(Role.QUASI in column.roles for column in table.columns)
 
 
-def _of_people(frame: pl.DataFrame, owner: pl.Series, drawn: Any) -> pl.DataFrame:
+def _of_people(frame: pl.DataFrame, owner: pl.Series, sample: Any) -> pl.DataFrame:
     """The rows of some of the people."""
     return frame.filter(
-        owner.is_in(pl.Series(drawn, dtype=owner.dtype).implode()).fill_null(value=False)
+        owner.is_in(pl.Series(sample, dtype=owner.dtype).implode()).fill_null(value=False)
     )
 
 
@@ -395,9 +394,9 @@ def _schema(table: TableGuess) -> Schema:
     """What is proposed of a table as a schema; what is dropped, or waits for a decision, stands
     aside.
     """
-    described = {
+    attributes = {
         c.name: attribute_of(c) for c in table.columns if not {Role.ASK, Role.DIRECT} & set(c.roles)
     }
     parents = {} if table.parent is None else {table.parent.table: table.parent.column}
     key = None if table.key is None else table.key.column
-    return with_keys(table.name, Schema(described), key=key, belongs_to=parents, orphans="drop")
+    return with_keys(table.name, Schema(attributes), key=key, belongs_to=parents, orphans="drop")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sfumato.core.schema import Role
+from sfumato.core.source import Code
 from sfumato.core.words import percent
 from sfumato.guidance.profiling.related_persons import PersonsDesign
 from sfumato.guidance.profiling.table_relations import RelationsProposal, TableGuess
@@ -16,11 +17,9 @@ def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str
     files.
     """
     first = proposal.tables[0]
-    codes = {
-        name: several
-        for table in proposal.tables
-        for name, several in table.proposal.missing_codes.items()
-    }
+    codes: dict[str, tuple[Code, ...]] = {}
+    for table in proposal.tables:
+        codes |= table.proposal.missing_codes
     lines = [
         *_header(proposal),
         "sfumato: 1",
@@ -50,10 +49,10 @@ def _designed(design: PersonsDesign | None) -> Iterator[str]:
 
 
 def _header(proposal: RelationsProposal) -> Iterator[str]:
-    told = ", ".join(
+    tables = ", ".join(
         f"{scalar(table.name)} ({table.proposal.rows:,} rows)" for table in proposal.tables
     )
-    yield f"# Proposed by sfumato profile for several tables: {told}."
+    yield f"# Proposed by sfumato profile for several tables: {tables}."
     yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
     yield (
         f"#   1. {scalar(proposal.tables[0].name)} is the table of the people, and every other"
@@ -69,16 +68,15 @@ def _header(proposal: RelationsProposal) -> Iterator[str]:
         " 'meet' if you need one,"
     )
     yield "#   5. the hierarchies make sense to the readers of the data."
-    asked = [
-        f"{table.name}.{c.name}"
-        for table in proposal.tables
-        for c in table.columns
-        if Role.ASK in c.roles
-    ]
-    if asked:
+    open_columns = []
+    for table in proposal.tables:
+        waiting = [column for column in table.columns if Role.ASK in column.roles]
+        open_columns += [f"{table.name}.{column.name}" for column in waiting]
+    if open_columns:
         yield (
-            f"# {len(asked)} column(s) wait for your decision (role: ask), and nothing runs before:"
-            f" {', '.join(map(scalar, asked[:10]))}."
+            f"# {len(open_columns)} column(s) wait for your decision (role: ask), and nothing"
+            " runs before:"
+            f" {', '.join(map(scalar, open_columns[:10]))}."
         )
     for name, why in zip(proposal.apart, proposal.why, strict=True):
         yield f"# {scalar(name)} is left out: {why}."

@@ -5,11 +5,13 @@ out.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from sfumato.core.data_files import read_data_file
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind, Role
 from sfumato.core.words import percent
@@ -28,8 +30,7 @@ from sfumato.guidance.profiling.design import (
 )
 from sfumato.guidance.profiling.detection import Recognition, TextSample, share
 from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped
-from sfumato.guidance.profiling.lexicon_direct import BODY_WORDS, words_in
-from sfumato.guidance.profiling.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, ART_9
+from sfumato.guidance.profiling.lexicon import ART_9, QUASI_AND_SENSITIVE, word_lists
 from sfumato.guidance.profiling.quasi import Codes, codes_of
 from sfumato.guidance.profiling.words import Match, fold
 
@@ -38,35 +39,6 @@ from sfumato.guidance.profiling.words import Match, fold
 
 _MOST_VALUES = 400
 """Distinct values above which a column holds no vocabulary of these."""
-
-_SEX = words_in("""
-    male female man woman men women boy girl mann frau maennlich weiblich mannlich homme femme masculin feminin hombre mujer
-    masculino femenino maschio femmina uomo donna vrouw vrouwelijk mannelijk feminino mezczyzna kobieta kvinna kvinde mand
-    kvinne mies nainen m f w
-    """)
-_MARITAL = words_in("""
-    married divorced widowed widow widower separated single unmarried spouse cohabiting verheiratet geschieden verwitwet ledig
-    marie divorce veuf veuve celibataire casado casada divorciado divorciada viudo viuda soltero soltera coniugato coniugata
-    divorziato vedovo vedova celibe nubile gehuwd gescheiden weduwe ongehuwd solteiro solteira viuvo zonaty zamezna rozwiedziony
-    wdowiec gift skild ogift anka ugift fraskilt
-    """)
-_ETHNIC = words_in("""
-    white black asian hispanic latino latina caucasian african indian eskimo aleut indigenous mestizo mulatto roma arab pacific
-    islander chinese native aboriginal maori
-    """)
-_SCHOOL = words_in("""
-    bachelor bachelors master masters doctorate phd highschool college grade diploma graduate undergraduate abitur hauptschule
-    realschule gymnasium hochschule universitaet primaire secondaire licence baccalaureat primaria secundaria universidad
-    bachillerato elementare media laurea basisschool universiteit preschool kindergarten primary secondary tertiary school hs
-    """)
-_COUNTRIES = words_in("""
-    germany france spain italy poland netherlands belgium austria switzerland sweden norway denmark finland portugal greece
-    ireland england scotland hungary romania bulgaria russia ukraine turkey israel iran iraq syria egypt morocco algeria tunisia
-    nigeria ghana kenya ethiopia somalia china japan korea taiwan vietnam thailand laos cambodia philippines indonesia india
-    pakistan bangladesh afghanistan mexico cuba jamaica haiti guatemala honduras nicaragua salvador panama colombia ecuador peru
-    bolivia brazil argentina chile uruguay canada australia yugoslavia deutschland frankreich spanien italien polen oesterreich
-    schweiz tuerkei allemagne espagne italie pologne turquie alemania francia italia polonia niemcy francja tyskland
-    """)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,13 +53,14 @@ class _Vocabulary:
     share: float
 
 
-_VOCABULARIES = (
-    _Vocabulary("sex", _SEX, 2, 0.6),
-    _Vocabulary("marital status", _MARITAL, 3, 0.5),
-    _Vocabulary("ethnicity", _ETHNIC, 3, 0.6),
-    _Vocabulary("country", _COUNTRIES, 5, 0.5),
-    _Vocabulary("education", _SCHOOL, 3, 0.35),
-)
+@functools.cache
+def _vocabularies() -> tuple[_Vocabulary, ...]:
+    return tuple(
+        _Vocabulary(**{**entry, "words": frozenset(entry["words"])})
+        for entry in read_data_file(__package__, "value_words")
+    )
+
+
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -101,7 +74,7 @@ def told_by_values(sample: TextSample) -> str | None:
         return None
     values = [frozenset(_WORD.findall(fold(text).lower())) for text in sample.texts]
     return next(
-        (vocabulary.concept for vocabulary in _VOCABULARIES if _made_of(vocabulary, values)), None
+        (vocabulary.concept for vocabulary in _vocabularies() if _made_of(vocabulary, values)), None
     )
 
 
@@ -226,15 +199,15 @@ class _Coded:
         )
 
 
-def _right_guesses(given: Codes, guessed: Codes) -> int:
+def _right_guesses(known_codes: Codes, guessed: Codes) -> int:
     """Records whose code in one column is the commonest among those with their code in the
     other.
     """
-    joint = Codes(given.of * guessed.many + guessed.of, given.many * guessed.many)
+    joint = Codes(known_codes.of * guessed.many + guessed.of, known_codes.many * guessed.many)
     if joint.compact:
-        return int(joint.counts().reshape(given.many, guessed.many).max(axis=1).sum())
+        return int(joint.counts().reshape(known_codes.many, guessed.many).max(axis=1).sum())
     pairs, counts = np.unique(joint.of, return_counts=True)
-    best = np.zeros(given.many, dtype=np.int64)
+    best = np.zeros(known_codes.many, dtype=np.int64)
     np.maximum.at(best, pairs // guessed.many, counts)
     return int(best.sum())
 
@@ -281,13 +254,14 @@ def _keep_one(
     pair = (telling.one, telling.other)
     if any(guesses[name].roles == (Role.DIRECT,) for name in pair):
         return  # one of them is gone already
-    kept = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
-    gone = pair[1] if kept == pair[0] else pair[0]
+    first_name = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
+    gone = pair[1] if first_name == pair[0] else pair[0]
     reason = (
-        f"tells the same as {kept}: dropped, for as it is it would undo the recoding of that column"
+        f"tells the same as {first_name}: dropped, for as it is it would undo the recoding of"
+        " that column"
     )
     guesses[gone] = dataclasses.replace(
-        guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=kept
+        guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=first_name
     )
 
 
@@ -513,18 +487,16 @@ def _second_weight(column: ProfiledColumn) -> RoleGuess:
 
 
 def _sensitive(concept: str) -> RoleGuess:
-    law = (
-        " (GDPR Art. 9)"
-        if concept in ART_9
-        else " (GDPR Art. 10)"
-        if concept == "criminal record"
-        else ""
-    )
+    law = ""
+    if concept in ART_9:
+        law = " (GDPR Art. 9)"
+    elif concept == "criminal record":
+        law = " (GDPR Art. 10)"
     return RoleGuess((Role.SENSITIVE,), f"the name says {concept}{law}", 0.75, concept)
 
 
 def _quasi(concept: str) -> RoleGuess:
-    if concept in ALSO_KNOWN_TO_OTHERS:
+    if concept in QUASI_AND_SENSITIVE:
         reason = f"the name says {concept}: others can see it, and GDPR Art. 9 protects it"
         return RoleGuess((Role.QUASI, Role.SENSITIVE), reason, 0.75, concept)
     return RoleGuess((Role.QUASI,), f"the name says {concept}: outsiders may know it", 0.8, concept)
@@ -544,7 +516,7 @@ def _plausible(match: Match, column: ProfiledColumn) -> bool:
         return digits >= 0.8 and share(lambda text: 3 <= len(text) <= 10, texts) >= 0.9
     if match.concept == "location":
         return share(_is_place, texts) >= 0.9
-    if match.concept == "body weight" and set(match.others) - BODY_WORDS:
+    if match.concept == "body weight" and set(match.others) - word_lists().body:
         return not weighs_records(column)
     return True
 

@@ -64,5 +64,5 @@ def drawn_positions(height: int, bound: int) -> NDArray[np.int64] | None:
     """
     if height <= bound:
         return None
-    chosen = Seed.of(1).stream("profile: rows to look at").choice(height, bound, replace=False)
-    return np.sort(chosen).astype(np.int64)
+    positions = Seed.of(1).stream("profile: rows to look at").choice(height, bound, replace=False)
+    return np.sort(positions).astype(np.int64)

@@ -18,7 +18,7 @@ from sfumato.core.schema import Role
 from sfumato.core.source import Source
 from sfumato.core.words import percent
 from sfumato.errors import SchemaError
-from sfumato.guidance.profiling.lexicon_direct import OTHER_PEOPLE, PERSON_WORDS
+from sfumato.guidance.profiling.lexicon import word_lists
 from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal, propose
 from sfumato.guidance.profiling.related_persons import PersonsDesign, design_of
 
@@ -85,8 +85,8 @@ class TableGuess:
         """
         keys = {one.column for one in (self.key, self.parent) if one is not None}
         further = {one.column: one.table for one in self.others}
-        found = [column for column in self.proposal.columns if column.name not in keys]
-        return tuple(_dropped(column, further.get(column.name)) for column in found)
+        columns = [column for column in self.proposal.columns if column.name not in keys]
+        return tuple(_dropped(column, further.get(column.name)) for column in columns)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,19 +130,19 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
     *id*. Nothing in the result is a value.
     """
     frames = {name: frame for name, (frame, _) in tables.items()}
-    named = _candidates(frames)
-    above = {name: _parents(name, frames, named) for name in frames}
-    top = _top(frames, above, named)
+    key_guesses = _candidates(frames)
+    above = {name: _parents(name, frames, key_guesses) for name in frames}
+    top = _top(frames, above, key_guesses)
     people = propose(*tables[top])
-    _require_people(top, frames, named, people)
-    chosen = _tree(top, above)
-    order = [top, *(name for name in _by_depth(chosen) if name != top)]
-    needed = {guess.table for guess in chosen.values()}
-    keys = {name: _key_for(name, chosen, named) for name in order}
-    owners = _owners(order, frames, chosen, keys)
-    found = []
+    _require_people(top, frames, key_guesses, people)
+    parents = _tree(top, above)
+    order = [top, *(name for name in _by_depth(parents) if name != top)]
+    needed = {guess.table for guess in parents.values()}
+    keys = {name: _key_for(name, parents, key_guesses) for name in order}
+    owners = _owners(order, frames, parents, keys)
+    guesses = []
     for name in order:
-        parent = chosen.get(name)
+        parent = parents.get(name)
         key = keys[name]
         if (
             key is not None
@@ -157,10 +157,10 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
         counts = _counts(owners[name], frames[top].height) if name != top else None
         usual = None if counts is None else max(1, int(np.quantile(counts, USUAL)))
         looked_at = people if name == top else propose(*tables[name])
-        found.append(TableGuess(name, looked_at, key, parent, others, usual))
+        guesses.append(TableGuess(name, looked_at, key, parent, others, usual))
     apart = tuple(name for name in frames if name not in order)
     why = tuple(_stranger(name, frames, keys, above) for name in apart)
-    return RelationsProposal(tuple(found), apart, why, design_of(found, frames, owners))
+    return RelationsProposal(tuple(guesses), apart, why, design_of(guesses, frames, owners))
 
 
 def _counts(owners: pl.Series, persons: int) -> Any:
@@ -190,14 +190,14 @@ def _stems(name: str) -> set[str]:
 
 
 def _means_people(name: str) -> bool:
-    return any(word in PERSON_WORDS or word == "person" for word in _stems(name))
+    return any(word in word_lists().person or word == "person" for word in _stems(name))
 
 
 def _means_whom_rows_are_about(column: str) -> bool:
     """Whether a column is called after people, and not after others than those whose rows these
     are, as doctors are.
     """
-    return _means_people(column) and not _stems(column) & OTHER_PEOPLE
+    return _means_people(column) and not _stems(column) & word_lists().other_people
 
 
 def _said(key: KeyGuess) -> bool:
@@ -220,8 +220,10 @@ def _candidates(frames: Mapping[str, pl.DataFrame]) -> dict[str, list[KeyGuess]]
 
 
 def _unique(frame: pl.DataFrame) -> list[KeyGuess]:
-    told = f"{frame.height:,} different values in {frame.height:,} rows, none missing"
-    return [KeyGuess(column.name, told) for column in frame.iter_columns() if _tells_apart(column)]
+    reason = f"{frame.height:,} different values in {frame.height:,} rows, none missing"
+    return [
+        KeyGuess(column.name, reason) for column in frame.iter_columns() if _tells_apart(column)
+    ]
 
 
 def _tells_apart(column: pl.Series) -> bool:
@@ -249,12 +251,12 @@ def _likely(table: str, key: KeyGuess) -> tuple[bool, bool, bool]:
 
 
 def _parents(
-    name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, list[KeyGuess]]
+    name: str, frames: Mapping[str, pl.DataFrame], key_guesses: Mapping[str, list[KeyGuess]]
 ) -> list[ParentGuess]:
     """The columns of a table that hold keys of others."""
-    found = []
+    parents = []
     for other in frames:
-        for key in named[other] if other != name else []:
+        for key in key_guesses[other] if other != name else []:
             for column in frames[name].columns:
                 words = _why(column, key.column, other)  # first, for it costs nothing
                 share = (
@@ -263,18 +265,20 @@ def _parents(
                     else _included(frames[name][column], frames[other][key.column])
                 )
                 if words is not None and share >= (1.0 if words in (SAME, BOTH) else ENOUGH):
-                    told = f"{percent(share)} of its values are a {key.column} of {other}, {words}"
+                    reason = (
+                        f"{percent(share)} of its values are a {key.column} of {other}, {words}"
+                    )
                     like = column.lower() == key.column.lower() and words != SAME
-                    found.append(ParentGuess(column, other, share, told, like))
-    return _nearest(found)
+                    parents.append(ParentGuess(column, other, share, reason, like))
+    return _nearest(parents)
 
 
-def _nearest(found: Sequence[ParentGuess]) -> list[ParentGuess]:
+def _nearest(parents: Sequence[ParentGuess]) -> list[ParentGuess]:
     """Of each table the column that fits best, and those that are called as its key is with a word
     before, like ``tutor_pupil``.
     """
     best: dict[str, ParentGuess] = {}
-    ranked = sorted(found, key=lambda g: (g.named, g.share), reverse=True)
+    ranked = sorted(parents, key=lambda g: (g.named, g.share), reverse=True)
     for guess in ranked:
         best.setdefault(guess.table, guess)
     more = [g for g in ranked if g.column.lower().endswith(f"_{best[g.table].column.lower()}")]
@@ -289,8 +293,8 @@ def _why(column: str, key: str, table: str) -> str | None:
     two that mean people.
     """
     if column.lower() == key.lower():
-        told = _said(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
-        return "and it has the same name" if told else SAME
+        says_so = _said(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
+        return "and it has the same name" if says_so else SAME
     if _stems(column) & _stems(table):
         return "and it is called after it"
     if _stems(column) & _stems(key) - KEY_WORDS:
@@ -317,7 +321,7 @@ def _included(values: pl.Series, keys: pl.Series) -> float:
 def _top(
     frames: Mapping[str, pl.DataFrame],
     above: Mapping[str, list[ParentGuess]],
-    named: Mapping[str, list[KeyGuess]],
+    key_guesses: Mapping[str, list[KeyGuess]],
 ) -> str:
     """The table of the people: they are meant by its name, or else its key; most tables are below,
     and none above it.
@@ -332,15 +336,16 @@ def _top(
         return len(reached)
 
     def people(name: str) -> int:
-        keys = named[name][:1]
+        keys = key_guesses[name][:1]
         return 2 * _means_people(name) or int(any(_means_people(key.column) for key in keys))
 
-    keyed = [name for name in frames if named[name]]
+    keyed = [name for name in frames if key_guesses[name]]
     if not keyed:
-        meant = [_keyless(name, frame) for name, frame in frames.items() if _means_people(name)]
+        reasons = [_keyless(name, frame) for name, frame in frames.items() if _means_people(name)]
         raise SchemaError(
-            meant
-            or "no table has a column of different values without a gap, so none can be the people's; name the keys in a recipe"
+            reasons
+            or "no table has a column of different values without a gap, so none can be the people's;"
+            " name the keys in a recipe"
         )
     return max(keyed, key=lambda name: (people(name), below(name), not above[name]))
 
@@ -348,17 +353,17 @@ def _top(
 def _require_people(
     top: str,
     frames: Mapping[str, pl.DataFrame],
-    named: Mapping[str, list[KeyGuess]],
+    key_guesses: Mapping[str, list[KeyGuess]],
     proposal: Proposal,
 ) -> None:
     """Refuse to take rows for people that are none: where the table of the people has no key, or is
     not there.
     """
-    meant = [name for name in frames if _means_people(name) and not named[name]]
-    if meant and not _means_people(top):
-        raise SchemaError([_keyless(name, frames[name]) for name in meant])
+    people_tables = [name for name in frames if _means_people(name) and not key_guesses[name]]
+    if people_tables and not _means_people(top):
+        raise SchemaError([_keyless(name, frames[name]) for name in people_tables])
     if not _means_people(top) and not any(
-        any(_likely(top, key)) or _means_people(key.column) for key in named[top][:1]
+        any(_likely(top, key)) or _means_people(key.column) for key in key_guesses[top][:1]
     ):
         raise SchemaError(
             "no table can be told to be that of the people: no key of one is called like a key, or"
@@ -370,7 +375,9 @@ def _require_people(
         for c in proposal.columns
         if Role.UNIT in c.roles and (c.unit or "person") == "person"
     ]
-    several = [c for c in units if not _refers_to_itself(frames[top], c, named[top][0].column)]
+    several = [
+        c for c in units if not _refers_to_itself(frames[top], c, key_guesses[top][0].column)
+    ]
     if several and not _means_people(top):
         raise SchemaError(
             f"no table has a row for every person: {top!r} has several rows of one (column"
@@ -388,9 +395,9 @@ def _refers_to_itself(frame: pl.DataFrame, column: str, key: str) -> bool:
 
 def _keyless(name: str, frame: pl.DataFrame) -> str:
     """Why a table that is called as that of the people is cannot be, and what helps."""
-    told = f"table {name!r} seems to be that of the people, and"
+    beginning = f"table {name!r} seems to be that of the people, and"
     if not frame.height:
-        return f"{told} has no rows"
+        return f"{beginning} has no rows"
     likely = sorted(
         frame.columns, key=lambda c: (_said(KeyGuess(c, "")), frame[c].n_unique()), reverse=True
     )
@@ -399,13 +406,15 @@ def _keyless(name: str, frame: pl.DataFrame) -> str:
         pair = frame.select(one, other)
         if not sum(pair.null_count().row(0)) and pair.n_unique() == frame.height:
             return (
-                f"{told} no column tells its rows apart by itself; {one!r} and {other!r} together"
+                f"{beginning} no column tells its rows apart by itself; {one!r} and {other!r}"
+                " together"
                 " do: put both into one column, in every table that has them"
             )
     column = frame[likely[0]]
     gaps, again = column.null_count(), frame.height - column.n_unique()
     return (
-        f"{told} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,} missing"
+        f"{beginning} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,}"
+        " missing"
         f" value(s) and {max(0, again - max(0, gaps - 1)):,} row(s) with one that another row"
         " has too"
     )
@@ -422,9 +431,9 @@ def _stranger(
     """
     if not frames[name].height:
         return "it has no rows"
-    told = _near(name, frames, keys)
-    if told is not None:
-        return told
+    near_miss = _near(name, frames, keys)
+    if near_miss is not None:
+        return near_miss
     list_of = next(
         ((other, g.column) for other, several in above.items() for g in several if g.table == name),
         None,
@@ -449,14 +458,16 @@ def _near(
                 continue
             values, theirs = frames[name][column], frames[other][key.column]
             share, alike = _included(values, theirs), _included(_loosely(values), _loosely(theirs))
-            told = f"only {percent(share)} of its {column} are a {key.column} of {other}"
+            message = f"only {percent(share)} of its {column} are a {key.column} of {other}"
             if alike > share:
                 return (
-                    f"{told}; {percent(alike)} would be if capitals, blanks and leading zeros were"
+                    f"{message}; {percent(alike)} would be if capitals, blanks and leading zeros"
+                    " were"
                     " the same, so make them so"
                 )
             return (
-                f"{told}; give the rows that are missing, or write belongs_to and 'orphans: drop'"
+                f"{message}; give the rows that are missing, or write belongs_to and 'orphans:"
+                " drop'"
             )
     return None
 
@@ -475,44 +486,44 @@ def _tree(top: str, above: Mapping[str, list[ParentGuess]]) -> dict[str, ParentG
     """The table that each belongs to: the farthest from the people of those whose keys it holds,
     since that one leads to them too.
     """
-    depth, chosen = {top: 0}, dict[str, ParentGuess]()
+    depth, parents = {top: 0}, dict[str, ParentGuess]()
     for _ in above:
         for name, guesses in above.items():
             fits = [
                 g
                 for g in guesses
-                if g.table in depth and g.table != name and not _leads(chosen, g.table, name)
+                if g.table in depth and g.table != name and not _leads(parents, g.table, name)
             ]
             if name == top or not fits:
                 continue
             best = max(fits, key=lambda g: (depth[g.table], g.named, g.share))
-            chosen[name], depth[name] = best, depth[best.table] + 1
-    return chosen
+            parents[name], depth[name] = best, depth[best.table] + 1
+    return parents
 
 
-def _leads(chosen: Mapping[str, ParentGuess], start: str, name: str) -> bool:
+def _leads(parents: Mapping[str, ParentGuess], start: str, name: str) -> bool:
     """Whether a table belongs to another one, perhaps through others."""
     at: str | None = start
     while at is not None:
         if at == name:
             return True
-        at = chosen[at].table if at in chosen else None
+        at = parents[at].table if at in parents else None
     return False
 
 
-def _by_depth(chosen: Mapping[str, ParentGuess]) -> list[str]:
+def _by_depth(parents: Mapping[str, ParentGuess]) -> list[str]:
     def depth(name: str) -> int:
-        return 1 + depth(chosen[name].table) if name in chosen else 0
+        return 1 + depth(parents[name].table) if name in parents else 0
 
-    return sorted(chosen, key=depth)
+    return sorted(parents, key=depth)
 
 
 def _key_for(
-    name: str, chosen: Mapping[str, ParentGuess], named: Mapping[str, list[KeyGuess]]
+    name: str, parents: Mapping[str, ParentGuess], key_guesses: Mapping[str, list[KeyGuess]]
 ) -> KeyGuess | None:
     """The key of a table: the one that others refer to by name, else the likeliest."""
-    guesses = named[name]
-    referred = [g.column.lower() for g in chosen.values() if g.table == name]
+    guesses = key_guesses[name]
+    referred = [g.column.lower() for g in parents.values() if g.table == name]
     return next(
         (k for k in guesses if k.column.lower() in referred), guesses[0] if guesses else None
     )
@@ -521,14 +532,14 @@ def _key_for(
 def _owners(
     order: Sequence[str],
     frames: Mapping[str, pl.DataFrame],
-    chosen: Mapping[str, ParentGuess],
+    parents: Mapping[str, ParentGuess],
     keys: Mapping[str, KeyGuess | None],
 ) -> dict[str, pl.Series]:
     """Per table the person of every row; missing where it belongs to nobody."""
     top = order[0]
     owners: dict[str, pl.Series] = {top: pl.Series(np.arange(frames[top].height))}
     for name in order[1:]:
-        guess, key = chosen[name], keys[chosen[name].table]
+        guess, key = parents[name], keys[parents[name].table]
         if key is None:
             raise SchemaError(f"table {guess.table!r} has no key")
         above = canonical(frames[guess.table][key.column]).cast(pl.String)

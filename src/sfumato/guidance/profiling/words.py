@@ -6,10 +6,15 @@ import dataclasses
 import functools
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from sfumato.guidance.profiling import lexicon_direct, lexicon_quasi, lexicon_sensitive
-from sfumato.guidance.profiling.lexicon_direct import BESIDE, ONLY_ALONE, PERSON_WORDS
+from sfumato.guidance.profiling.lexicon import (
+    FAMILIES,
+    stems,
+    terms_of,
+    word_lists,
+    words_alone,
+)
 
 LONGEST_TERM = 5
 """Words a term may span (``medical record number of patient``)."""
@@ -84,82 +89,57 @@ def find(name: str) -> Match | None:
     return matches[0] if matches else None
 
 
-STEMS = {
-    "person name": (
-        "surname lastname firstname givenname forename familyname fullname vorname nachname"
-        " familienname prenom apellido cognome voornaam achternaam sobrenome nazwisko efternamn"
-        " fornamn etternavn efternavn sukunimi etunimi prijmeni"
-    ),
-    "e-mail address": "email courriel",
-    "phone number": "telephone phonenumber telefonn telefono telefoon",
-    "national id number": "socialsecurity sozialversicherung personnummer burgerservice",
-    "medical record number": "medicalrecord patientennummer",
-    "birth date": (
-        "birthdate dateofbirth geburtsdatum geboortedatum datenaissance fechanacimiento datanascita"
-    ),
-    "postal code": "zipcode postcode postleitzahl codepostal codigopostal",
-}
-"""Concept → letters that say it wherever they stand in a name: people write ``patvorname`` and
-``custlastname`` in one word.
-"""
-
-
 def find_all(name: str) -> list[Match]:
     """Every term in a column name, best first; only whole words count, joined (``firstname``) or
     not.
     """
     words = words_of(name)
     index = _index()
-    matches = [
-        match
-        for length in range(min(LONGEST_TERM, len(words)), 0, -1)
-        for start in range(len(words) - length, -1, -1)
-        for family, concept in index.get("".join(words[start : start + length]), ())
-        if _stands(match := Match(family, concept, words, start, length))
-    ]
+    matches = []
+    for length in range(min(LONGEST_TERM, len(words)), 0, -1):
+        for start in range(len(words) - length, -1, -1):
+            for family, concept in index.get("".join(words[start : start + length]), ()):
+                match = Match(family, concept, words, start, length)
+                if _stands(match):
+                    matches.append(match)
     return sorted(matches, key=lambda m: (-m.length, -m.start)) or _by_stem(words)
 
 
 def _stands(match: Match) -> bool:
     """Whether a term counts: some words mean what they mean only where nothing else is said."""
-    if match.length > 1 or match.words[match.start] not in ONLY_ALONE.get(match.concept, ()):
+    if match.length > 1 or match.words[match.start] not in words_alone(match.concept):
         return True
-    return all(word.isdigit() or word in BESIDE or word in PERSON_WORDS for word in match.others)
+    harmless = word_lists().beside_a_term | word_lists().person
+    return all(word.isdigit() or word in harmless for word in match.others)
 
 
 def _by_stem(words: tuple[str, ...]) -> list[Match]:
     """Long words that say a concept inside a word; nothing else of the name is known."""
     joined = "".join(words)
-    return [
-        Match(
-            "direct" if concept in lexicon_direct.DIRECT else "quasi", concept, words, 0, len(words)
-        )
-        for concept, stems in STEMS.items()
-        if any(stem in joined for stem in stems.split())
-    ]
+    matches = []
+    for concept, letters in stems().items():
+        if any(stem in joined for stem in letters):
+            family = "direct" if concept in terms_of("direct") else "quasi"
+            matches.append(Match(family, concept, words, 0, len(words)))
+    return matches
 
 
 @functools.cache
 def _index() -> Mapping[str, tuple[tuple[str, str], ...]]:
     """Joined term → the (family, concept) pairs it stands for."""
     index: dict[str, tuple[tuple[str, str], ...]] = {}
-    for family, concepts in {
-        **lexicon_direct.FAMILIES,
-        **lexicon_quasi.FAMILIES,
-        **lexicon_sensitive.FAMILIES,
-    }.items():
-        for concept, terms in concepts.items():
+    for family in FAMILIES:
+        for concept, terms in terms_of(family).items():
             for key in _spellings(terms):
                 index[key] = (*index.get(key, ()), (family, concept))
     return index
 
 
-def _spellings(terms: str) -> set[str]:
-    """Joined, folded spellings of a comma-separated list of terms; umlauts also in two letters."""
+def _spellings(terms: Sequence[str]) -> set[str]:
+    """Joined, folded spellings of terms; umlauts also in two letters."""
     keys = set()
-    for term in terms.replace("\n", " ").split(","):
-        for spelling in (term, term.lower().translate(_UMLAUTS)):
-            key = "".join(words_of(spelling))
-            if key:
-                keys.add(key)
+    for term in terms:
+        keys.add("".join(words_of(term)))
+        keys.add("".join(words_of(term.translate(_UMLAUTS))))
+    keys.discard("")
     return keys

@@ -66,10 +66,10 @@ def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iter
     """The lines of a recipe about reading: what was said or found, and the codes that may be
     missing values.
     """
-    said = source.intake.to_recipe()
+    options = source.intake.to_recipe()
     if source.format in ("csv", "excel") and not source.header:
-        said["header"] = False
-    for key, value in said.items():
+        options["header"] = False
+    for key, value in options.items():
         yield f"{key}: {str(value).lower() if isinstance(value, bool) else flow(value)}"
     if codes:
         every = list(dict.fromkeys(code for several in codes.values() for code in several))
@@ -137,10 +137,13 @@ def _records(proposal: Proposal) -> str:
 
 
 def _questions(proposal: Proposal) -> Iterator[str]:
-    asked = proposal.with_roles(Role.ASK)
-    if asked:
-        count = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
-        yield f"# {count} for your decision (role: ask), and nothing runs before: {_names(asked)}."
+    open_columns = proposal.with_roles(Role.ASK)
+    if open_columns:
+        count = "1 column waits" if len(open_columns) == 1 else f"{len(open_columns)} columns wait"
+        yield (
+            f"# {count} for your decision (role: ask), and nothing runs before:"
+            f" {_names(open_columns)}."
+        )
 
 
 def _most_dangerous(proposal: Proposal) -> Iterator[str]:
@@ -184,16 +187,16 @@ def _cut(name: str) -> str:
 
 def column_lines(column: ColumnProposal) -> Iterator[str]:
     """The lines of a recipe about one column."""
-    described = flow(_fields(column))
+    fields = flow(_fields(column))
     comment = (
         f"  # guess: {'; '.join(column.reasons)}{'; unsure' if column.confidence < _UNSURE else ''}"
     )
     key = scalar(column.name)
     if len(key) > _LONGEST_KEY:
         yield f"  ? {key}"
-        yield f"  : {described}{comment}"
+        yield f"  : {fields}{comment}"
     else:
-        yield f"  {key}: {described}{comment}"
+        yield f"  {key}: {fields}{comment}"
 
 
 def _fields(column: ColumnProposal) -> dict[str, Any]:
@@ -243,10 +246,8 @@ def _escaped(character: str) -> str:
     if escape is not None or (character.isprintable() and character != "\ufeff"):
         return escape or character
     code = ord(character)
-    return (
-        f"\\x{code:02x}"
-        if code < 0x100
-        else f"\\u{code:04x}"
-        if code < 0x10000
-        else f"\\U{code:08x}"
-    )
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\U{code:08x}"

@@ -131,18 +131,18 @@ class ContextAnswers:
 FIELDS = tuple(field.name for field in dataclasses.fields(ContextAnswers))
 
 
-def answers_from(given: ContextAnswers | Mapping[str, Any] | str | Path | None) -> ContextAnswers:
+def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None) -> ContextAnswers:
     """Answers as they are, as a mapping, or in a YAML file; None: nothing is known.
 
     >>> answers_from({"recipient": "public", "population": "80_000_000"}).population
     80000000
     """
-    if given is None:
+    if answers is None:
         return ContextAnswers()
-    if isinstance(given, ContextAnswers):
-        return given
-    name = str(given) if isinstance(given, str | Path) else "the answers"
-    document = recipes.read_document(Path(given)) if isinstance(given, str | Path) else given
+    if isinstance(answers, ContextAnswers):
+        return answers
+    name = str(answers) if isinstance(answers, str | Path) else "the answers"
+    document = recipes.read_document(Path(answers)) if isinstance(answers, str | Path) else answers
     if not isinstance(document, Mapping):
         raise RecipeError(f"{name} must map questions to answers, like 'recipient: public'")
     strange = [str(key) for key in document if key not in FIELDS]
@@ -160,7 +160,8 @@ def answers_from(given: ContextAnswers | Mapping[str, Any] | str | Path | None) 
 
 def _word(value: Any) -> Any:
     """YAML reads ``true`` where people mean yes."""
-    return ("yes" if value else "no") if isinstance(value, bool) else value
+    words = {True: "yes", False: "no"}
+    return words[value] if isinstance(value, bool) else value
 
 
 def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:
@@ -170,13 +171,13 @@ def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:
     >>> roles_of("quasi+sensitive", "age")[0] == (Role.QUASI, Role.SENSITIVE), roles_of("unit", "patient")[1]
     (True, 'person')
     """
-    known = [str(role) for role in Role if role is not Role.ASK]
+    roles = [str(role) for role in Role if role is not Role.ASK]
     role, _, unit = str(word).partition(":")
     names = [part.strip() for part in role.split("+")]
-    strange = next((name for name in names if name not in known), None)
+    strange = next((name for name in names if name not in roles), None)
     if strange is not None:
         raise ParameterError(
-            f"column {column!r}: {strange!r} is no role.{did_you_mean(strange, known)}"
+            f"column {column!r}: {strange!r} is no role.{did_you_mean(strange, roles)}"
         )
     if unit and names != [str(Role.UNIT)]:
         raise ParameterError(
@@ -187,19 +188,19 @@ def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:
     )
 
 
-def decisions(given: Sequence[str]) -> dict[str, str]:
+def decisions(texts: Sequence[str]) -> dict[str, str]:
     """Decisions of a command line: ``patient=unit``.
 
     >>> decisions(["patient=unit", "a=b=plain"])
     {'patient': 'unit', 'a=b': 'plain'}
     """
-    made = {}
-    for text in given:
+    roles = {}
+    for text in texts:
         column, equals, role = text.rpartition("=")
         if not equals or not column or not role:
             raise ParameterError(f"{text!r} decides nothing; write column=role, like patient=unit")
-        made[column.strip()] = role.strip()
-    return made
+        roles[column.strip()] = role.strip()
+    return roles
 
 
 def require_columns(answers: ContextAnswers, columns: Sequence[str], table: str) -> None:

@@ -139,9 +139,10 @@ def contract_of(
     lines: tuple[Mapping[str, Any], ...], document: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A recipe document with lines of a contract that refuse what breaks them."""
-    refusing = [
-        {name: {**dict(fields), "refuse": True}} for line in lines for name, fields in line.items()
-    ]
+    refusing = []
+    for line in lines:
+        for name, fields in line.items():
+            refusing.append({name: {**dict(fields), "refuse": True}})
     return (
         {**document, "contract": [*document.get("contract", []), *refusing]}
         if refusing

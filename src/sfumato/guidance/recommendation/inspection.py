@@ -136,10 +136,10 @@ def _decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Sche
 
 
 def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None:
-    asked = schema.columns(Role.ASK)
-    if asked:
-        lines = [f"  --decide {name}=ROLE  {why.get(name, ASKED)}" for name in asked]
-        many = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
+    open_columns = schema.columns(Role.ASK)
+    if open_columns:
+        lines = [f"  --decide {name}=ROLE  {why.get(name, ASKED)}" for name in open_columns]
+        many = "1 column waits" if len(open_columns) == 1 else f"{len(open_columns)} columns wait"
         first = (
             f"{many} for your decision in {table}, and nothing is recommended before: give --decide"
             " (in Python and in answers.yaml: decide) the role direct, quasi, sensitive, plain,"
@@ -172,11 +172,11 @@ def drawn_from(dataset: Table, rows: int = ROWS) -> Table:
     )
     units = dataset.schema.columns(Role.UNIT)
     if not units:
-        chosen = order[stream.choice(len(order), rows, replace=False)]
+        positions = order[stream.choice(len(order), rows, replace=False)]
     else:
         codes = dataset.encoded(units[0]).codes[order]
         _, which, sizes = np.unique(codes, return_inverse=True, return_counts=True)
         shuffled = stream.permutation(len(sizes))
         fit = shuffled[: int(np.searchsorted(np.cumsum(sizes[shuffled]), rows, side="right"))]
-        chosen = order[np.isin(which, fit)]
-    return dataclasses.replace(dataset.take(np.sort(chosen)), origin=None)
+        positions = order[np.isin(which, fit)]
+    return dataclasses.replace(dataset.take(np.sort(positions)), origin=None)

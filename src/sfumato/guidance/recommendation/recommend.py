@@ -63,34 +63,34 @@ def recommend(
     >>> found.terms.k, found.best.holds
     (5, True)
     """
-    given = answers_from(answers)
+    context = answers_from(answers)
     loaded = recipes.load(recipe) if isinstance(recipe, str | Path) else recipe
-    looked = looked_at(table_of(table, loaded), given, loaded)
-    terms = terms_for(given, looked.dataset.schema, looked.distinct, looked.people)
-    tried_on = drawn_from(looked.dataset)
-    proposed = means_for(looked.dataset)
+    inspected = looked_at(table_of(table, loaded), context, loaded)
+    terms = terms_for(context, inspected.dataset.schema, inspected.distinct, inspected.people)
+    tried_on = drawn_from(inspected.dataset)
+    proposed = means_for(inspected.dataset)
     step = None if proposed is None else proposed.step
-    tried = candidates_for(looked.dataset, looked.recipe, terms, step)
+    methods = candidates_for(inspected.dataset, inspected.recipe, terms, step)
     if loaded is not None and loaded.steps:
-        tried = (_own(tried[0], loaded), *tried)
+        methods = (_own(methods[0], loaded), *methods)
     common = CommonTerms(
-        Seed.of(seed), (*ONLY_LINKAGE, *FOR_DRAWN), SECONDS, LOOKED_FOR, given.keep
+        Seed.of(seed), (*ONLY_LINKAGE, *FOR_DRAWN), SECONDS, LOOKED_FOR, context.keep
     )
-    candidates = [one.candidate for one in tried]
+    candidates = [one.candidate for one in methods]
     comparison = compare(tried_on, candidates, terms=common, workers=workers, progress=progress)
-    order = ranked(comparison, tried, keep=bool(given.keep))
+    order = ranked(comparison, methods, keep=bool(context.keep))
     return Recommendation(
-        name=looked.dataset.source.name,
-        answers=given,
+        name=inspected.dataset.source.name,
+        answers=context,
         terms=terms,
         bars=bars_for(terms.k) if order.promising else (),
-        tried=tried,
+        tried=methods,
         comparison=_with_readable_axes(comparison, order.yardstick),
         ranked=order,
-        unknown=unknown_of(given, looked, len(tried_on)),
-        rows=len(looked.dataset),
+        unknown=unknown_of(context, inspected, len(tried_on)),
+        rows=len(inspected.dataset),
         tried_rows=len(tried_on),
-        dataset=looked.dataset,
+        dataset=inspected.dataset,
     )
 
 
@@ -108,40 +108,41 @@ def _with_readable_axes(comparison: Comparison, yardstick: str) -> Comparison:
     return comparison.with_axes(risk="linkage", utility=yardstick) if linked else comparison
 
 
-def unknown_of(answers: ContextAnswers, looked: Looked, tried_rows: int) -> tuple[str, ...]:
+def unknown_of(answers: ContextAnswers, inspected: Looked, tried_rows: int) -> tuple[str, ...]:
     """What a recommendation cannot know, in sentences."""
-    schema = looked.dataset.schema
-    told = [
+    schema = inspected.dataset.schema
+    sentences = [
         f"{question} is unknown and was taken as {worst}"
         for question, worst in answers.assumed.items()
     ]
-    if looked.guessed:
-        told.append(
+    if inspected.guessed:
+        sentences.append(
             "which columns others can know, and which must not be learned: the roles are guesses of"
             " a profile"
         )
     if schema.person is None:
-        told.append(
+        sentences.append(
             "whether a person has several records: every record counts as a person of its own"
         )
     numbers = [name for name in schema.sensitive if schema[name].kind is Kind.NUMERIC]
     if numbers:
-        told.append(
+        sentences.append(
             f"how close values of {', '.join(numbers)} may lie: diversity takes any two numbers as"
             " different"
         )
-    known = [name for name in schema.sensitive if name in schema.quasi]
-    if known:
-        told.append(
-            f"what becomes of {', '.join(known)}: sensitive, and a quasi-identifier too, so it is"
+    in_both_roles = [name for name in schema.sensitive if name in schema.quasi]
+    if in_both_roles:
+        sentences.append(
+            f"what becomes of {', '.join(in_both_roles)}: sensitive, and a quasi-identifier too,"
+            " so it is"
             " in the class size and no diversity is promised for it"
         )
-    if tried_rows < len(looked.dataset):
-        told.append(
-            f"how candidates compare on all {len(looked.dataset):,} rows: they were tried on a"
+    if tried_rows < len(inspected.dataset):
+        sentences.append(
+            f"how candidates compare on all {len(inspected.dataset):,} rows: they were tried on a"
             f" sample of {tried_rows:,}"
         )
-    told += [
+    sentences += [
         (
             "what else is published about these people, now or later: a register of releases"
             " (sfumato register) remembers yours"
@@ -151,4 +152,4 @@ def unknown_of(answers: ContextAnswers, looked: Looked, tried_rows: int) -> tupl
             " release lawful"
         ),
     ]
-    return tuple(told)
+    return tuple(sentences)

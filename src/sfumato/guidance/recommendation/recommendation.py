@@ -105,13 +105,15 @@ class Recommendation(Reportable):
         """What is recommended, in a sentence; a fallback is called one."""
         yardstick = self.ranked.yardstick
         lost = self.best.utilities.get(yardstick)
-        measured = "" if lost is None else f"; {TOLD[yardstick]} {lost:.3f}"
+        loss_part = "" if lost is None else f"; {TOLD[yardstick]} {lost:.3f}"
         linked = self.best.risks.get("linkage")
-        found = "" if linked is None else f"; {percent(linked)} of the people looked for are found"
+        linkage_part = (
+            "" if linked is None else f"; {percent(linked)} of the people looked for are found"
+        )
         head = f"{FALLBACK} for {self.name}" if self.fallback else self.name
         return (
             f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,}"
-            f" records{measured}{found}"
+            f" records{loss_part}{linkage_part}"
         )
 
     @property
@@ -155,23 +157,23 @@ class Recommendation(Reportable):
         """
         if self.fallback and not accept_limits:
             raise ReleaseRefused(NOT_ACCEPTED)
-        moved: list[str] = []
+        failures: list[str] = []
         can_win = self.ranked.order[: self.ranked.can_win]
         other = {one.name: bool(one.other_promise) for one in self.tried}
         for name in [name for name in can_win if other[name] != self.ranked.promising]:
             try:
                 context = Context(Seed.of(seed), progress=progress or silent)
-                made = make_release(self.dataset, self.recipe_of(name), context)
+                release = make_release(self.dataset, self.recipe_of(name), context)
             except (ReleaseRefused, Unsatisfiable, SchemaError) as error:
-                moved.append(f"{name} is refused on all {self.rows:,} rows: {error}")
+                failures.append(f"{name} is refused on all {self.rows:,} rows: {error}")
                 continue
-            return self._moved_to(name, tuple(moved)), made
+            return self._moved_to(name, tuple(failures)), release
         raise Unsatisfiable(
-            f"nothing that was recommended holds on the whole table: {'; '.join(moved)}"
+            f"nothing that was recommended holds on the whole table: {'; '.join(failures)}"
         )
 
-    def _moved_to(self, name: str, moved: tuple[str, ...]) -> Recommendation:
-        if not moved:
+    def _moved_to(self, name: str, failures: tuple[str, ...]) -> Recommendation:
+        if not failures:
             return self
         order = (name, *(one for one in self.ranked.order if one != name))
         why = {
@@ -179,7 +181,7 @@ class Recommendation(Reportable):
             for other in order[1:]
         }
         return dataclasses.replace(
-            self, ranked=dataclasses.replace(self.ranked, order=order, why_not=why), moved=moved
+            self, ranked=dataclasses.replace(self.ranked, order=order, why_not=why), moved=failures
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -234,20 +236,22 @@ class Recommendation(Reportable):
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".sfumato-", dir=target.parent) as beside:
-                made = Path(beside) / "made"
-                self._write_into(made, target)
+                work_folder = Path(beside) / "made"
+                self._write_into(work_folder, target)
                 if target.exists():
                     target.rename(Path(beside) / "old")
-                made.rename(target)
+                work_folder.rename(target)
         except OSError as error:
             raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
         return target
 
     def _write_into(self, folder: Path, target: Path) -> None:
         self.comparison.write(folder)
-        named = {"recipe.yaml": self.ranked.best}
-        named |= {f"runner_up_{place}.yaml": name for place, name in enumerate(self.runners_up, 1)}
-        for file, name in named.items():
+        recipe_files = {"recipe.yaml": self.ranked.best}
+        recipe_files |= {
+            f"runner_up_{place}.yaml": name for place, name in enumerate(self.runners_up, 1)
+        }
+        for file, name in recipe_files.items():
             (folder / file).write_text(self._recipe_text(name, target), "utf-8")
         answers = "# Answers of sfumato recommend; give them again with --answers.\n"
         (folder / "answers.yaml").write_text(answers + write_yaml(self.answers.to_dict()), "utf-8")

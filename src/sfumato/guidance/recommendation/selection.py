@@ -44,7 +44,7 @@ class Ranked:
         return self.order[1 : self.can_win]
 
 
-def ranked(comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool) -> Ranked:
+def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bool) -> Ranked:
     """Put the candidates in order: those that keep promises and limits, by what is lost; then such
     as keep limits only.
 
@@ -53,9 +53,13 @@ def ranked(comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool) -
     """
     outcomes = {outcome.name: outcome for outcome in comparison.outcomes}
     promising = [
-        outcomes[one.name] for one in tried if not one.other_promise and outcomes[one.name].holds
+        outcomes[one.name]
+        for one in candidates
+        if not one.other_promise and outcomes[one.name].holds
     ]
-    others = [outcomes[one.name] for one in tried if one.other_promise and outcomes[one.name].holds]
+    others = [
+        outcomes[one.name] for one in candidates if one.other_promise and outcomes[one.name].holds
+    ]
     if not promising and not others:
         reasons = "; ".join(f"{o.name}: {o.reason}" for o in comparison.outcomes)
         raise Unsatisfiable(
@@ -70,7 +74,7 @@ def ranked(comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool) -
     then = sorted(others, key=lambda o: _order(o, weaker))
     refused = [o for o in comparison.outcomes if not o.holds]
     order = [*first, *then, *refused]
-    other_promise = {one.name: one.other_promise for one in tried}
+    other_promise = {one.name: one.other_promise for one in candidates}
     why = {o.name: _why_not(o, order[0], yardstick, other_promise) for o in order[1:]}
     return Ranked(
         tuple(o.name for o in order), why, yardstick, bool(promising), len(first) + len(then)
@@ -79,9 +83,9 @@ def ranked(comparison: Comparison, tried: Sequence[TriedMeans], *, keep: bool) -
 
 def yardstick_of(outcomes: Sequence[CandidateOutcome], *, keep: bool) -> str:
     """What decides between candidates: the first measure that all of them have."""
-    wanted = (KEPT_ERROR, *YARDSTICKS) if keep else YARDSTICKS
+    measures = (KEPT_ERROR, *YARDSTICKS) if keep else YARDSTICKS
     return next(
-        (name for name in wanted if all(name in o.utilities for o in outcomes)), YARDSTICKS[-1]
+        (name for name in measures if all(name in o.utilities for o in outcomes)), YARDSTICKS[-1]
     )
 
 
@@ -101,7 +105,7 @@ def _why_not(
     if not outcome.holds:
         return f"{outcome.name} may not be released: {outcome.reason or 'nothing came out'}"
     mine, theirs = outcome.utilities.get(yardstick), best.utilities.get(yardstick)
-    told = TOLD[yardstick]
+    title = TOLD[yardstick]
     if other[outcome.name] and not other[best.name]:
         shared = next(
             (
@@ -121,7 +125,7 @@ def _why_not(
         )
         return f"{outcome.name} keeps its limits, but {other[outcome.name]}{beside}"
     if mine is None or theirs is None:
-        return f"{outcome.name} could not be measured by the {told}"
+        return f"{outcome.name} could not be measured by the {title}"
     if round(mine, 9) == round(theirs, 9):
-        return f"{outcome.name} loses the same, and is no better otherwise ({told} {mine:.3f})"
-    return f"{outcome.name} loses more: its {told} is {mine:.3f} beside {theirs:.3f}"
+        return f"{outcome.name} loses the same, and is no better otherwise ({title} {mine:.3f})"
+    return f"{outcome.name} loses more: its {title} is {mine:.3f} beside {theirs:.3f}"

@@ -1,9 +1,9 @@
 """From the context to what must hold: intruders, promises and limits, each with its reasoning and
 its source.
 
-Published thresholds are those of :data:`sfumato.methods.formulas.choice_of_k.PUBLISHED`, with how
-far each could be checked. Which of them belongs to which context is our reading, and is told as
-such. None makes a release lawful.
+Published thresholds are those of
+:func:`sfumato.methods.formulas.choice_of_k.published_thresholds`, with how far each could be
+checked. Which of them belongs to which context is our reading, and is called so. None makes a release lawful.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from typing import Any
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.guidance.recommendation.answers import ContextAnswers
-from sfumato.methods.formulas.choice_of_k import PUBLISHED, Published, choose_k, risk_of
+from sfumato.methods.formulas.choice_of_k import (
+    Published,
+    choose_k,
+    published_thresholds,
+    risk_of,
+)
 from sfumato.release.limit_checks import USUAL_LIMITS
 
 OPEN = "anybody"
@@ -140,8 +145,8 @@ def harm_of(answers: ContextAnswers) -> str:
     ('medium', 'low')
     """
     steps = ("low", "medium", "high")
-    given = steps.index(answers.sensitivity) if answers.sensitivity in steps else len(steps) - 1
-    return steps[min(len(steps) - 1, given + is_small(answers))]
+    step = steps.index(answers.sensitivity) if answers.sensitivity in steps else len(steps) - 1
+    return steps[min(len(steps) - 1, step + is_small(answers))]
 
 
 def terms_for(
@@ -162,11 +167,13 @@ def terms_for(
         )
     who, harm = exposure_of(answers), harm_of(answers)
     k = CLASS_SIZES[who][harm]
-    wanted = 3 if harm == "high" else 2
+    required_diversity = 3 if harm == "high" else 2
     secret = [
         name for name in schema.sensitive if name not in schema.quasi
     ]  # what is known cannot be learned
-    diversity = {name: min(wanted, distinct[name]) for name in secret if distinct[name] > 1}
+    diversity = {
+        name: min(required_diversity, distinct[name]) for name in secret if distinct[name] > 1
+    }
     limits = {
         "linkage": math.ceil(10_000 / k) / 10_000
     }  # never below 1/k, which classes of k may reach
@@ -178,7 +185,7 @@ def terms_for(
         _copies(),
     )
     if diversity:
-        reasons = (*reasons, _diverse(diversity, wanted))
+        reasons = (*reasons, _diverse(diversity, required_diversity))
     return ProposedTerms(k, diversity, limits, (*reasons, *_sampled(answers, k, people)))
 
 
@@ -196,17 +203,17 @@ def _feared(answers: ContextAnswers, who: str) -> tuple[Reason, ...]:
     )
     if who != OPEN:
         return (always, colleague) if who == "internal" else (always,)
-    told = (
+    sentence = (
         "anybody may get it"
         if answers.recipient in ("public", "unknown")
         else "nothing binds who gets it"
     )
-    found = Reason(
+    reason = Reason(
         "intruders: journalist, neighbour, worst case",
-        f"{told}: an attempt is taken as certain",
+        f"{sentence}: an attempt is taken as certain",
         *PROSECUTOR,
     )
-    return (always, found, colleague)
+    return (always, reason, colleague)
 
 
 def _class_size(answers: ContextAnswers, k: int, who: str, harm: str) -> Reason:
@@ -221,12 +228,15 @@ def _class_size(answers: ContextAnswers, k: int, who: str, harm: str) -> Reason:
 def _small(answers: ContextAnswers) -> tuple[Reason, ...]:
     if not is_small(answers):
         return ()
-    said = (
+    sentence = (
         "an unknown population counts as"
         if answers.population is None
         else f"{answers.population:,} people are"
     )
-    why = f"{said} small: the people may know each other, so harm counts a step worse; our reading"
+    why = (
+        f"{sentence} small: the people may know each other, so harm counts a step worse; our"
+        " reading"
+    )
     return (Reason("harm", why, *SAFE_HARBOR),)
 
 
@@ -247,14 +257,15 @@ def _copies() -> Reason:
     return Reason(f"limit: copied records at most {most:g}", why, *COPIES)
 
 
-def _diverse(diversity: Mapping[str, int], wanted: int) -> Reason:
-    named = ", ".join(diversity)
+def _diverse(diversity: Mapping[str, int], required: int) -> Reason:
+    columns = ", ".join(diversity)
     why = (
-        f"who finds somebody's class shall not learn {named}; how many values is our choice, 2 the"
+        f"who finds somebody's class shall not learn {columns}; how many values is our choice, 2"
+        " the"
         " least that mean anything"
     )
     return Reason(
-        f"promise: {wanted} values of each sensitive column in every class", why, *DIVERSITY
+        f"promise: {required} values of each sensitive column in every class", why, *DIVERSITY
     )
 
 
@@ -299,17 +310,19 @@ def bars_for(k: int) -> tuple[PublishedBar, ...]:
     >>> [bar.met for bar in bars_for(11)][:2], bars_for(20)[0].sentence.split(" as of ")[0]
     ([True, True], 'classes of 20 meet the numeric part of EMA Policy 0070, Health Canada PRCI (classes of 11)')
     """
-    return tuple(_bar(one, k) for one in PUBLISHED if one.name in AS_OF)
+    return tuple(_bar(one, k) for one in published_thresholds() if one.name in AS_OF)
 
 
 def _bar(one: Published, k: int) -> PublishedBar:
     met = k >= one.k
     verb = "meet" if met else "do not meet"
     number = f"classes of {one.k}"
-    told = (
+    sentence = (
         f"classes of {k} {verb} the numeric part of {one.name} ({number}) as of {AS_OF[one.name]};"
         f" {one.source}, {one.seen}"
     )
     if met and one.risk is not None and risk_of(k) > one.risk:
-        told += f"; 1/{k} is more than {one.risk:g}, so do not claim a risk of at most {one.risk:g}"
-    return PublishedBar(one.name, one.k, met, told)
+        sentence += (
+            f"; 1/{k} is more than {one.risk:g}, so do not claim a risk of at most {one.risk:g}"
+        )
+    return PublishedBar(one.name, one.k, met, sentence)

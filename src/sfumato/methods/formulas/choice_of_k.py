@@ -12,6 +12,7 @@ import dataclasses
 import math
 from typing import Any
 
+from sfumato.core.data_files import read_data_file
 from sfumato.errors import ParameterError
 from sfumato.methods.formulas.uniqueness import individual_risk
 
@@ -41,56 +42,11 @@ class Published:
     seen: str
 
 
-PUBLISHED = (
-    Published(
-        "EMA Policy 0070, Health Canada PRCI",
-        0.09,
-        11,
-        "summaries of the guidance",
-        "secondary source",
-    ),
-    Published(
-        "Ontario IPC 2025, low invasion of privacy",
-        0.09,
-        11,
-        "summaries of the guidelines",
-        "secondary source",
-    ),
-    Published(
-        "Ontario IPC 2025, medium", 0.075, 15, "summaries of the guidelines", "secondary source"
-    ),
-    Published(
-        "Ontario IPC 2025, high", 0.05, 20, "summaries of the guidelines", "secondary source"
-    ),
-    Published("ARX, highest risk by default", 0.2, 5, "ARX source code", "seen at the source"),
-    Published(
-        "CMS cell size: displayed counts, not classes",
-        None,
-        11,
-        "ResDAC, 26 January 2024",
-        "seen at the source",
-    ),
-    Published(
-        "UK safe-room output, counts", None, 10, "ACRO default settings", "seen at the source"
-    ),
-    Published(
-        "Official-statistics microdata",
-        None,
-        3,
-        "SDC Practice Guide: 3 and 5 are typical",
-        "seen at the source",
-    ),
-    Published(
-        "Official-statistics microdata",
-        None,
-        5,
-        "SDC Practice Guide: 3 and 5 are typical",
-        "seen at the source",
-    ),
-    Published("PCORnet; PEDSnet takes 5", None, 11, "readme of countmaskr", "secondary source"),
-    Published("Singapore PDPC 2022, internal sharing", None, 3, "from memory", "not verified"),
-    Published("Singapore PDPC 2022, external sharing", None, 5, "from memory", "not verified"),
-)
+def published_thresholds() -> tuple[Published, ...]:
+    """All of them, as they are listed."""
+    return tuple(
+        Published(**entry) for entry in read_data_file(__package__, "published_thresholds")
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +129,11 @@ def k_for(risk: float, strict: bool = True) -> int:
         )
     if strict:
         return math.ceil(1 / risk * (1 - TOLERANCE))
-    paired = [one.k for one in PUBLISHED if one.risk is not None and math.isclose(one.risk, risk)]
+    paired = [
+        one.k
+        for one in published_thresholds()
+        if one.risk is not None and math.isclose(one.risk, risk)
+    ]
     return max(paired, default=max(1, round(1 / risk)))
 
 
@@ -205,7 +165,9 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
     """
     strict = k_for(risk)
     published = tuple(
-        one for one in PUBLISHED if one.risk is not None and math.isclose(one.risk, risk)
+        one
+        for one in published_thresholds()
+        if one.risk is not None and math.isclose(one.risk, risk)
     )
     if (population is None) != (records is None):
         raise ParameterError(

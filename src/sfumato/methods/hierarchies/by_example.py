@@ -94,14 +94,14 @@ def ways_to_keep(text: str, label: str) -> Iterator[KeptCharacters]:
 
 
 def _masked(text: str, label: str, mark: str, *, left: bool) -> Iterator[KeptCharacters]:
-    shown = label.lstrip(mark) if left else label.rstrip(mark)
-    hidden = len(label) - len(shown)
-    if mark.isalnum() or not shown or not hidden:
+    visible = label.lstrip(mark) if left else label.rstrip(mark)
+    hidden = len(label) - len(visible)
+    if mark.isalnum() or not visible or not hidden:
         return
-    if left and text.endswith(shown):
+    if left and text.endswith(visible):
         yield KeptCharacters(hidden, len(text), before=mark * hidden)
-    elif not left and text.startswith(shown):
-        yield KeptCharacters(0, len(shown), after=mark * hidden)
+    elif not left and text.startswith(visible):
+        yield KeptCharacters(0, len(visible), after=mark * hidden)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +126,7 @@ class CodeForms(Hierarchy):
         nodes: dict[str, tuple[str, int]] = {}
         for level in range(self.depth - 2, 0, -1):
             nodes |= {
-                kept[level - 1].label(form): (form, level) for form, kept in self.levels.items()
+                steps[level - 1].label(form): (form, level) for form, steps in self.levels.items()
             }
         return nodes | {form: (form, 0) for form in self.levels}
 
@@ -159,21 +159,21 @@ class CodeForms(Hierarchy):
         return [
             f"level {level}: "
             + "; ".join(
-                (f"of {form} " if forms else "") + kept[level - 1].words(len(form))
-                for form, kept in self.levels.items()
+                (f"of {form} " if forms else "") + steps[level - 1].words(len(form))
+                for form, steps in self.levels.items()
             )
             for level in range(1, self.depth - 1)
         ]
 
 
-def _step(kept: tuple[KeptCharacters, ...], level: int) -> KeptCharacters:
+def _step(steps: tuple[KeptCharacters, ...], level: int) -> KeptCharacters:
     """What a label of level ``level + 1`` keeps of the label below it, whose marks and lost
     characters shift the slice.
     """
-    upper = kept[level]
+    upper = steps[level]
     if level == 0:
         return upper
-    lower = kept[level - 1]
+    lower = steps[level - 1]
     lost = lower.start - len(lower.before)
     return dataclasses.replace(upper, start=upper.start - lost, stop=upper.stop - lost)
 
@@ -184,16 +184,16 @@ def codes_of(rows: Sequence[Row]) -> CodeForms:
     """
     ways: dict[str, list[set[KeptCharacters]]] = {}
     for number, row in enumerate(rows, 1):
-        found = [set(ways_to_keep(row[0], label)) for label in row[1:]]
-        for level, some in enumerate(found, 1):
+        options = [set(ways_to_keep(row[0], label)) for label in row[1:]]
+        for level, some in enumerate(options, 1):
             if not some:
                 raise ParameterError(
                     f"example {number}, level {level}: the label is neither the beginning nor the"
                     " end of the value, nor an interval, a period or the same last label in all"
                     " examples; write a tree, a table or a file"
                 )
-        known = ways.setdefault(form_of(row[0]), found)
-        ways[form_of(row[0])] = [old & new for old, new in zip(known, found, strict=True)]
+        earlier = ways.setdefault(form_of(row[0]), options)
+        ways[form_of(row[0])] = [old & new for old, new in zip(earlier, options, strict=True)]
     return CodeForms({form: tuple(_only(levels, form)) for form, levels in ways.items()})
 
 
@@ -223,9 +223,9 @@ def require_one_parent(codes: CodeForms) -> None:
     """
     for level in range(1, codes.depth - 2):
         above: dict[str, KeptCharacters] = {}
-        for form, kept in codes.levels.items():
-            step = _step(kept, level)
-            if above.setdefault(kept[level - 1].label(form), step) != step:
+        for form, steps in codes.levels.items():
+            step = _step(steps, level)
+            if above.setdefault(steps[level - 1].label(form), step) != step:
                 raise ParameterError(
                     f"labels of level {level} look alike and are cut differently on level"
                     f" {level + 1}; no rule explains all examples"
@@ -319,9 +319,9 @@ def masks_of(rows: Sequence[Row]) -> Iterator[Hierarchy]:
 # The examples, and the one rule that explains them.
 
 
-def rows_of(given: Any) -> Any:
+def rows_of(rows: Any) -> Any:
     """One example or several, as text."""
-    examples = [given] if isinstance(given, str) else given
+    examples = [rows] if isinstance(rows, str) else rows
     if not isinstance(examples, Sequence) or not all(isinstance(one, str) for one in examples):
         raise ValueError("must be one example or a list of them, like '75001 → 75 → FR'")
     return tuple(examples)
@@ -498,8 +498,8 @@ class Like(Hierarchy):
             return rule.hierarchy.paths(values, counts)
         if rule.top in values and TOP in values:
             return _two_tops(rule, values, counts)
-        asked = [TOP if value == rule.top else value for value in values]
-        return _renamed(rule.hierarchy.paths(asked, counts), rule.top, named=rule.top in values)
+        texts = [TOP if value == rule.top else value for value in values]
+        return _renamed(rule.hierarchy.paths(texts, counts), rule.top, named=rule.top in values)
 
 
 def _renamed(paths: Paths, top: str, *, named: bool) -> Paths:

@@ -266,8 +266,11 @@ def _has_time(pattern: str) -> bool:
 
 def _require_whole_date(pattern: str) -> None:
     """A format that leaves out the day would make every month begin on its first: refuse it."""
-    given = set(_directives(pattern))
-    if not (given & set("Yy") and (given >= {"j"} or (given & set("mbB") and "d" in given))):
+    directives = set(_directives(pattern))
+    if not (
+        directives & set("Yy")
+        and (directives >= {"j"} or (directives & set("mbB") and "d" in directives))
+    ):
         raise ParameterError(
             "format must hold a year (%Y or %y), a month (%m, %b or %B) and a day (%d), such as"
             " %d.%m.%Y"

@@ -39,8 +39,8 @@ class Frequency(Hierarchy):
     name: ClassVar[str] = "frequency"
 
     def __post_init__(self) -> None:
-        kept = self.keep or ()
-        if any(higher > lower for lower, higher in itertools.pairwise(kept)):
+        numbers = self.keep or ()
+        if any(higher > lower for lower, higher in itertools.pairwise(numbers)):
             raise ParameterError(
                 "keep must not grow from level to level: a value that is gone cannot come back"
             )
@@ -61,7 +61,8 @@ class Frequency(Hierarchy):
         }
         tails = [tuple(i < n for n in keep) for i in range(len(ranked))]
         pairs = [
-            special.get(v) or ((v, *(v if kept else self.other for kept in tails[rank[v]]), TOP), 0)
+            special.get(v)
+            or ((v, *(v if frequent else self.other for frequent in tails[rank[v]]), TOP), 0)
             for v in values
         ]
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], depth)
@@ -73,11 +74,11 @@ def _halves(distinct: int) -> tuple[int, ...]:
     >>> _halves(9), _halves(2)
     ((4, 2, 1), ())
     """
-    kept: list[int] = []
-    while distinct >= 2 and (distinct > 2 or kept):
+    sizes: list[int] = []
+    while distinct >= 2 and (distinct > 2 or sizes):
         distinct //= 2
-        kept.append(distinct)
-    return tuple(kept)
+        sizes.append(distinct)
+    return tuple(sizes)
 
 
 def frequency(*keep: int, other: str = "other") -> Frequency:

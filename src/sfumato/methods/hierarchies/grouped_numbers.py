@@ -64,18 +64,18 @@ def optimal_cuts(
     total = np.concatenate([[0], np.cumsum(sizes)])
     allowed = np.where(total[None, :] - total[:, None] >= at_least, costs, np.inf)
     best = allowed[0].copy()
-    chosen, least = (0, best[count]), []
+    best_cut, least = (0, best[count]), []
     for group in range(2, groups + 1):
         with_one_more = best[:, None] + allowed
         least.append(np.argmin(with_one_more, axis=0))
         best = np.min(with_one_more, axis=0)
-        if best[count] < chosen[1]:
-            chosen = (group - 1, best[count])
+        if best[count] < best_cut[1]:
+            best_cut = (group - 1, best[count])
     cuts, end = [], count
-    for step in range(chosen[0] - 1, -1, -1):
+    for step in range(best_cut[0] - 1, -1, -1):
         end = int(least[step][end])
         cuts.append(end)
-    return (float(chosen[1]), tuple(reversed(cuts))) if np.isfinite(chosen[1]) else None
+    return (float(best_cut[1]), tuple(reversed(cuts))) if np.isfinite(best_cut[1]) else None
 
 
 def entropy_costs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -197,19 +197,19 @@ def _costs(
         np.add.at(table, (item, other), counts)
         return entropy_costs(table[:, np.argsort([str(name) for name in others], kind="stable")])
     numbers = np.array([_float(name) for name in others])
-    known = ~np.isnan(numbers[other])
+    present = ~np.isnan(numbers[other])
     if not all(
         name is None or not np.isnan(number) for name, number in zip(others, numbers, strict=True)
     ):
         raise SchemaError(
             "grouped: not all values of the sensitive column are numbers; give measure: entropy"
         )
-    centred = numbers[other[known]] - (
-        np.nanmean(numbers) if known.any() else 0.0
+    centred = numbers[other[present]] - (
+        np.nanmean(numbers) if present.any() else 0.0
     )  # or squares cancel
-    weights = counts[known].astype(np.float64)
+    weights = counts[present].astype(np.float64)
     moments = [
-        np.bincount(item[known], weights=weights * centred**power, minlength=length).astype(
+        np.bincount(item[present], weights=weights * centred**power, minlength=length).astype(
             np.float64
         )
         for power in range(3)

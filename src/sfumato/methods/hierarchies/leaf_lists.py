@@ -145,16 +145,16 @@ class LeafColumns(Leaves):
 
     def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
         """Per level how many rows the labels on the paths of these have."""
-        counted: list[dict[str, float]] = [{} for _ in self.levels]
-        counted[-1][self.top] = self.total
+        totals: list[dict[str, float]] = [{} for _ in self.levels]
+        totals[-1][self.top] = self.total
         for own, places in self._places(labels).items():
             for level in range(own, self.depth - 1):
                 codes = self.codes[level]
                 rows = np.bincount(codes)[codes[places]].tolist()
-                counted[level].update(
+                totals[level].update(
                     zip(self.levels[level].gather(places).to_list(), rows, strict=True)
                 )
-        return counted
+        return totals
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder of values all of which are leaves of the list, made level by level; None where
@@ -233,8 +233,8 @@ def paths_under(
     A value may be any node of the list; where a label occurs on several levels the lowest counts.
     The label ``*`` (a suppressed cell) is always understood as the top.
     """
-    asked = [*values, *([] if other is None else [other])]
-    paths, inner = leaves.nodes(asked), leaves.depth - 1
+    texts = [*values, *([] if other is None else [other])]
+    paths, inner = leaves.nodes(texts), leaves.depth - 1
     paths.setdefault(TOP, (TOP,) * inner + (leaves.top,))
     listed = None if other is None else paths.get(other)
     if other is not None and listed is None:
@@ -243,7 +243,7 @@ def paths_under(
     if other is not None and listed is None and not adopted and other in values:
         adopted[other] = paths[other]  # nothing below it is known: it is a leaf like the others
     rows = [adopted.get(v) or paths[v] for v in values]
-    counts = leaves.counts(asked)
+    counts = leaves.counts(texts)
     for row in adopted.values():
         for count, label in zip(counts, row, strict=True):
             count[label] = count.get(label, 0.0) + 1.0
@@ -480,16 +480,16 @@ def write_hierarchy(
 
 def _rows(ladder: Ladder, values: Sequence[str | None]) -> Iterator[tuple[str, ...]]:
     """The paths of the values, in the order of the ladder: siblings stand together."""
-    wanted = {value for value in values if value is not None}
-    absent = len(wanted.difference(ladder.labels[0]))
+    distinct = {value for value in values if value is not None}
+    absent = len(distinct.difference(ladder.labels[0]))
     if absent:
         raise SchemaError(
-            f"{absent} of {len(wanted)} values are not on the ladder; bind the hierarchy to them"
+            f"{absent} of {len(distinct)} values are not on the ladder; bind the hierarchy to them"
             " first"
         )
     climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
     for code, value in enumerate(ladder.labels[0]):
-        if value in wanted:
+        if value in distinct:
             yield tuple(
                 str(ladder.labels[level][climb[code]]) for level, climb in enumerate(climbs)
             )

@@ -331,13 +331,13 @@ class Intervals(Hierarchy):
                     f"widths must be growing multiples of each other; {width} is none of the one"
                     " before"
                 )
-        for what, given, end in (
+        for what, bound, end in (
             ("open_below", self.open_below, grid.below),
             ("open_above", self.open_above, grid.above),
         ):
             if end is not None and (end - grid.origin) % grid.widths[-1]:
                 raise ParameterError(
-                    f"{what}={given} must be a limit of the widest intervals: {self.origin} plus a"
+                    f"{what}={bound} must be a limit of the widest intervals: {self.origin} plus a"
                     f" multiple of {self.widths[-1]}"
                 )
         if grid.below is not None and grid.above is not None and grid.below > grid.above:

@@ -72,7 +72,7 @@ def chapter_of(category: str) -> str | None:
     return next(
         (
             chapter
-            for chapter, (first, last) in code_lists.CHAPTERS.items()
+            for chapter, (first, last) in code_lists.icd10_chapters().items()
             if first <= category <= last
         ),
         None,
@@ -80,7 +80,7 @@ def chapter_of(category: str) -> str | None:
 
 
 def _icd10(text: str) -> tuple[str, ...] | None:
-    if text in code_lists.CHAPTERS:
+    if text in code_lists.icd10_chapters():
         return (text,)
     match = _ICD.fullmatch(text)
     chapter = chapter_of(match[1]) if match else None
@@ -114,46 +114,52 @@ def _blocks() -> Mapping[str, tuple[str, ...]]:
 
 def _isco08(text: str) -> tuple[str, ...] | None:
     match = _ISCO.fullmatch(text)
-    if match is None or (match[2] is not None and match[2] not in code_lists.SUB_MAJOR[match[1]]):
+    if match is None or (
+        match[2] is not None and match[2] not in code_lists.isco08_groups()[match[1]]
+    ):
         return None
     return tuple(text[:length] for length in range(len(text), 0, -1))
 
 
 def _nace(text: str) -> tuple[str, ...] | None:
-    if text in code_lists.SECTIONS:
+    if text in code_lists.nace_sections():
         return (text,)
-    written = _NACE_CLASS.fullmatch(text)
-    match = written or _NACE.fullmatch(text)
-    section = _section(match[2] if written else match[1]) if match else None
-    if section is None or (written and written[1] not in ("", section)):
+    class_match = _NACE_CLASS.fullmatch(text)
+    match = class_match or _NACE.fullmatch(text)
+    section = _section(match[2] if class_match else match[1]) if match else None
+    if section is None or (class_match and class_match[1] not in ("", section)):
         return None
-    if written:
-        return text, f"{written[2]}.{written[3]}", written[2], section
+    if class_match:
+        return text, f"{class_match[2]}.{class_match[3]}", class_match[2], section
     return (text, section) if len(text) == 2 else (text, text[:2], section)
 
 
 def _section(division: str) -> str | None:
     return next(
-        (s for s, (first, last) in code_lists.SECTIONS.items() if first <= int(division) <= last),
+        (
+            s
+            for s, (first, last) in code_lists.nace_sections().items()
+            if first <= int(division) <= last
+        ),
         None,
     )
 
 
 def _nuts(text: str) -> tuple[str, ...] | None:
     match = _NUTS.fullmatch(text)
-    if match is None or match[1] not in code_lists.NUTS_COUNTRIES:
+    if match is None or match[1] not in code_lists.nuts_countries():
         return None
     return tuple(text[:length] for length in range(len(text), 1, -1))
 
 
 def _isced(text: str) -> tuple[str, ...] | None:
-    if text in code_lists.ATTAINMENT:
+    if text in code_lists.isced_groups():
         return (text,)
     match = _ISCED.fullmatch(text)
     if match is None:
         return None
     return text, next(
-        group for group, levels in code_lists.ATTAINMENT.items() if match[1] in levels
+        group for group, levels in code_lists.isced_groups().items() if match[1] in levels
     )
 
 
@@ -163,14 +169,16 @@ def _countries(text: str) -> tuple[str, ...] | None:
 
 @functools.cache
 def _country_nodes() -> Mapping[str, tuple[str, ...]]:
-    region_of = {sub: region for region, subs in code_lists.REGIONS.items() for sub in subs}
-    nodes: dict[str, tuple[str, ...]] = {region: (region,) for region in code_lists.REGIONS}
+    lists = code_lists.countries()
+    region_of = {sub: region for region, subs in lists["regions"].items() for sub in subs}
+    nodes: dict[str, tuple[str, ...]] = {region: (region,) for region in lists["regions"]}
     nodes |= {sub: (sub, region) for sub, region in region_of.items()}
-    for finest, pairs in code_lists.COUNTRIES.items():
-        sub = code_lists.SUB_REGIONS.get(finest, finest)
+    for finest, pairs in lists["countries"].items():
+        sub = lists["sub_regions"].get(finest, finest)
         above = (finest, sub, region_of[sub])
         nodes[finest] = above
-        nodes |= {code: (code, *above) for pair in pairs.split() for code in pair.split("-")}
+        for alpha_2, alpha_3 in pairs:
+            nodes |= {alpha_2: (alpha_2, *above), alpha_3: (alpha_3, *above)}
     return nodes
 
 
@@ -181,11 +189,12 @@ def _us_states(text: str) -> tuple[str, ...] | None:
 @functools.cache
 def _state_nodes() -> Mapping[str, tuple[str, ...]]:
     nodes: dict[str, tuple[str, ...]] = {}
-    for region, divisions in code_lists.US_REGIONS.items():
+    lists = code_lists.us_states()
+    for region, divisions in lists["regions"].items():
         nodes[region] = (region,)
         for division in divisions:
             nodes[division] = (division, region)
-            for code, name in code_lists.DIVISIONS[division].items():
+            for code, name in lists["divisions"][division].items():
                 nodes |= {code: (code, division, region), name: (name, division, region)}
     return nodes
 

@@ -96,19 +96,21 @@ def view_hierarchy(
         covered = [value is None or covers(hierarchy, value) for value in values]
         if all(covered):  # each alone, and not together: the rule says itself what is wrong
             raise
-    kept = [
-        (value, count) for value, count, known in zip(values, counts, covered, strict=True) if known
+    pairs = [
+        (value, count)
+        for value, count, is_covered in zip(values, counts, covered, strict=True)
+        if is_covered
     ]
-    ladder = ladder or bind(hierarchy, [value for value, _ in kept], [count for _, count in kept])
-    records = dict(kept)
+    ladder = ladder or bind(hierarchy, [value for value, _ in pairs], [count for _, count in pairs])
+    records = dict(pairs)
     amounts = np.array([records[value] for value in ladder.labels[0]], dtype=np.int64)
     present = np.array([value is not None for value in ladder.labels[0]], dtype=np.int64)
     return HierarchyView(
         ladder,
         tuple(_level(ladder, level, amounts, present) for level in range(ladder.depth)),
         hierarchy.rule.words if isinstance(hierarchy, Like) else (),
-        sum(not known for known in covered),
-        sum(count for count, known in zip(counts, covered, strict=True) if not known),
+        sum(not is_covered for is_covered in covered),
+        sum(count for count, is_covered in zip(counts, covered, strict=True) if not is_covered),
     )
 
 

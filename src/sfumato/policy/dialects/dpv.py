@@ -135,12 +135,12 @@ def _usage(graph: Graph, node: Node) -> Usage:
 def _category(graph: Graph, value: Any) -> Category:
     if not isinstance(value, Node):
         return Category(graph.name_of(value))
-    said = {
+    labels = {
         name: next(iter(graph.values(value, f"sf:{name}")), None) for name in ("column", "group")
     }
     levels = [_level(graph, value, name) for name in ("minimumLevel", "maximumLevel")]
     column, group = (
-        graph.name_of(v) if v is not None else "" for v in (said["column"], said["group"])
+        graph.name_of(v) if v is not None else "" for v in (labels["column"], labels["group"])
     )
     group = local(group)
     if group and group not in Group.__members__:
@@ -245,7 +245,9 @@ def policy_to_dpv(policy: Policy) -> dict[str, Any]:
     agreed to is an error. So are a datum that must be deleted or suppressed, and pseudonyms of a
     column that would be released without them.
     """
-    unsayable = [remark for purpose in policy.purposes for remark in _unsayable(purpose)]
+    unsayable: list[Remark] = []
+    for purpose in policy.purposes:
+        unsayable += _unsayable(purpose)
     if unsayable:
         raise PolicyError(unsayable, policy.name)
     return {

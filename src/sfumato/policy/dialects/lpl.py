@@ -4,6 +4,11 @@ Three forms are in use. *A* (PriPoCoG) writes lists as arrays; *B* (the older vi
 (``purposeList.purpose[…]``); XML writes the parts of *A*'s lists as ``<item>``. One reader takes
 all three: a list may be an array or wrapped, keys are found whatever their case, and the groups
 have the names of both schools (QID = QI, SD = SA, NSD = NSA).
+
+Documents are not pydantic models: a model would need every name of every dialect in every case as
+an alias, and would stop at the first value of a wrong type. This reader reports all that is wrong
+at once, with lines, notes what it does not read, and takes what it cannot read as what protects
+most (an unknown group as an identifier).
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from sfumato.core.data_files import read_data_file
 from sfumato.policy.dialects import Dialect
 from sfumato.policy.documents import Document, Findings, Place, PolicyError, Remark, as_json
 from sfumato.policy.policy import (
@@ -79,7 +85,7 @@ def _duration(place: Place) -> tuple[int | None, Literal["day", "month", "year"]
 
 
 def _date(place: Place) -> datetime.date:
-    said = place.text("pointInTime")
+    text = place.text("pointInTime")
     for form in (
         "%Y-%m-%d",
         "%d.%m.%Y",
@@ -88,7 +94,7 @@ def _date(place: Place) -> datetime.date:
         "%Y-%m-%dT%H:%M:%SZ",
     ):
         try:
-            return datetime.datetime.strptime(said, form).date()
+            return datetime.datetime.strptime(text, form).date()
         except ValueError:
             continue
     place.error("unreadable_date", "a fixed date must be written like 2030-12-31", "pointInTime")
@@ -278,8 +284,8 @@ def _datum(place: Place) -> Datum | None:
     )
     if not isinstance(place.value, dict):
         return None
-    said = place.text("privacyGroup").upper()
-    if said not in GROUPS:
+    group_name = place.text("privacyGroup").upper()
+    if group_name not in GROUPS:
         place.error(
             "unknown_privacy_group",
             f"the privacy group must be one of {', '.join(GROUPS)}",
@@ -295,7 +301,7 @@ def _datum(place: Place) -> Datum | None:
     method = place.at("anonymizationMethod")
     return Datum(
         name=place.name("datum"),
-        group=GROUPS.get(said, Group.EI),  # what cannot be read is protected most
+        group=GROUPS.get(group_name, Group.EI),  # what cannot be read is protected most
         type=kind,
         required=place.flag("required"),
         categories=_names(place, "dataCategoryList", "dataCategory", "dataCategory"),
@@ -436,37 +442,13 @@ def _entity(place: Place) -> Entity:
 
 def _names(place: Place, name: str, single: str, *others: str) -> tuple[str, ...]:
     return tuple(
-        named for item in place.items(name, single, *others) if (named := item.name(single))
+        part_name for item in place.items(name, single, *others) if (part_name := item.name(single))
     )
 
 
 # Writing the Layered Privacy Language: dialect A with arrays, dialect B with wrapped lists.
 
 Texts = Sequence[tuple[str, str]]
-
-# dialect B: list of A → (its name in B, the name of one part)
-WRAPPED = {
-    "purposeList": ("purposeList", "purpose"),
-    "dataList": ("dataList", "data"),
-    "dataRecipientList": ("dataRecipientList", "dataRecipient"),
-    "privacyModelList": ("privacyModelList", "privacyModel"),
-    "pseudonymizationMethodList": ("pseudonymizationMethodList", "pseudonymizationMethod"),
-    "legalBasisList": ("legalBasisList", "legalBasis"),
-    "automatedDecisionMakingList": ("automatedDecisionMakingList", "automatedDecisionMaking"),
-    "dataCategoryList": ("dataCategoryList", "dataCategory"),
-    "dataGroupList": ("dataGroupList", "dataGroup"),
-    "safeguardList": ("safeguardList", "safeguard"),
-    "nameOfDataList": ("nameOfDataList", "nameOfData"),
-    "controllerList": ("controllerList", "controller"),
-    "dataProtectionOfficerList": ("dataProtectionOfficerList", "dataProtectionOfficer"),
-    "dataSubjectRightList": ("dataSubjectRightList", "dataSubjectRight"),
-    "purposeHierarchy": ("purposeHierarchyList", "purposeHierarchy"),
-    "head": ("headerList", "label"),
-    "desc": ("descriptionList", "label"),
-    "privacyModelAttributeList": ("attributeList", "privacyModelAttribute"),
-    "anonymizationMethodAttributeList": ("attributeList", "anonymizationMethodAttribute"),
-    "pseudonymizationMethodAttributeList": ("attributeList", "pseudonymizationMethodAttribute"),
-}
 
 
 def to_dialect_a(policy: Policy) -> dict[str, Any]:
@@ -521,12 +503,12 @@ def _require_sayable(policy: Policy) -> None:
             )
         for datum in purpose.data:
             if datum.anonymization is not None and len(datum.anonymization.hierarchy) > 1:
-                said = (
+                expressible = (
                     "the language has one row of hierarchy entries per person; export to our own"
                     " form instead"
                 )
                 unsayable.append(
-                    Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said)
+                    Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", expressible)
                 )
     if unsayable:
         raise PolicyError(unsayable, policy.name)
@@ -584,10 +566,10 @@ def _datum_document(datum: Datum) -> dict[str, Any]:
 
 def _anonymization_document(method: Anonymization) -> dict[str, Any]:
     levels = (("Minimum Level", method.minimum), ("Maximum Level", method.maximum))
-    given = [(key, str(value)) for key, value in levels if value is not None]
+    attributes = [(key, str(value)) for key, value in levels if value is not None]
     return {
         "name": method.method,
-        "anonymizationMethodAttributeList": _pairs([*given, *method.parameters]),
+        "anonymizationMethodAttributeList": _pairs([*attributes, *method.parameters]),
         "hierarchyEntityList": [{"value": value} for row in method.hierarchy for value in row],
     }
 
@@ -638,6 +620,8 @@ def _wrapped(tree: Any) -> Any:
     if not isinstance(tree, dict):
         return tree
     wrapped: dict[str, Any] = {}
+    # list of dialect A → its name in dialect B, and the name of one part
+    list_names = read_data_file(__package__, "lpl_lists")
     for key, value in tree.items():
         if key == "hierarchyEntityList":
             wrapped["hierarchy"] = {
@@ -645,8 +629,8 @@ def _wrapped(tree: Any) -> Any:
             }
         elif key == "retention":
             wrapped[key] = _older_retention(value)
-        elif key in WRAPPED and isinstance(value, list):
-            name, single = WRAPPED[key]
+        elif key in list_names and isinstance(value, list):
+            name, single = list_names[key]
             wrapped[name] = {single: _wrapped(value)}
         else:
             wrapped[key] = _wrapped(value)

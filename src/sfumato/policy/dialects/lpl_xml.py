@@ -132,12 +132,15 @@ def write_xml(tree: Any) -> str:
 
 def _element(name: str, value: Any, depth: int) -> list[str]:
     pad = "  " * depth
+    parts: list[str] = []
     if isinstance(value, list):
-        parts = [line for part in value for line in _element("item", part, depth + 1)]
+        for part in value:
+            parts += _element("item", part, depth + 1)
     elif isinstance(value, dict):
-        parts = [line for key, below in value.items() for line in _element(key, below, depth + 1)]
+        for key, below in value.items():
+            parts += _element(key, below, depth + 1)
     else:
-        text = ("true" if value else "false") if isinstance(value, bool) else str(value)
+        text = str(value).lower() if isinstance(value, bool) else str(value)
         return [f"{pad}<{name}>{escape(text)}</{name}>"]
     return [f"{pad}<{name}>", *parts, f"{pad}</{name}>"] if parts else [f"{pad}<{name}/>"]
 

@@ -136,7 +136,9 @@ def direction(property_name: str) -> Literal["at least", "at most", "exactly"]:
     ('at least', 'at most', 'exactly')
     """
     plain = property_name.rsplit(":", 1)[-1].rsplit("#", 1)[-1].lower()
-    return "at least" if plain in AT_LEAST else "at most" if plain in AT_MOST else "exactly"
+    if plain in AT_LEAST:
+        return "at least"
+    return "at most" if plain in AT_MOST else "exactly"
 
 
 def as_policy(concept: Concept) -> Concept:
@@ -499,15 +501,16 @@ def to_json(concept: Concept) -> Any:
         return {"or": [to_json(part) for part in concept.parts]}
     if isinstance(concept, Some):
         return {"some": {concept.property: to_json(concept.concept)}}
-    ends = [
-        None if math.isinf(v) else int(v) if concept.whole else v
-        for v in (concept.low, concept.high)
-    ]
-    return (
-        {"value": {concept.property: ends[0]}}
-        if concept.exact
-        else {"interval": {concept.property: ends}}
-    )
+    # JSON has no infinity: an open end is null
+    ends: list[float | None] = []
+    for end in (concept.low, concept.high):
+        if math.isinf(end):
+            ends.append(None)
+        else:
+            ends.append(int(end) if concept.whole else end)
+    if concept.exact:
+        return {"value": {concept.property: ends[0]}}
+    return {"interval": {concept.property: ends}}
 
 
 def to_functional(concept: Concept) -> str:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from sfumato.core.data_files import read_data_file
 from sfumato.errors import ParameterError
 from sfumato.policy.dialects.special import (
     Between,
@@ -52,90 +53,6 @@ THING_NAMES = frozenset(
         "spl:AnyLocation",
     }
 )
-
-# class: classes right above it
-TABLE = """
-dpv:AcademicResearch: dpv:ResearchAndDevelopment
-dpv:CommercialResearch: dpv:ResearchAndDevelopment
-dpv:NonCommercialResearch: dpv:ResearchAndDevelopment
-dpv:ScientificResearch: dpv:ResearchAndDevelopment
-dpv:ResearchAndDevelopment: dpv:Purpose
-dpv:Advertising: dpv:Marketing
-dpv:DirectMarketing: dpv:Marketing
-dpv:PersonalisedAdvertising: dpv:Advertising
-dpv:TargetedAdvertising: dpv:PersonalisedAdvertising
-dpv:Marketing: dpv:Purpose
-dpv:ServiceProvision: dpv:Purpose
-dpv:ServiceOptimisation: dpv:ServiceProvision
-dpv:LegalCompliance: dpv:Purpose
-dpv:PublicBenefit: dpv:Purpose
-dpv:HealthcareProvision: dpv:Purpose
-dpv:Statistics: dpv:Purpose
-dpv:Collect: dpv:Processing
-dpv:Use: dpv:Processing
-dpv:Analyse: dpv:Use
-dpv:Profiling: dpv:Analyse
-dpv:Store: dpv:Processing
-dpv:Transform: dpv:Processing
-dpv:Anonymise: dpv:Transform
-dpv:Pseudonymise: dpv:Transform
-dpv:Aggregate: dpv:Transform
-dpv:Disclose: dpv:Processing
-dpv:Share: dpv:Disclose
-dpv:Transfer: dpv:Disclose
-dpv:MakeAvailable: dpv:Disclose
-dpv:PersonalData: dpv:Data
-dpv:SensitivePersonalData: dpv:PersonalData
-dpv:SpecialCategoryPersonalData: dpv:SensitivePersonalData
-dpv:PseudonymisedData: dpv:PersonalData
-dpv:AnonymisedData: dpv:Data
-dpv:SyntheticData: dpv:Data
-pd:Identifying: dpv:PersonalData
-pd:Name: pd:Identifying
-pd:Contact: dpv:PersonalData
-pd:EmailAddress: pd:Contact
-pd:Demographic: dpv:PersonalData
-pd:Age: pd:Demographic
-pd:Gender: pd:Demographic
-pd:Income: pd:Demographic
-pd:Location: dpv:PersonalData
-pd:Health: dpv:SpecialCategoryPersonalData
-pd:MedicalHealth: pd:Health
-pd:HealthRecord: pd:MedicalHealth
-pd:Financial: dpv:PersonalData
-dpv:DataController: dpv:Recipient
-dpv:DataProcessor: dpv:Recipient
-dpv:ThirdParty: dpv:Recipient
-dpv:AcademicScientificOrganisation: dpv:Organisation
-dpv:NonProfitOrganisation: dpv:Organisation
-dpv:ForProfitOrganisation: dpv:Organisation
-dpv:PublicBody: dpv:Organisation
-dpv:Organisation: dpv:Recipient
-dpv:TechnicalMeasure: dpv:TechnicalOrganisationalMeasure
-dpv:Deidentification: dpv:TechnicalMeasure
-dpv:Anonymisation: dpv:Deidentification
-dpv:Pseudonymisation: dpv:Deidentification
-dpv:DeterministicPseudonymisation: dpv:Pseudonymisation
-dpv:DocumentRandomisedPseudonymisation: dpv:Pseudonymisation
-dpv:FullyRandomisedPseudonymisation: dpv:Pseudonymisation
-dpv:MonotonicCounterPseudonymisation: dpv:Pseudonymisation
-dpv:RNGPseudonymisation: dpv:Pseudonymisation
-dpv:CryptographicMethods: dpv:TechnicalMeasure
-dpv:DifferentialPrivacy: dpv:CryptographicMethods dpv:Deidentification
-dpv:SecureMultiPartyComputation: dpv:CryptographicMethods dpv:Deidentification
-dpv:HomomorphicEncryption: dpv:CryptographicMethods dpv:Deidentification
-sf:KAnonymity: dpv:Anonymisation kAnonymous
-kAnonymous: dpv:Anonymisation
-KAnonymous: kAnonymous
-spl:kAnonymous: kAnonymous
-sf:LDiversity: dpv:Anonymisation
-sf:TCloseness: dpv:Anonymisation
-sf:BetaLikeness: dpv:Anonymisation
-sf:DeltaDisclosure: dpv:Anonymisation
-sf:PSensitive: sf:KAnonymity
-sf:AlphaKAnonymity: sf:KAnonymity
-sf:OtherModel: dpv:Anonymisation
-"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -182,13 +99,13 @@ class Vocabulary:
 
 
 def built_in() -> Vocabulary:
-    """The table of this module.
+    """The classes of the data file: a small table of ours, made for checking releases.
 
     >>> built_in().within(["dpv:DifferentialPrivacy"], "dpv:Deidentification")
     True
     """
-    rows = (line.split(": ") for line in TABLE.strip().splitlines())
-    return Vocabulary({name: frozenset(above.split()) for name, above in rows})
+    parents = read_data_file(__package__, "class_parents")
+    return Vocabulary({name: frozenset(above) for name, above in parents.items()})
 
 
 MAX_PIECES = 100_000
@@ -319,7 +236,7 @@ def _points(interval: Between, ends: set[float]) -> list[float]:
     between each two.
     """
     if interval.whole:
-        ends = {around for e in ends for around in (_down(e), _up(e))}
+        ends = {*map(_down, ends), *map(_up, ends)}
     marks = sorted(
         {interval.low, interval.high, *(e for e in ends if interval.low <= e <= interval.high)}
     )
@@ -330,13 +247,11 @@ def _points(interval: Between, ends: set[float]) -> list[float]:
 def _amid(low: float, high: float, *, whole: bool) -> float | None:
     """A number strictly between two others, or None."""
     if math.isinf(low) or math.isinf(high):
-        inner = (
-            0.0
-            if math.isinf(low) and math.isinf(high)
-            else low + 1
-            if math.isinf(high)
-            else high - 1
-        )
+        inner = 0.0
+        if math.isfinite(low):
+            inner = low + 1
+        elif math.isfinite(high):
+            inner = high - 1
         return inner if low < inner < high else None
     if whole:
         return low + 1 if low + 1 < high else None
@@ -399,4 +314,4 @@ def _rank(name: str) -> int:
 
 
 def _number(value: float) -> str:
-    return "∞" if value == math.inf else "-∞" if value == -math.inf else f"{value:g}"
+    return {math.inf: "∞", -math.inf: "-∞"}.get(value, f"{value:g}")

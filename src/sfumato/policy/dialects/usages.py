@@ -148,8 +148,8 @@ class Graph:
         return full
 
     def _node(self, tree: Mapping[str, Any], path: str) -> Ref:
-        said = tree.get("@id", tree.get("uid", tree.get("id")))
-        name = self.short(said) if isinstance(said, str) else f"_:{len(self.nodes)}"
+        identifier = tree.get("@id", tree.get("uid", tree.get("id")))
+        name = self.short(identifier) if isinstance(identifier, str) else f"_:{len(self.nodes)}"
         self.nodes.setdefault(name, Node(name, (), {}, path))
         types = tree.get("@type", tree.get("type", []))
         properties = {
@@ -243,7 +243,9 @@ class Usage:
 
     def concept(self) -> Concept:
         """The use in SPECIAL's terms."""
-        data: list[Concept] = [part for measure in self.measures for part in measure.concepts()]
+        data: list[Concept] = []
+        for measure in self.measures:
+            data += measure.concepts()
         if self.data:
             data.append(Or(tuple(Named(d.name) for d in self.data)))
         storage: list[Concept] = []
@@ -251,13 +253,15 @@ class Usage:
             storage.append(Some("hasLocation", Or(tuple(Named(n) for n in self.locations))))
         if self.days is not None:
             storage.append(Between("durationInDays", 0, self.days))
-        named = (
+        named_parts = (
             ("hasPurpose", self.purposes),
             ("hasProcessing", self.processing),
             ("hasRecipient", self.recipients),
         )
         parts: list[Concept] = [Some("hasData", And(tuple(data)))] if data else []
-        parts += [Some(name, Or(tuple(Named(n) for n in names))) for name, names in named if names]
+        parts += [
+            Some(name, Or(tuple(Named(n) for n in names))) for name, names in named_parts if names
+        ]
         return And((*parts, *([Some("hasStorage", And(tuple(storage)))] if storage else [])))
 
 
@@ -276,10 +280,10 @@ def allows(
     words = vocabulary or built_in()
     day = today or environment.now().date()
     request, usages = _with_prefixes(request), tuple(_with_prefixes(usage) for usage in usages)
-    wanted = request.concept()
+    concept = request.concept()
     for usage in usages:
         if not usage.permitted and _touches(
-            wanted, _as_far_as_said(usage, request).concept(), words
+            concept, _as_far_as_said(usage, request).concept(), words
         ):
             return Coverage(
                 False,
@@ -294,7 +298,7 @@ def allows(
         return Coverage(
             False, "every permission has ended" if permitted else "nothing is permitted"
         )
-    return decide(wanted, Or(lasting), words)
+    return decide(concept, Or(lasting), words)
 
 
 def _with_prefixes(usage: Usage) -> Usage:
@@ -336,9 +340,9 @@ def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:
     )
 
 
-def _touches(wanted: Concept, forbidden: Concept, vocabulary: Vocabulary) -> bool:
+def _touches(concept: Concept, forbidden: Concept, vocabulary: Vocabulary) -> bool:
     """Whether some alternative of the request lies within what is forbidden."""
-    return any(subsumes(forbidden, And(parts), vocabulary) for parts in disjuncts(wanted))
+    return any(subsumes(forbidden, And(parts), vocabulary) for parts in disjuncts(concept))
 
 
 def local(name: str) -> str:

@@ -47,7 +47,7 @@ def judge_histogram(
     ``to`` and ``count``. With records and a column the bars are counted again, by persons.
     """
     counts, edges = _bars(output)
-    shown = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
+    bars = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
     values, who = (
         (behind.numbers(column), behind.who)
         if behind is not None and column is not None
@@ -82,7 +82,7 @@ def judge_histogram(
     cells = (
         None if values is None or who is None else partial(sets_of_bars, values, who, edges, counts)
     )
-    return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), shown, wider, cells=cells)
+    return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), bars, wider, cells=cells)
 
 
 def _by_records(
@@ -125,10 +125,10 @@ def _on_their_grid(edges: Floats, values: Floats) -> list[float]:
     """The lowest and the highest value, where edges are whole parts of the way between them, or up
     to the highest: counting the parts tells it.
     """
-    known = values[~np.isnan(values)]
-    if not len(known) or np.ptp(known) == 0:
+    present = values[~np.isnan(values)]
+    if not len(present) or np.ptp(present) == 0:
         return []
-    low, high = float(known.min()), float(known.max())
+    low, high = float(present.min()), float(present.max())
     parts = np.arange(1, MOST_PARTS + 1)[:, None]
     inner = edges[1:-1] if len(edges) > 2 else edges
     for start in (low, 0.0):
@@ -147,14 +147,16 @@ def _wider(
     persons = counts
     if values is not None and who is not None:
         rows = not np.array_equal(counts, in_bars(values, who, edges))
-        known = values[~np.isnan(values)]
+        present = values[~np.isnan(values)]
         if not _are_round(edges):
-            step = _round_step(known, len(counts))
+            step = _round_step(present, len(counts))
             edges = step * np.arange(
-                np.floor(known.min() / step), np.floor(known.max() / step) + 2
+                np.floor(present.min() / step), np.floor(present.max() / step) + 2
             ).round(9)
         edges = np.r_[
-            _outer(known, edges[0], rules, -1.0), edges[1:-1], _outer(known, edges[-1], rules, 1.0)
+            _outer(present, edges[0], rules, -1.0),
+            edges[1:-1],
+            _outer(present, edges[-1], rules, 1.0),
         ]
         persons = in_bars(values, who, edges)
         counts = in_bars(values, np.arange(len(values)), edges) if rows else persons
@@ -168,8 +170,10 @@ def _wider(
             _far_enough(values, bars[-1], 1.0),
         )
         own = np.array([one[0] for one in bars] + [bars[-1][1]])
-        told = in_bars(values, np.arange(len(values)) if rows else who, own)
-        bars = [[one[0], one[1], count] for one, count in zip(bars, told.tolist(), strict=True)]
+        bar_counts = in_bars(values, np.arange(len(values)) if rows else who, own)
+        bars = [
+            [one[0], one[1], count] for one, count in zip(bars, bar_counts.tolist(), strict=True)
+        ]
     return pl.DataFrame(bars, schema=["from", "to", "count"], orient="row") if bars else None
 
 
@@ -294,30 +298,36 @@ def on_a_grid(
             ((low + 1) * step).round(9).alias(f"{name} to"),
         ]
     edges = [f"{name} {end}" for name in names for end in ("from", "to")]
-    counted = (
+    persons_per_bar = (
         clean.with_columns(places).group_by(edges).agg(pl.col(PERSON).n_unique().alias("count"))
     )
-    kept = _not_by_their_gaps(counted.sort("count", *edges), names, rules)
-    return kept.sort(edges) if kept.height else None
+    bars_to_show = _not_by_their_gaps(persons_per_bar.sort("count", *edges), names, rules)
+    return bars_to_show.sort(edges) if bars_to_show.height else None
 
 
 def _not_by_their_gaps(
-    counted: pl.DataFrame, names: Sequence[str], rules: OutputRules
+    bars: pl.DataFrame, names: Sequence[str], rules: OutputRules
 ) -> pl.DataFrame:
     """The places of enough persons; the smallest is left out too, where all others that are not
     shown are empty: then a gap tells nothing.
     """
-    kept = counted.filter(pl.col("count") >= rules.threshold)
-    while rules.zeros and kept.height:
+    safe_bars = bars.filter(pl.col("count") >= rules.threshold)
+    while rules.zeros and safe_bars.height:
         lines = [f"{name} from" for name in names]
-        shown = [kept[line].unique() for line in lines]
-        held = counted.filter(
-            *(pl.col(line).is_in(one.to_list()) for line, one in zip(lines, shown, strict=True))
+        edge_values = [safe_bars[line].unique() for line in lines]
+        hidden_bars = bars.filter(
+            *(
+                pl.col(line).is_in(one.to_list())
+                for line, one in zip(lines, edge_values, strict=True)
+            )
         ).height
-        if len(shown[0]) * len(shown[1]) == held or held > kept.height:
+        if (
+            len(edge_values[0]) * len(edge_values[1]) == hidden_bars
+            or hidden_bars > safe_bars.height
+        ):
             break
-        kept = kept.slice(1)
-    return kept
+        safe_bars = safe_bars.slice(1)
+    return safe_bars
 
 
 def _round_step(values: Floats, across: int) -> float:

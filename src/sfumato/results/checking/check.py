@@ -108,8 +108,8 @@ def check_output(
     >>> check_output(people.group_by("region").agg(pl.len().alias("n"), pl.col("cost").mean()), people).status
     'fail'
     """
-    asked = OutputRules() if rules is None else rules
-    if not isinstance(asked, OutputRules):
+    requested = OutputRules() if rules is None else rules
+    if not isinstance(requested, OutputRules):
         raise ParameterError("rules are given as sf.OutputRules(threshold=10, ...)")
     if kind is not None and kind not in KINDS:
         raise ParameterError(f"there is no kind of output {kind!r}.{did_you_mean(kind, KINDS)}")
@@ -122,35 +122,42 @@ def check_output(
         and behind is not None
         and (table := of_labels(output, by, behind)) is not None
     ):
-        return _by_labels(table, behind, asked, tells)
-    found = kind or kind_of(output, tells)
+        return _by_labels(table, behind, requested, tells)
+    output_kind = kind or kind_of(output, tells)
     if (
         kind is None
-        and found == "survival"
+        and output_kind == "survival"
         and features is None
         and (curve := curve_of(output)) is not None
     ):
-        known = behind is not None and set(curve.columns) <= set(behind.dataset.columns)
-        found = (
-            "table" if known or by is not None or tells is not None else found
+        columns_in_data = behind is not None and set(curve.columns) <= set(behind.dataset.columns)
+        output_kind = (
+            "table" if columns_in_data or by is not None or tells is not None else output_kind
         )  # means by time, say
-    _require_fitting(found, across=across, weight=weight, column=column, features=features)
-    if found in ("table", "correlation"):
+    _require_fitting(output_kind, across=across, weight=weight, column=column, features=features)
+    if output_kind in ("table", "correlation"):
         return _table(
-            output, found, behind, asked, by=by, tells=tells, across=across, counts=counts
+            output, output_kind, behind, requested, by=by, tells=tells, across=across, counts=counts
         )
-    if found == "survival":
-        return judge_steps(output, asked, behind, features, by)
-    if found == "roc":
+    if output_kind == "survival":
+        return judge_steps(output, requested, behind, features, by)
+    if output_kind == "roc":
         return curve_points.judge_roc(
-            output, _with_and_without(counts), asked, behind, column, features
+            output, _with_and_without(counts), requested, behind, column, features
         )
-    if found == "histogram":
-        return bars.judge_histogram(output, asked, behind, column)
-    if found == "scatter":
-        return bars.judge_scatter(output, asked, behind)
+    if output_kind == "histogram":
+        return bars.judge_histogram(output, requested, behind, column)
+    if output_kind == "scatter":
+        return bars.judge_scatter(output, requested, behind)
     return _fitted(
-        output, found, behind, asked, by=by, column=column, features=features, counts=counts
+        output,
+        output_kind,
+        behind,
+        requested,
+        by=by,
+        column=column,
+        features=features,
+        counts=counts,
     )
 
 
@@ -213,9 +220,9 @@ def _fitted(
     counts: Any,
 ) -> OutputVerdict:
     if kind == "regression":
-        named = None if features is None else list(features)
+        feature_names = None if features is None else list(features)
         return fitted_models.judge_model(
-            output, rules, behind, features=named, persons=number_of(counts), column=column
+            output, rules, behind, features=feature_names, persons=number_of(counts), column=column
         )
     if kind == "test":
         return judge_test(
@@ -348,10 +355,10 @@ def _table(
         frame = wide
     if by is None and (grid := bars.in_bands(frame, behind)) is not None:
         grid_frame, behind = grid
-        judged = _table(
+        table_verdict = _table(
             grid_frame, kind, behind, rules, by=None, tells=tells, across=None, counts=counts
         )
-        return dataclasses.replace(judged, shown=frame, suggestion=None)
+        return dataclasses.replace(table_verdict, shown=frame, suggestion=None)
     frame = long_form(
         frame, across or across_of(output) or across_by_labels(frame, behind), by, behind
     )
@@ -371,22 +378,24 @@ def _table(
             _as_counted(counts, table, behind)
         )
     if isinstance(counts, str):
-        said = dict.fromkeys(table.told, tells) if isinstance(tells, str) else dict(tells or {})
-        tells = {**said, counts: "count"}
+        statistics = (
+            dict.fromkeys(table.told, tells) if isinstance(tells, str) else dict(tells or {})
+        )
+        tells = {**statistics, counts: "count"}
     return judge_with_counts(table, counts_of(counts, table), rules, tells)
 
 
 def _as_counted(counts: Any, table: OutputTable, behind: Behind) -> list[OutputReason]:
     """Counts that are given beside the records must be theirs."""
-    told = counts_of(counts, table)
-    if told is None:
+    cell_counts = counts_of(counts, table)
+    if cell_counts is None:
         return []
     belongs = membership(table.frame, table.by, behind)
     rows = np.bincount(belongs.cell, minlength=belongs.size)
     if number_of(counts) in (behind.persons, len(behind)):
         return []
     if any(
-        np.array_equal(told[belongs.known], one[belongs.known])
+        np.array_equal(cell_counts[belongs.known], one[belongs.known])
         for one in (belongs.persons(behind), rows)
     ):
         return []
@@ -397,12 +406,12 @@ def _as_counted(counts: Any, table: OutputTable, behind: Behind) -> list[OutputR
 def _with_and_without(counts: Any) -> tuple[int, int] | None:
     if counts is None:
         return None
-    found = vector_of(list(counts.values()) if isinstance(counts, Mapping) else counts)
-    if found is None or len(found) != 2 or np.isnan(found).any() or (found % 1 != 0).any():
+    numbers = vector_of(list(counts.values()) if isinstance(counts, Mapping) else counts)
+    if numbers is None or len(numbers) != 2 or np.isnan(numbers).any() or (numbers % 1 != 0).any():
         raise ParameterError(
             "counts of a ROC curve are two numbers of persons: with the outcome, and without"
         )
-    return int(found[0]), int(found[1])
+    return int(numbers[0]), int(numbers[1])
 
 
 def _per_record(output: Any, behind: Behind | None) -> bool:
@@ -423,16 +432,17 @@ def _contributions_protected(output: ProtectedTable, rules: OutputRules) -> list
     table = output.judged.table
     if table.measure.kind != "sum":
         return []
-    judged = table.sensitive(*rules.of_amounts)
-    told = (
-        int((judged.unsafe & ~output.hidden).sum())
+    unsafe_cells = table.sensitive(*rules.of_amounts)
+    released = (
+        int((unsafe_cells.unsafe & ~output.hidden).sum())
         if output.suppression is not None
-        else len(judged)
+        else len(unsafe_cells)
     )
-    if not told:
+    if not released:
         return []
     words = (
-        f"{told:,} cells break a rule about contributions, and the table was protected without it"
+        f"{released:,} cells break a rule about contributions, and the table was protected"
+        " without it"
     )
     return [
         broken(
@@ -451,13 +461,13 @@ def _still_protected(output: ProtectedTable) -> list[OutputReason]:
     """Whether what would leave is what was audited: no sensitive cell with its true value, and an
     audit that holds.
     """
-    told = ~output.hidden & (
+    released = ~output.hidden & (
         np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack
     )
     suppressed = output.suppression is not None or bool(output.hidden.any())
     again = None if len(output.published) > AUDITED_AGAIN else _audited_again(output)
     if (
-        (suppressed and (told & output.problem.primary).any())
+        (suppressed and (released & output.problem.primary).any())
         or not output.audited.holds
         or again is False
     ):
@@ -492,11 +502,11 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
     as they are.
     """
     if isinstance(output, ProtectedTable):
-        asked = max(
+        threshold = max(
             (rule.t for rule in output.judged.rules if isinstance(rule, Threshold)), default=0
         )
         reasons = [passed("audit", "the table was protected, and its audit holds")]
-        if asked < rules.threshold:
+        if threshold < rules.threshold:
             reasons = [
                 broken(
                     "threshold",
@@ -506,10 +516,10 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
             ]
         reasons += _contributions_protected(output, rules) + _still_protected(output)
         table = output.judged.table
-        shown = output.to_polars()
+        frame = output.to_polars()
         by = tuple(one.column for one in table.dimensions)
         persons = len(np.unique(table.contributions.respondent))
-        told = (str(table.measure),)
+        measures = (str(table.measure),)
         exact = ~output.hidden & (
             np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack
         )
@@ -518,23 +528,23 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
             "protected table",
             tuple(reasons),
             persons,
-            shown,
+            frame,
             None,
             by,
-            told,
+            measures,
             made_of_records=True,
             cells=cells,
         )
     table = tabulated(output)
-    judged = table.sensitive(
+    unsafe_cells = table.sensitive(
         *rules.of_counts, *(rules.of_amounts if table.measure.kind == "sum" else ())
     )
     reasons = [
         broken(name, f"{count:,} cells break the rule {name.replace('_', ' ')}", "protect() it")
-        for name, count in judged.count().items()
+        for name, count in unsafe_cells.count().items()
         if count
     ]
-    fine = [] if reasons else [passed("table", f"all {len(judged.unsafe):,} cells are safe")]
+    fine = [] if reasons else [passed("table", f"all {len(unsafe_cells.unsafe):,} cells are safe")]
     by = tuple(one.column for one in table.dimensions)
     return OutputVerdict(
         "table",
@@ -545,5 +555,5 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
         by,
         (str(table.measure),),
         made_of_records=True,
-        cells=partial(sets_of_tabulated, table, np.ones(len(judged.unsafe), dtype=bool)),
+        cells=partial(sets_of_tabulated, table, np.ones(len(unsafe_cells.unsafe), dtype=bool)),
     )

@@ -46,8 +46,8 @@ class Behind:
         person = unit or dataset.schema.person
         dataset.require([name for name in (person, weight) if name is not None])
         if where is not None:
-            kept: Any = dataset.to_polars().filter(chosen(dataset, where))
-            dataset = Table(kept)
+            rows: Any = dataset.to_polars().filter(chosen(dataset, where))
+            dataset = Table(rows)
         return cls(dataset, person, weight)
 
     def __len__(self) -> int:
@@ -109,20 +109,20 @@ class Behind:
             if column.dtype.is_float()
             else column.is_null()
         )
-        known: NDArray[np.bool_] = ~missing.to_numpy()
-        return known
+        present: NDArray[np.bool_] = ~missing.to_numpy()
+        return present
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """Per row its weight; one where there are none."""
         if self.weight is None:
             return np.ones(len(self))
-        found = self.numbers(self.weight)
-        if np.isnan(found).any() or (found < 0).any():
+        weights = self.numbers(self.weight)
+        if np.isnan(weights).any() or (weights < 0).any():
             raise SchemaError(
                 f"the weight {self.weight!r} is missing or negative in some rows; fill it in first"
             )
-        return found
+        return weights
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column can be summed."""
@@ -175,29 +175,29 @@ def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """The different numbers among some, rising."""
     ordered = np.sort(keys)
     first: NDArray[np.bool_] = np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]
-    found: NDArray[np.int64] = ordered[first]
-    return found
+    values: NDArray[np.int64] = ordered[first]
+    return values
 
 
 def chosen(dataset: Table, where: Any) -> pl.Series:
     """Per row whether it is meant; refused where the condition does not say yes or no of each."""
     if isinstance(where, pl.Expr):
         try:
-            found = dataset.to_polars().select(where.alias("chosen"))["chosen"]
+            mask = dataset.to_polars().select(where.alias("chosen"))["chosen"]
         except pl.exceptions.PolarsError:
             raise ParameterError(
                 "where: the condition does not fit the columns of the data"
             ) from None
     else:
         try:
-            found = pl.Series("chosen", np.asarray(where))
+            mask = pl.Series("chosen", np.asarray(where))
         except Exception:  # noqa: BLE001 - of whatever class it is
             raise ParameterError(
                 "where is a polars expression, or a list of true and false per row"
             ) from None
-    if found.dtype != pl.Boolean or len(found) != len(dataset):
+    if mask.dtype != pl.Boolean or len(mask) != len(dataset):
         raise ParameterError("where must say true or false of each of the rows of the data")
-    return found.fill_null(value=False)
+    return mask.fill_null(value=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -233,29 +233,29 @@ class CellRows:
         """The cells as rules look at them: the rows of a person in a cell are one contribution;
         missing ones are none.
         """
-        known = ~np.isnan(amount[self.row])
+        present = ~np.isnan(amount[self.row])
         rows = pl.DataFrame(
             {
-                "cell": self.cell[known],
-                "who": behind.who[self.row[known]],
-                "x": amount[self.row[known]],
+                "cell": self.cell[present],
+                "who": behind.who[self.row[present]],
+                "x": amount[self.row[present]],
             }
         )
         each = rows if behind.unit is None else rows.group_by("cell", "who").agg(pl.col("x").sum())
         size = pl.col("x").abs()
-        found = each.group_by("cell").agg(
+        contributions = each.group_by("cell").agg(
             pl.len().alias("n"),
             pl.col("x").sum().alias("value"),
             size.sum().alias("size"),
             size.min().alias("least"),
             size.top_k(depth).alias("top"),
         )
-        at = found["cell"].to_numpy()
+        at = contributions["cell"].to_numpy()
         n, value, sizes, least = (np.zeros(self.size) for _ in range(4))
         for into, name in ((n, "n"), (value, "value"), (sizes, "size"), (least, "least")):
-            into[at] = found[name].to_numpy()
+            into[at] = contributions[name].to_numpy()
         top = np.zeros((self.size, depth))
-        for place, largest in zip(at.tolist(), found["top"].to_list(), strict=True):
+        for place, largest in zip(at.tolist(), contributions["top"].to_list(), strict=True):
             top[place, : len(largest)] = sorted(largest, reverse=True)
         owner = np.full(self.size, NOBODY, dtype=np.int64)
         return TableCells((), n.astype(np.int64), value, sizes, top, least, owner, counted=False)
@@ -279,27 +279,27 @@ def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> CellRo
     places = np.stack([codes for codes, _, _ in labels])
     sizes = [count for _, count, _ in labels]
     data = np.stack([code for _, _, code in labels])
-    known: NDArray[np.bool_] = np.all(places > UNKNOWN, axis=0)
+    listed: NDArray[np.bool_] = np.all(places > UNKNOWN, axis=0)
     total: NDArray[np.bool_] = np.any(places == EVERYTHING, axis=0)
     rows_found, cells_found = [], []
-    for pattern in np.unique((places == EVERYTHING)[:, known], axis=1).T:
-        here = np.flatnonzero(known & ((places == EVERYTHING) == pattern[:, None]).all(axis=0))
-        told = _joined(places[:, here], ~pattern, sizes)
-        if len(np.unique(told)) < len(told):
+    for pattern in np.unique((places == EVERYTHING)[:, listed], axis=1).T:
+        here = np.flatnonzero(listed & ((places == EVERYTHING) == pattern[:, None]).all(axis=0))
+        released = _joined(places[:, here], ~pattern, sizes)
+        if len(np.unique(released)) < len(released):
             raise SchemaError(
                 f"several rows of the output have the same values of {', '.join(by)}; name all"
                 " columns that tell rows apart in by="
             )
-        row, cell = _matched(_joined(data, ~pattern, sizes), told)
+        row, cell = _matched(_joined(data, ~pattern, sizes), released)
         rows_found.append(row)
         cells_found.append(here[cell])
     row = np.concatenate(rows_found) if rows_found else np.zeros(0, dtype=np.int64)
     cell = np.concatenate(cells_found) if cells_found else np.zeros(0, dtype=np.int64)
-    absent = _absent(places[:, known & ~total], data, sizes)
+    absent = _absent(places[:, listed & ~total], data, sizes)
     unseen = tuple(
         len(np.setdiff1d(ours, theirs)) for ours, theirs in zip(data, places, strict=True)
     )
-    return CellRows(row, cell, size, known, total, absent, unseen, tuple(places == EVERYTHING))
+    return CellRows(row, cell, size, listed, total, absent, unseen, tuple(places == EVERYTHING))
 
 
 EVERYTHING, UNKNOWN = -1, -2
@@ -317,8 +317,8 @@ def _codes(
         at.setdefault(MISSING, at[None])
     own = encode(column)
     totals = set(TOTALS) - set(encoded.labels)
-    found = [EVERYTHING if one in totals else at.get(one, UNKNOWN - 1) for one in own.labels]
-    return np.array(found, dtype=np.int64)[own.codes], len(encoded.labels), encoded.codes
+    codes = [EVERYTHING if one in totals else at.get(one, UNKNOWN - 1) for one in own.labels]
+    return np.array(codes, dtype=np.int64)[own.codes], len(encoded.labels), encoded.codes
 
 
 def _joined(
@@ -335,33 +335,33 @@ def _joined(
 
 
 def _matched(
-    data: NDArray[np.int64], told: NDArray[np.int64]
+    data: NDArray[np.int64], released: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows of the data whose key is told, and where."""
-    order = np.argsort(told)
-    ranked = told[order]
+    order = np.argsort(released)
+    ranked = released[order]
     place = np.minimum(np.searchsorted(ranked, data), max(0, len(ranked) - 1))
     there = np.flatnonzero(ranked[place] == data) if len(ranked) else np.zeros(0, dtype=np.int64)
     return there, order[place[there]] if len(ranked) else there
 
 
 def _absent(
-    told: NDArray[np.int64], data: NDArray[np.int64], sizes: Sequence[int]
+    released: NDArray[np.int64], data: NDArray[np.int64], sizes: Sequence[int]
 ) -> tuple[int, int]:
     """Combinations of labels that the output leaves out: how many nobody has, and how many somebody
     has.
 
     Labels are those that the output shows: a table of two regions says nothing of a third one.
     """
-    if told.shape[0] < 2 or told.shape[1] == 0:
+    if released.shape[0] < 2 or released.shape[1] == 0:
         return 0, 0
-    shown = [np.unique(column) for column in told]
-    count = int(np.prod([float(len(one)) for one in shown]))
+    values = [np.unique(column) for column in released]
+    count = int(np.prod([float(len(one)) for one in values]))
     everything = np.ones(len(sizes), dtype=bool)
-    keys = np.unique(_joined(told, everything, sizes))
+    keys = np.unique(_joined(released, everything, sizes))
     inside = np.logical_and.reduce(
-        [np.isin(column, one) for column, one in zip(data, shown, strict=True)]
+        [np.isin(column, one) for column, one in zip(data, values, strict=True)]
     )
-    held = np.unique(_joined(data[:, inside], everything, sizes))
-    somebody = int((~np.isin(held, keys)).sum())
+    occupied = np.unique(_joined(data[:, inside], everything, sizes))
+    somebody = int((~np.isin(occupied, keys)).sum())
     return count - len(keys) - somebody, somebody

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _correlations_of(
-    columns: NDArray[np.float64], complete: NDArray[np.bool_], told: NDArray[np.float64]
+    columns: NDArray[np.float64], complete: NDArray[np.bool_], correlations: NDArray[np.float64]
 ) -> bool:
     """Whether a matrix holds the correlations of columns, of their values or ranks, of complete
     rows or of pairs.
@@ -45,7 +45,8 @@ def _correlations_of(
                 both = columns[:, [i, j]]
                 pairs[i, j] = pairs[j, i] = of(both[~np.isnan(both).any(axis=1)], ranks)[0, 1]
         if any(
-            np.allclose(told, one, atol=0.0051) for one in (of(columns[complete], ranks), pairs)
+            np.allclose(correlations, one, atol=0.0051)
+            for one in (of(columns[complete], ranks), pairs)
         ):
             return True
     return False
@@ -109,8 +110,12 @@ def judge_correlation(
     if behind is not None and all(name in behind.dataset.columns for name in names):
         columns = np.column_stack([behind.numbers(name) for name in names])
         complete: NDArray[np.bool_] = np.logical_not(np.isnan(columns).any(axis=1))
-        told, persons = persons, float(how_many(behind.who[complete]))
-        if told is not None and told not in (persons, float(behind.persons), float(len(behind))):
+        claimed_persons, persons = persons, float(how_many(behind.who[complete]))
+        if claimed_persons is not None and claimed_persons not in (
+            persons,
+            float(behind.persons),
+            float(len(behind)),
+        ):
             words = "the counts given are not the number of persons that the records have"
             reasons.append(broken("counts", words, "leave counts away: the records tell them"))
         if square and not _correlations_of(columns, complete, values):

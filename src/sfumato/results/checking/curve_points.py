@@ -80,8 +80,8 @@ def survival_frame(output: Any) -> pl.DataFrame | None:
             "survival": "surv_prob",
         }
         arrays = {name: vector_of(peek(output, path)) for name, path in parts.items()}
-        known = {name: one for name, one in arrays.items() if one is not None}
-        table = pl.DataFrame(known) if len({len(one) for one in known.values()}) == 1 else None
+        columns = {name: one for name, one in arrays.items() if one is not None}
+        table = pl.DataFrame(columns) if len({len(one) for one in columns.values()}) == 1 else None
     if table is None:
         table = frame_of(output)
     return None if table is None else _with_our_names(table)
@@ -148,7 +148,7 @@ def judge_survival(
         )
     happens = events > 0
     few = int((happens & (events < rules.threshold)).sum())
-    left = _left_after(steps, events, at_risk)
+    persons_left = _left_after(steps, events, at_risk)
     reasons: list[OutputReason] = []
     if few:
         reasons.append(
@@ -159,7 +159,7 @@ def judge_survival(
                 "tell steps of enough events only",
             )
         )
-    if rules.small(left):
+    if rules.small(persons_left):
         reasons.append(
             broken(
                 "marks",
@@ -168,7 +168,7 @@ def judge_survival(
             )
         )
     reasons += _censored(steps, rules) + _as_told(steps)
-    joins = bool(few or rules.small(left) or len(reasons) > 1)
+    joins = bool(few or rules.small(persons_left) or len(reasons) > 1)
     lives = lives_of(output, behind, features)
     reasons += _steps_counted(steps, lives, rules)
     if lives is not None and features is None:
@@ -197,8 +197,10 @@ def judge_survival(
 def _cells(steps: pl.DataFrame, behind: Behind, features: Sequence[str]) -> list[RecordSet]:
     """The records that a survival table counts at every time that it tells."""
     time, happened = (behind.numbers(name) for name in features)
-    counted = np.where(np.isnan(happened), np.nan, time)
-    return sets_of_steps(steps["time"].to_numpy(), counted, (happened != 0) & ~np.isnan(happened))
+    event_times = np.where(np.isnan(happened), np.nan, time)
+    return sets_of_steps(
+        steps["time"].to_numpy(), event_times, (happened != 0) & ~np.isnan(happened)
+    )
 
 
 Lives = tuple["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.int64]"]
@@ -216,22 +218,22 @@ def lives_of(output: Any, behind: Behind | None, features: Sequence[str] | None)
                 " happened"
             )
         time, happened = (behind.numbers(name) for name in features)
-        known = ~np.isnan(time) & ~np.isnan(happened)
-        return time[known], happened[known] != 0, behind.who[known]
-    for long, said in (("durations", "event_observed"), ("time", "status")):
-        kept = [vector_of(peek(output, name)) for name in (long, said)]
-        if kept[0] is not None and kept[1] is not None and len(kept[0]) == len(kept[1]):
-            same = behind is not None and len(behind) == len(kept[0])
-            who = behind.who if behind is not None and same else np.arange(len(kept[0]))
-            return kept[0], kept[1] != 0, who
+        complete = ~np.isnan(time) & ~np.isnan(happened)
+        return time[complete], happened[complete] != 0, behind.who[complete]
+    for long, event in (("durations", "event_observed"), ("time", "status")):
+        arrays = [vector_of(peek(output, name)) for name in (long, event)]
+        if arrays[0] is not None and arrays[1] is not None and len(arrays[0]) == len(arrays[1]):
+            same = behind is not None and len(behind) == len(arrays[0])
+            who = behind.who if behind is not None and same else np.arange(len(arrays[0]))
+            return arrays[0], arrays[1] != 0, who
     return None
 
 
 def _kept_by_the_fitter(lives: Lives, behind: Behind | None) -> list[OutputReason]:
     """A question where the times and events that a fitter keeps are not columns of the records."""
     if behind is not None and len(behind) == len(lives[0]):
-        made = MadeOf(behind)
-        if made.exactly(lives[0]) and made.explains(lives[1].astype(np.float64)):
+        sources = MadeOf(behind)
+        if sources.exactly(lives[0]) and sources.explains(lives[1].astype(np.float64)):
             return []
     words = (
         "the curve was computed again from the times that the fitter keeps: whether they are those"
@@ -253,13 +255,13 @@ def _steps_counted(
         )
         return [open_question("records", words, "give data=... and features=['days', 'died']")]
     time, happened, who = lives
-    told = steps["time"].to_numpy()
-    events = [happened & (time == one) for one in told]
+    times = steps["time"].to_numpy()
+    events = [happened & (time == one) for one in times]
     rows = np.array([int(one.sum()) for one in events], dtype=float)
-    left = np.array([int((time >= one).sum()) for one in told], dtype=float)
+    at_risk_counts = np.array([int((time >= one).sum()) for one in times], dtype=float)
     if not (
         np.array_equal(rows, steps["events"].to_numpy())
-        and np.array_equal(left, steps["at_risk"].to_numpy())
+        and np.array_equal(at_risk_counts, steps["at_risk"].to_numpy())
     ):
         words = "the numbers of events and at risk are not those of these records"
         return [
@@ -294,8 +296,8 @@ def _as_told(steps: pl.DataFrame) -> list[OutputReason]:
     if "survival" not in steps.columns:
         return []
     events, at_risk = steps["events"].to_numpy(), steps["at_risk"].to_numpy()
-    told = steps["survival"].fill_null(float("nan")).to_numpy()
-    if (np.abs(told - kaplan_meier(events, at_risk)) <= 0.01).all():
+    shares = steps["survival"].fill_null(float("nan")).to_numpy()
+    if (np.abs(shares - kaplan_meier(events, at_risk)) <= 0.01).all():
         return []
     words = "the survival told is not that of these events and numbers at risk"
     return [
@@ -356,20 +358,20 @@ def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | N
         np.r_[at_risk[:1], rest[:-1]] - at_risk
     )  # who is at risk no more when a step comes, and had no event
     last = int(np.flatnonzero(events > 0)[-1]) if (events > 0).any() else -1
-    kept, happened, gone = [], 0.0, 0.0
+    points, happened, gone = [], 0.0, 0.0
     for place in range(last + 1):
         happened, gone = happened + events[place], gone + before[place]
         if happened >= rules.threshold and not rules.small(abs(gone)):
-            kept.append(place)
+            points.append(place)
             happened = gone = 0.0
     if (
-        kept and happened and not rules.small(abs(gone)) and not rules.small(rest[last])
+        points and happened and not rules.small(abs(gone)) and not rules.small(rest[last])
     ):  # the rest goes to the last
-        kept[-1] = last
-    kept = [place for place in kept if not rules.small(rest[place])]
-    if not kept:
+        points[-1] = last
+    points = [place for place in points if not rules.small(rest[place])]
+    if not points:
         return None
-    return pl.DataFrame({"time": time[kept], "survival": np.round(survival[kept], DIGITS)})
+    return pl.DataFrame({"time": time[points], "survival": np.round(survival[points], DIGITS)})
 
 
 # ROC
@@ -377,7 +379,7 @@ def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | N
 
 def judge_roc(
     output: Any,
-    told: tuple[int, int] | None,
+    class_sizes: tuple[int, int] | None,
     rules: OutputRules,
     behind: Behind | None = None,
     column: str | None = None,
@@ -390,17 +392,17 @@ def judge_roc(
     score in ``features`` whether these points are on its curve.
     """
     fpr, tpr = _rates(output)
-    shown = pl.DataFrame({"fpr": fpr, "tpr": tpr})
+    curve = pl.DataFrame({"fpr": fpr, "tpr": tpr})
     kind = "ROC curve"
-    counted = _with_outcome(behind, column)
-    sizes = counted or told
+    persons_by_outcome = _with_outcome(behind, column)
+    sizes = persons_by_outcome or class_sizes
     if sizes is None:
         words = "how many persons have the outcome, and how many have not, is not known"
         advice = (
             "give data=..., column='outcome', features=['score'], or at least counts=(with,"
             " without)"
         )
-        return OutputVerdict(kind, (open_question("counts", words, advice),), shown=shown)
+        return OutputVerdict(kind, (open_question("counts", words, advice),), shown=curve)
     positives, negatives = sizes
     if positives < 0 or negatives < 0:
         raise ParameterError("counts are numbers of persons; some are negative")
@@ -409,7 +411,11 @@ def judge_roc(
     steps = np.round(np.diff(tpr) * positives + np.diff(fpr) * negatives, 6)
     few = int(((steps > 0) & (steps < rules.threshold)).sum())
     reasons = [*(_too_few_with(positives, negatives, rules))]
-    if counted is not None and told is not None and told != counted:
+    if (
+        persons_by_outcome is not None
+        and class_sizes is not None
+        and class_sizes != persons_by_outcome
+    ):
         words = (
             "the counts given are not the numbers of persons who have the outcome, or have it not"
         )
@@ -435,7 +441,7 @@ def judge_roc(
         if few
         else None
     )
-    return OutputVerdict(kind, tuple(reasons), positives + negatives, shown, thinner)
+    return OutputVerdict(kind, tuple(reasons), positives + negatives, curve, thinner)
 
 
 def _with_outcome(behind: Behind | None, column: str | None) -> tuple[int, int] | None:
@@ -467,18 +473,18 @@ def _on_the_curve(
             open_question("records", words, "give data=..., column='outcome', features=['score']")
         ]
     outcome, score = behind.numbers(column), behind.numbers(features[0])
-    known = ~np.isnan(outcome) & ~np.isnan(score)
-    told = np.array(points)
+    complete = ~np.isnan(outcome) & ~np.isnan(score)
+    released = np.array(points)
     for sign in (-1.0, 1.0):
-        order = np.argsort(sign * score[known], kind="stable")
-        last = np.r_[np.diff(score[known][order]) != 0, True]
-        yes = outcome[known][order] == 1
+        order = np.argsort(sign * score[complete], kind="stable")
+        last = np.r_[np.diff(score[complete][order]) != 0, True]
+        yes = outcome[complete][order] == 1
         curve = np.column_stack([np.cumsum(~yes), np.cumsum(yes)])[last] / np.maximum(
             1, [(~yes).sum(), yes.sum()]
         )
         curve = np.vstack([[0.0, 0.0], curve])
-        place = np.clip(np.searchsorted(curve[:, 0], told[:, 0] - 0.0006), 0, len(curve) - 1)
-        if all(_beside(curve, at, one) for at, one in zip(place, told, strict=True)):
+        place = np.clip(np.searchsorted(curve[:, 0], released[:, 0] - 0.0006), 0, len(curve) - 1)
+        if all(_beside(curve, at, one) for at, one in zip(place, released, strict=True)):
             return []
     words = "the points are not on the curve of this score and outcome"
     return [open_question("recomputed", words, "give the records that the curve is of (where=...)")]
@@ -550,9 +556,11 @@ def _thinned(
 ) -> pl.DataFrame | None:
     """Fewer points, rounded; ``least`` leaves room for what rounding takes from a step."""
     ends = [end for _, end in joined(steps.tolist(), least)]
-    kept = [0, *ends] if ends else []
+    positions = [0, *ends] if ends else []
     return (
-        pl.DataFrame({"fpr": np.round(fpr[kept], DIGITS), "tpr": np.round(tpr[kept], DIGITS)})
-        if kept
+        pl.DataFrame(
+            {"fpr": np.round(fpr[positions], DIGITS), "tpr": np.round(tpr[positions], DIGITS)}
+        )
+        if positions
         else None
     )

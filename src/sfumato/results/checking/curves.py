@@ -43,7 +43,7 @@ def curve_of(output: Any) -> pl.DataFrame | None:
     frame = frame_of(output)
     if frame is None:
         return None
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for ours, pattern in NAMES.items():
         same = [
             one
@@ -52,22 +52,22 @@ def curve_of(output: Any) -> pl.DataFrame | None:
         ]
         if len(same) != 1 or not frame[same[0]].dtype.is_numeric():
             return None
-        found[same[0]] = ours
-    if len(frame.columns) > len(found) or not frame.height:
+        columns[same[0]] = ours
+    if len(frame.columns) > len(columns) or not frame.height:
         return None
-    told = (
-        frame.select(list(found))
-        .rename(found)
+    released = (
+        frame.select(list(columns))
+        .rename(columns)
         .cast(pl.Float64)
         .select("time", "survival")
         .sort("time")
     )
     survival, time = (
-        told[name].fill_null(float("nan")).to_numpy() for name in ("survival", "time")
+        released[name].fill_null(float("nan")).to_numpy() for name in ("survival", "time")
     )
     falls = bool((survival >= 0).all() and (survival <= 1).all() and (np.diff(survival) <= 0).all())
     return (
-        told
+        released
         if falls and bool((np.diff(time) > 0).all()) and bool(np.isfinite(time).all())
         else None
     )
@@ -150,9 +150,13 @@ def _by_groups(
         )
         verdict = judge_steps(part.drop(by[0]), rules, some, features)
         reasons += verdict.reasons
-        kept = verdict.shown if verdict.passes else verdict.suggestion
+        released_groups = verdict.shown if verdict.passes else verdict.suggestion
         better += (
-            [] if kept is None else [kept.insert_column(0, pl.Series(by[0], [label] * kept.height))]
+            []
+            if released_groups is None
+            else [
+                released_groups.insert_column(0, pl.Series(by[0], [label] * released_groups.height))
+            ]
         )
     suggestion = (
         pl.concat(better, how="diagonal")
@@ -186,14 +190,17 @@ def survives(lives: Lives, at: NDArray[np.float64]) -> NDArray[np.float64]:
         fell, points, side="left"
     )
     share = np.r_[1.0, kaplan_meier(events.astype(np.float64), risk.astype(np.float64))]
-    found: NDArray[np.float64] = share[np.searchsorted(points, at, side="right")]
-    return found
+    shares: NDArray[np.float64] = share[np.searchsorted(points, at, side="right")]
+    return shares
 
 
 def _recomputed(curve: pl.DataFrame, lives: Lives) -> list[OutputReason]:
-    told = curve["survival"].to_numpy()
-    slack = max(0.5 * step_of(told) * (1 + 1e-9), 1e-9)
-    if slack < 0.01 and (np.abs(told - survives(lives, curve["time"].to_numpy())) <= slack).all():
+    released = curve["survival"].to_numpy()
+    slack = max(0.5 * step_of(released) * (1 + 1e-9), 1e-9)
+    if (
+        slack < 0.01
+        and (np.abs(released - survives(lives, curve["time"].to_numpy())) <= slack).all()
+    ):
         return []
     words = "the share that survives is not that of these records"
     return [
@@ -205,21 +212,22 @@ def _recomputed(curve: pl.DataFrame, lives: Lives) -> list[OutputReason]:
     ]
 
 
-def _steps(told: NDArray[np.float64], lives: Lives, rules: OutputRules) -> list[OutputReason]:
+def _steps(released: NDArray[np.float64], lives: Lives, rules: OutputRules) -> list[OutputReason]:
     """Whether the persons behind every step are enough, those at risk no more without an event too,
     and those who are left.
     """
     time, happened, who = lives
-    step = np.searchsorted(told, time, side="left")  # events up to a time that is told, and it
+    step = np.searchsorted(released, time, side="left")  # events up to a time that is told, and it
     gone = np.searchsorted(
-        told, time, side="right"
+        released, time, side="right"
     )  # who leaves at that time was still at risk then
-    events = [how_many(who[happened & (step == one)]) for one in range(len(told))]
-    censored = [how_many(who[~happened & (gone == one)]) for one in range(len(told))]
+    events = [how_many(who[happened & (step == one)]) for one in range(len(released))]
+    censored = [how_many(who[~happened & (gone == one)]) for one in range(len(released))]
     reasons = []
     if few := sum(rules.small(one) for one in events):
         words = (
-            f"{few:,} of {len(told):,} steps are the events of fewer than {rules.threshold} persons"
+            f"{few:,} of {len(released):,} steps are the events of fewer than {rules.threshold}"
+            " persons"
         )
         reasons.append(broken("marks", words, "tell steps of enough events only"))
     if few := sum(rules.small(one) for one in censored):
@@ -228,7 +236,7 @@ def _steps(told: NDArray[np.float64], lives: Lives, rules: OutputRules) -> list[
             " without an event"
         )
         reasons.append(broken("marks", words, "tell fewer steps"))
-    if rules.small(how_many(who[(time > told[-1]) | (~happened & (time == told[-1]))])):
+    if rules.small(how_many(who[(time > released[-1]) | (~happened & (time == released[-1]))])):
         words = f"fewer than {rules.threshold} persons are left after the last step"
         reasons.append(broken("marks", words, "end the curve earlier"))
     return reasons

@@ -139,11 +139,11 @@ def judge_outcome(
         words = f"some outcomes are those of fewer than {rules.threshold} persons"
         return [broken("outcome", words, "join outcomes, or explain a commoner one")]
     levels = _levels(design, names)
-    held = [how_many(who[level & side]) for level in levels for side in sides]
-    if rules.zeros and 0 in held:
+    group_sizes = [how_many(who[level & side]) for level in levels for side in sides]
+    if rules.zeros and 0 in group_sizes:
         words = "nobody with some level has some outcome, or all have it, and the model tells so"
         return [broken("separation", words, "leave these terms out, or join levels")]
-    if any(rules.small(one) for one in held):
+    if any(rules.small(one) for one in group_sizes):
         words = (
             f"fewer than {rules.threshold} persons with some level have some outcome: the model"
             " tells how many to who knows the levels of all"
@@ -156,11 +156,11 @@ def _levels(design: NDArray[np.float64], names: Sequence[str]) -> list[NDArray[n
     """The rows that terms of two values, and the bases of dummies that belong together, are
     about.
     """
-    found: list[NDArray[np.bool_]] = []
+    levels: list[NDArray[np.bool_]] = []
     for column in design.T:
         values = np.unique(column)
-        found += [column == one for one in values] if len(values) == 2 else []
-    return found + [one == 0 for one in _dummies(design, names) if (one == 0).any()]
+        levels += [column == one for one in values] if len(values) == 2 else []
+    return levels + [one == 0 for one in _dummies(design, names) if (one == 0).any()]
 
 
 def judge_quantiles(
@@ -250,8 +250,8 @@ def _in_coefficients(design: NDArray[np.float64]) -> NDArray[np.float64]:
     """What every row weighs in every coefficient, up to the scale of its column."""
     scale = np.sqrt((design**2).mean(axis=0))
     scaled = design / np.where(scale > 0, scale, 1.0)
-    found: NDArray[np.float64] = scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)
-    return found
+    solution: NDArray[np.float64] = scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)
+    return solution
 
 
 def largest_shares(
@@ -324,10 +324,10 @@ def _dummies(design: NDArray[np.float64], names: Sequence[str]) -> list[NDArray[
     for place, name in enumerate(names):
         if (
             ":" not in name
-            and (found := LEVEL.fullmatch(name))
+            and (match := LEVEL.fullmatch(name))
             and np.isin(design[:, place], (0.0, 1.0)).all()
         ):
-            groups.setdefault(found["column"], []).append(place)
+            groups.setdefault(match["column"], []).append(place)
     sums = [design[:, places].sum(axis=1) for places in groups.values()]
     return [one for one in sums if one.max(initial=0) <= 1]
 
@@ -366,8 +366,8 @@ def _saturated(
     behind = _Rows(who)
     values = np.ones(len(cell)) if answer is None else answer
     table = belongs.contributions(behind, values, max(2, rules.dominant))  # type: ignore[arg-type]
-    judged = rules.of_counts if answer is None else (*rules.of_counts, *rules.of_amounts)
-    unsafe = np.logical_or.reduce([rule.unsafe(table) for rule in judged])
+    rules_used = rules.of_counts if answer is None else (*rules.of_counts, *rules.of_amounts)
+    unsafe = np.logical_or.reduce([rule.unsafe(table) for rule in rules_used])
     if answer is not None and np.isin(answer, (0.0, 1.0)).all():  # of yes and no, both sides count
         sides = [belongs.persons(behind, answer == side) for side in (0.0, 1.0)]  # type: ignore[arg-type]
         unsafe |= np.minimum(*sides) < rules.threshold

@@ -108,21 +108,21 @@ class CellPool:
     ) -> CellPool:
         """All cells of some outputs that tell a sum."""
         of_persons = word.partition(" ")[0] == PERSONS and not people.once_each
-        found: dict[bytes, tuple[Codes, int, bool]] = {}
+        vectors: dict[bytes, tuple[Codes, int, bool]] = {}
         for fresh, outputs in ((False, old), (True, new)):
             for output in outputs:
                 for one in output.sets:
                     if word in one.tells or (word.startswith(SUMS) and ANY_SUM in one.tells):
                         rows = np.unique(people.who[one.rows]) if of_persons else one.rows
-                        found.setdefault(rows.tobytes(), (rows, output.number, fresh))
+                        vectors.setdefault(rows.tobytes(), (rows, output.number, fresh))
         owner = np.arange(int(people.who.max(initial=-1)) + 1) if of_persons else people.who
         cells, numbers, fresh_ones = [], [], []
-        for rows, number, fresh in found.values():
+        for rows, number, fresh in vectors.values():
             cells.append(rows)
             numbers.append(number)
             fresh_ones.append(fresh)
-        counted = word.partition(" ")[0] in (PERSONS, ROWS)
-        return cls(cells, numbers, np.array(fresh_ones, dtype=bool), owner, counted)
+        is_count = word.partition(" ")[0] in (PERSONS, ROWS)
+        return cls(cells, numbers, np.array(fresh_ones, dtype=bool), owner, is_count)
 
     @cached_property
     def atoms(self) -> Codes:
@@ -130,15 +130,15 @@ class CellPool:
         # A random number per cell, summed over the cells of a record: equal for two records only if
         # they are in the same cells (but for a chance of 2**-64 a pair).
         mark = np.random.default_rng(20).integers(1, 2**63, size=len(self.cells), dtype=np.uint64)
-        seen, sums = (
+        present, sums = (
             np.zeros(len(self.owner), dtype=bool),
             np.zeros(len(self.owner), dtype=np.uint64),
         )
         for rows, one in zip(self.cells, mark, strict=True):
             sums[rows] += one
-            seen[rows] = True
+            present[rows] = True
         atoms = np.full(len(self.owner), -1, dtype=np.int64)
-        atoms[seen] = np.unique(sums[seen], return_inverse=True)[1].reshape(-1)
+        atoms[present] = np.unique(sums[present], return_inverse=True)[1].reshape(-1)
         return atoms
 
     @cached_property
@@ -234,10 +234,10 @@ def _of_pool(pool: CellPool, threshold: int) -> Iterator[JointFinding]:
         small = pool.persons < threshold
         if not small.any():
             return
-        found = _isolated(pool, small, threshold) if int(small.sum()) <= MOST_SMALL else None
-        if found is not None:
-            yield from found
-            if pool.counted and not any(one.kind == "sum" for one in found):
+        isolated = _isolated(pool, small, threshold) if int(small.sum()) <= MOST_SMALL else None
+        if isolated is not None:
+            yield from isolated
+            if pool.counted and not any(one.kind == "sum" for one in isolated):
                 yield from _bounded(pool, small, threshold)
             return
     from sfumato.results.checking.sums_of_four import few_by_hashing
@@ -301,31 +301,33 @@ def _orthonormal(rows: Floats) -> Floats:
     if not rows.size:
         return rows[:0]
     _, size, basis = np.linalg.svd(rows, full_matrices=False)
-    kept: Floats = basis[size > 1e-7]
-    return kept
+    independent: Floats = basis[size > 1e-7]
+    return independent
 
 
 def _inside(vector: Floats, basis: Floats) -> bool:
-    left = vector - (vector @ basis.T) @ basis
-    return bool(np.abs(left).max(initial=0.0) <= 1e-6 * max(1.0, np.abs(vector).max(initial=0.0)))
+    residual = vector - (vector @ basis.T) @ basis
+    return bool(
+        np.abs(residual).max(initial=0.0) <= 1e-6 * max(1.0, np.abs(vector).max(initial=0.0))
+    )
 
 
 def _echelon(basis: Floats) -> Floats:
     """The same space by rows that have many zeros: each pivot is zero in all other rows."""
     rows = basis.copy()
-    done = 0
+    rank = 0
     for column in range(rows.shape[1]):
-        if done == len(rows):
+        if rank == len(rows):
             break
-        pivot = done + int(np.argmax(np.abs(rows[done:, column])))
+        pivot = rank + int(np.argmax(np.abs(rows[rank:, column])))
         if abs(rows[pivot, column]) <= NEAR:
             continue
-        rows[[done, pivot]] = rows[[pivot, done]]
-        rows[done] /= rows[done, column]
-        others = np.arange(len(rows)) != done
-        rows[others] -= np.outer(rows[others, column], rows[done])
-        done += 1
-    return rows[:done]
+        rows[[rank, pivot]] = rows[[pivot, rank]]
+        rows[rank] /= rows[rank, column]
+        others = np.arange(len(rows)) != rank
+        rows[others] -= np.outer(rows[others, column], rows[rank])
+        rank += 1
+    return rows[:rank]
 
 
 def _lightest(space: Floats, weight: Floats, at: int) -> Floats | None:
@@ -337,7 +339,7 @@ def _lightest(space: Floats, weight: Floats, at: int) -> Floats | None:
     dimension, count = space.shape
     lines = sparse.csr_array(space.T)
     size = -sparse.eye_array(count, format="csr")
-    found = optimize.linprog(
+    solution = optimize.linprog(
         np.r_[np.zeros(dimension), weight],
         A_ub=sparse.vstack(
             [sparse.hstack([lines, size]), sparse.hstack([-lines, size])], format="csr"
@@ -348,28 +350,28 @@ def _lightest(space: Floats, weight: Floats, at: int) -> Floats | None:
         bounds=[(None, None)] * dimension + [(0.0, 1.0)] * count,
         method="highs",
     )
-    if found.status == 2:  # another entry is always larger: its own program finds the vector
+    if solution.status == 2:  # another entry is always larger: its own program finds the vector
         return np.full(count, np.inf)
-    return np.asarray(found.x[:dimension] @ space) if found.status == 0 else None
+    return np.asarray(solution.x[:dimension] @ space) if solution.status == 0 else None
 
 
 def _outputs_behind(pool: CellPool, places: Codes, vector: Floats) -> tuple[int, ...]:
     """The outputs whose cells a vector is a sum and difference of, as few cells as can be."""
     from scipy import optimize, sparse
 
-    wanted = np.zeros(pool.count)
-    wanted[places] = vector
+    target = np.zeros(pool.count)
+    target[places] = vector
     cells = len(pool.cells)
-    found = optimize.linprog(
+    solution = optimize.linprog(
         np.ones(2 * cells),
         A_eq=sparse.hstack([pool.matrix.T, -pool.matrix.T], format="csr"),
-        b_eq=wanted,
+        b_eq=target,
         bounds=(0, None),
         method="highs",
     )
-    if found.status != 0:
+    if solution.status != 0:
         return pool.outputs(np.ones(cells, dtype=bool))
-    return pool.outputs(np.abs(found.x[:cells] - found.x[cells:]) > NEAR)
+    return pool.outputs(np.abs(solution.x[:cells] - solution.x[cells:]) > NEAR)
 
 
 # Counts that are known to be small
@@ -423,14 +425,14 @@ class _Counts:
             return float("inf"), np.zeros(0, dtype=bool)
         aim = np.zeros(atoms)
         aim[at] = -1.0
-        found = optimize.linprog(
+        solution = optimize.linprog(
             aim, A_eq=self.matrix, b_eq=self.sums, bounds=(0, None), method="highs"
         )
-        if found.status == 3:
+        if solution.status == 3:
             return float("inf"), np.zeros(cells, dtype=bool)
-        if found.status != 0:
+        if solution.status != 0:
             return None, np.ones(cells, dtype=bool)
-        return float(-found.fun), np.abs(found.eqlin.marginals) > NEAR
+        return float(-solution.fun), np.abs(solution.eqlin.marginals) > NEAR
 
     def large_together(self, atoms: Codes) -> Bools | None:
         """Which of some atoms reach the threshold in one table that has as many of them large as it
@@ -441,7 +443,7 @@ class _Counts:
         cells, count = self.matrix.shape
         some = len(atoms)
         pick = sparse.csr_array((np.ones(some), (np.arange(some), atoms)), shape=(some, count))
-        found = optimize.linprog(
+        solution = optimize.linprog(
             np.r_[np.zeros(count), -np.ones(some)],
             A_eq=sparse.hstack([self.matrix, sparse.csr_array((cells, some))], format="csr"),
             b_eq=self.sums,
@@ -450,9 +452,9 @@ class _Counts:
             bounds=[(0, None)] * count + [(0, float(self.threshold))] * some,
             method="highs",
         )
-        if found.status != 0:
+        if solution.status != 0:
             return None
-        large: Bools = found.x[atoms] >= self.threshold - 1e-6
+        large: Bools = solution.x[atoms] >= self.threshold - 1e-6
         return large
 
 

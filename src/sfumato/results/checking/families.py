@@ -46,8 +46,8 @@ def _logistic(line: Floats) -> Floats:
 def _normal(line: Floats) -> Floats:
     from scipy.special import ndtr
 
-    found: Floats = ndtr(line)
-    return found
+    shares: Floats = ndtr(line)
+    return shares
 
 
 LINKS = {

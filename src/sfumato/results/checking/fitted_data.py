@@ -44,8 +44,8 @@ class MadeOf:
             for name in behind.dataset.columns
             if not behind.is_numeric(name) and name != behind.unit
         ]
-        found = [behind.dataset.encoded(name) for name in names]
-        return [one.codes for one in found if 2 * len(one.labels) <= len(one.codes)]
+        encodings = [behind.dataset.encoded(name) for name in names]
+        return [one.codes for one in encodings if 2 * len(one.labels) <= len(one.codes)]
 
     def _codes(self, column: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
         """Columns with values that return, as codes; of numbers only those that a column may follow
@@ -153,14 +153,14 @@ class MadeOf:
         of two others that are.
         """
         fine = [self.exactly(column) for column in design.T]
-        known = [
+        explained = [
             column
             for column, good in zip(design.T, fine, strict=True)
             if good and np.ptp(column) > 0
         ]
         rest = [column for column, good in zip(design.T, fine, strict=True) if not good]
-        known += self._numbers if rest else []
-        return sum(not _product(column, known) for column in rest)
+        explained += self._numbers if rest else []
+        return sum(not _product(column, explained) for column in rest)
 
 
 ROUND = (1.0, 2.0, 2.5, 5.0)
@@ -218,8 +218,8 @@ def _standardised(x: NDArray[np.float64], *, mean: float, deviation: float) -> N
 
 
 def _banded(x: NDArray[np.float64], *, width: float, cut: Any) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = cut(x / width)
-    return found
+    bands: NDArray[np.float64] = cut(x / width)
+    return bands
 
 
 def _is_form(
@@ -298,9 +298,9 @@ def _rises(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
     return same and bool((steps >= 0).all() or (steps <= 0).all())
 
 
-def _product(column: NDArray[np.float64], known: list[NDArray[np.float64]]) -> bool:
-    for place, one in enumerate(known):
-        for other in known[place:]:
+def _product(column: NDArray[np.float64], columns: list[NDArray[np.float64]]) -> bool:
+    for place, one in enumerate(columns):
+        for other in columns[place:]:
             some = np.allclose(one[:SOME] * other[:SOME], column[:SOME], rtol=1e-9, atol=1e-12)
             if some and np.allclose(one * other, column, rtol=1e-9, atol=1e-12):
                 return True

@@ -141,8 +141,8 @@ def judge_model(
     fit = None if design is None or answer is None else fit_of(output, design, answer)
     outcome = _outcome(output, answer)
     claims = [one for one in (number_of(peek(output, "nobs")), persons) if one is not None]
-    seen = [] if who is None else [float(how_many(who))]
-    known = min((*seen, *claims), default=None)
+    data_counts = [] if who is None else [float(how_many(who))]
+    persons_at_least = min((*data_counts, *claims), default=None)
     more = _confirmed(output, design, answer, fit, behind, rules)
     reasons += more
     if not claims and design is not None and any(one.rule == "recomputed" for one in more):
@@ -155,7 +155,11 @@ def judge_model(
                 " counts=...",
             )
         )
-    free = known if known is None else min(known, _with_event(output, outcome, who))
+    free = (
+        persons_at_least
+        if persons_at_least is None
+        else min(persons_at_least, _with_event(output, outcome, who))
+    )
     reasons += freedom(
         free, _parameters(output, design), number_of(peek(output, "df_resid")), rules
     )
@@ -174,8 +178,8 @@ def judge_model(
                 "give data=... with the columns of the model",
             )
         )
-    said = number_of(peek(output, "rsquared"))
-    if (said is not None and said >= SURE) or _without_error(design, answer):
+    r_squared = number_of(peek(output, "rsquared"))
+    if (r_squared is not None and r_squared >= SURE) or _without_error(design, answer):
         reasons.append(
             broken(
                 "fit",
@@ -183,9 +187,12 @@ def judge_model(
                 "give out no model that fits perfectly",
             )
         )
-    shown, persons_known = coefficients(output, fit), None if known is None else int(known)
+    table, persons_known = (
+        coefficients(output, fit),
+        None if persons_at_least is None else int(persons_at_least),
+    )
     return OutputVerdict(
-        "regression", tuple(reasons), persons_known, shown, cells=_cells(design, answer, behind)
+        "regression", tuple(reasons), persons_known, table, cells=_cells(design, answer, behind)
     )
 
 
@@ -237,9 +244,11 @@ def _of_design(
     """What the terms and the outcome of a model give away."""
     names = _terms(output, design.shape[1])
     several = fit is not None and fit.rest.ndim == 2
-    weights = (
-        weights_of(output, len(design)) if fit is None else fit.weight if not several else None
-    )
+    weights = None  # several outcomes weigh rows differently
+    if fit is None:
+        weights = weights_of(output, len(design))
+    elif not several:
+        weights = fit.weight
     of_events = peek(output, "model.status") is not None
     reasons = judge_design(design, None if several else outcome, who, rules, names, weights)
     if outcome is None:
@@ -265,7 +274,7 @@ def _contradictions(
     records.
     """
     rows = None if design is None else len(design)
-    said, left = number_of(peek(output, "nobs")), number_of(peek(output, "df_resid"))
+    observations, degrees = number_of(peek(output, "nobs")), number_of(peek(output, "df_resid"))
     weights = vector_of(peek(output, "model.freq_weights"))
     weighted = (
         rows is not None
@@ -277,7 +286,7 @@ def _contradictions(
     if weighted:
         words = "the model counts frequency weights as observations: weights do not count persons"
         reasons.append(open_question("counts", words, "fit it without frequency weights"))
-    elif rows is not None and said is not None and said != rows:
+    elif rows is not None and observations is not None and observations != rows:
         words = "the model says another number of observations than its design has rows"
         reasons.append(broken("counts", words, "give the model as it was fitted"))
     if rows is not None and persons is not None and persons > rows:
@@ -288,9 +297,9 @@ def _contradictions(
         reasons.append(broken("records", words, "give the records the model was fitted to"))
     if (
         design is not None
-        and left is not None
+        and degrees is not None
         and not weighted
-        and left > _most_free(design) + 1e-6
+        and degrees > _most_free(design) + 1e-6
     ):
         words = (
             "the model says that it leaves more degrees of freedom than its rows less its"
@@ -357,11 +366,11 @@ def _chosen_numbers(output: Any) -> list[OutputReason]:
     """Penalties and other numbers that somebody chose for a fit, where they are not such as
     people choose: coefficients tell them.
     """
-    chosen = [
+    names = [
         number_of(peek(output, one))
         for one in ("C", "alpha", "penalizer", "model.family.alpha", "model.family.var_power")
     ]
-    strange = sum(one is not None and one != 0 and not _is_usual(one) for one in chosen)
+    strange = sum(one is not None and one != 0 and not _is_usual(one) for one in names)
     share = number_of(peek(output, "l1_ratio"))
     strange += share is not None and not any(abs(share - one) <= 1e-12 for one in SHARES)
     if not strange:
@@ -396,7 +405,7 @@ def _made(
     design: NDArray[np.float64],
     answer: NDArray[np.float64],
     fit: ModelFit | None,
-    made: MadeOf,
+    sources: MadeOf,
     rules: OutputRules,
 ) -> list[OutputReason]:
     """Whether all that a model was fitted to is made of columns of the records, and its terms are
@@ -406,16 +415,18 @@ def _made(
     offset, weight = offset_of(output, len(design)), weights_of(output, len(design))
     besides = (weight,) if fit is None else fit.used
     happened = vector_of(peek(output, "model.status"))
-    strange = made.unexplained(design) + (
-        not (made.explains(answer) if several else made.exactly(answer))
+    strange = sources.unexplained(design) + (
+        not (sources.explains(answer) if several else sources.exactly(answer))
     )
-    strange += bool(offset.any()) and not made.exactly(offset)
+    strange += bool(offset.any()) and not sources.exactly(offset)
     for one in (*besides, *(() if happened is None else (happened,))):
         if np.array_equal(one, offset):
             continue
         weighs = fit is None or (fit.prior is not None and np.array_equal(one, fit.prior))
         strange += not (
-            made.in_proportion(one) if weighs else made.exactly(one) or made.explains_groups(one)
+            sources.in_proportion(one)
+            if weighs
+            else sources.exactly(one) or sources.explains_groups(one)
         )
     reasons = []
     if strange:
@@ -429,7 +440,9 @@ def _made(
         )
         reasons.append(open_question("records", words, advice))
     terms = enumerate(_terms(output, design.shape[1]))
-    names = sum(strange_number(name, place, made.behind, rules.threshold) for place, name in terms)
+    names = sum(
+        strange_number(name, place, sources.behind, rules.threshold) for place, name in terms
+    )
     if names:
         words = f"the names of {names:,} terms hold numbers that may be values"
         reasons.append(open_question("columns", words, "call terms by their columns"))
@@ -474,12 +487,12 @@ def coefficients(output: Any, fit: ModelFit | None = None) -> pl.DataFrame | Non
     if blocks.shape[1] > 1:
         columns["outcome"] = np.repeat(np.arange(1, blocks.shape[1] + 1), len(blocks))
     for name, path in (("standard_error", "bse"), ("statistic", "tvalues"), ("p_value", "pvalues")):
-        found = array_of(peek(output, path)) if peek(output, path) is not None else None
-        if found is not None and found.shape == values.shape:
-            columns[name] = found.reshape(len(values), -1).T.reshape(-1)
-    shown = pl.DataFrame(columns)
-    own = fit.x.shape[1] if fit is not None and fit.more else len(shown)
-    return shown if own == len(shown) or fit is None else _with_variances(shown.head(own), fit)
+        numbers = array_of(peek(output, path)) if peek(output, path) is not None else None
+        if numbers is not None and numbers.shape == values.shape:
+            columns[name] = numbers.reshape(len(values), -1).T.reshape(-1)
+    table = pl.DataFrame(columns)
+    own = fit.x.shape[1] if fit is not None and fit.more else len(table)
+    return table if own == len(table) or fit is None else _with_variances(table.head(own), fit)
 
 
 def _with_variances(terms: pl.DataFrame, fit: ModelFit) -> pl.DataFrame:
@@ -555,8 +568,12 @@ def _fits_columns(output: Any, columns: int) -> bool:
     values = vector_of(peek(output, "params"))
     if values is not None:
         return len(values) == columns
-    found = array_of(peek(output, "coef_"))
-    return found is not None and found.ndim in (1, 2) and found.shape[-1] in (columns, columns - 1)
+    coefficients_read = array_of(peek(output, "coef_"))
+    return (
+        coefficients_read is not None
+        and coefficients_read.ndim in (1, 2)
+        and coefficients_read.shape[-1] in (columns, columns - 1)
+    )
 
 
 def _parameters(output: Any, design: NDArray[np.float64] | None) -> int | None:
@@ -564,9 +581,9 @@ def _parameters(output: Any, design: NDArray[np.float64] | None) -> int | None:
     values = array_of(peek(output, "params")) if peek(output, "params") is not None else None
     if values is not None:
         return int(values.size)
-    found = array_of(peek(output, "coef_"))
-    if found is not None:
-        return int(found.size) + len(np.atleast_2d(found))
+    coefficients_read = array_of(peek(output, "coef_"))
+    if coefficients_read is not None:
+        return int(coefficients_read.size) + len(np.atleast_2d(coefficients_read))
     return None if design is None else design.shape[1]
 
 
@@ -590,14 +607,14 @@ def _who(
 
 
 def freedom(
-    known: float | None, count: int | None, said: float | None, rules: OutputRules
+    persons: float | None, count: int | None, stated: float | None, rules: OutputRules
 ) -> list[OutputReason]:
     """Whether a model leaves enough degrees of freedom: persons less coefficients."""
-    if known is None or count is None:
-        left = said
+    if persons is None or count is None:
+        degrees = stated
     else:
-        left = min(known - count, known - count if said is None else said)
-    if left is None:
+        degrees = min(persons - count, persons - count if stated is None else stated)
+    if degrees is None:
         return [
             open_question(
                 "residual_df",
@@ -605,7 +622,7 @@ def freedom(
                 "give data=..., or counts=...",
             )
         ]
-    if left < rules.residual_df:
+    if degrees < rules.residual_df:
         return [
             broken(
                 "residual_df",

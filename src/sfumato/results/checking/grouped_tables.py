@@ -72,7 +72,7 @@ def judge_with_records(
     suggesting: bool = True,
 ) -> OutputVerdict:
     """Judge a table by the records behind it."""
-    given, said = table, tells
+    original, declared_tells = table, tells
     table = with_places(table, behind, tells)
     if table.labelled is not None:
         tells = {
@@ -85,16 +85,16 @@ def judge_with_records(
         + _numbers_in_names(table, behind, rules)
         + _combinations(table, belongs, behind, rules)
     )
-    found, more = _statistics(table, belongs, behind, tells)
+    statistics, more = _statistics(table, belongs, behind, tells)
     reasons += more
-    told = np.zeros(belongs.size, dtype=bool)
-    for name, _ in found:
-        told |= ~np.isnan(table.values(name))
-    told &= belongs.known
+    released = np.zeros(belongs.size, dtype=bool)
+    for name, _ in statistics:
+        released |= ~np.isnan(table.values(name))
+    released &= belongs.known
     unsafe = np.zeros(belongs.size, dtype=bool)
     together: dict[tuple[str, bytes], list[str]] = {}
-    for rule, names, where in all_offences(table, found, belongs, behind, rules):
-        here = where & told & np.any([~np.isnan(table.values(name)) for name in names], axis=0)
+    for rule, names, where in all_offences(table, statistics, belongs, behind, rules):
+        here = where & released & np.any([~np.isnan(table.values(name)) for name in names], axis=0)
         unsafe |= here
         if here.any():
             together.setdefault((rule, here.tobytes()), []).extend(names)
@@ -105,29 +105,29 @@ def judge_with_records(
                 rule,
                 told_names,
                 int(np.frombuffer(cells, dtype=bool).sum()),
-                int(told.sum()),
+                int(released.sum()),
                 rules,
             )
         )
-    reasons += _left_out(table, found, belongs, rules, told) + _rest_of_all(
-        table, found, belongs, behind, rules
+    reasons += _left_out(table, statistics, belongs, rules, released) + _rest_of_all(
+        table, statistics, belongs, behind, rules
     )
-    reasons += nearly_the_same(found, belongs, behind, rules)
-    if found and not any(one.status == "fail" for one in reasons):
-        reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
-    kinds = tuple(str(one) for _, one in found)
-    hidden = int((~told & belongs.known).sum()) + belongs.absent[1] + sum(belongs.unseen)
-    better = _suggestion(table, unsafe, told, belongs) if suggesting else iter(())
+    reasons += nearly_the_same(statistics, belongs, behind, rules)
+    if statistics and not any(one.status == "fail" for one in reasons):
+        reasons.append(_fine(belongs.persons(behind)[released], behind, rules))
+    kinds = tuple(str(one) for _, one in statistics)
+    hidden = int((~released & belongs.known).sum()) + belongs.absent[1] + sum(belongs.unseen)
+    better = _suggestion(table, unsafe, released, belongs) if suggesting else iter(())
     return OutputVerdict(
-        kind_of_table(found),
+        kind_of_table(statistics),
         tuple(reasons),
         behind.persons,
         table.shown,
-        next((one for one in better if _holds(one, given, behind, rules, said)), None),
+        next((one for one in better if _holds(one, original, behind, rules, declared_tells)), None),
         table.by,
         kinds,
         hidden,
-        cells=lambda: sets_of_table(table, found, belongs, behind),
+        cells=lambda: sets_of_table(table, statistics, belongs, behind),
     )
 
 
@@ -153,9 +153,9 @@ def _fine(persons: NDArray[np.int64], behind: Behind, rules: OutputRules) -> Out
     )
 
 
-def kind_of_table(found: Sequence[tuple[str, CellStatistic]]) -> str:
+def kind_of_table(statistics: Sequence[tuple[str, CellStatistic]]) -> str:
     """What a table is called: by what it tells."""
-    kinds = list(dict.fromkeys(one.kind for _, one in found))
+    kinds = list(dict.fromkeys(one.kind for _, one in statistics))
     return f"table: {', '.join(kinds)}" if kinds else "table"
 
 
@@ -219,7 +219,7 @@ def _statistics(
     table: OutputTable, belongs: CellRows, behind: Behind, tells: Mapping[str, str] | str | None
 ) -> tuple[list[tuple[str, CellStatistic]], list[OutputReason]]:
     """What every column tells; what does not fit the records, or nobody knows, is a question."""
-    found: list[tuple[str, CellStatistic]] = []
+    recognised: list[tuple[str, CellStatistic]] = []
     reasons: list[OutputReason] = []
     if not table.told:
         reasons.append(
@@ -243,7 +243,7 @@ def _statistics(
             if not statistics:
                 reasons.append(_not_known(table, name))
                 continue
-            found += [(name, one) for one in statistics]
+            recognised += [(name, one) for one in statistics]
             if not fitting:
                 reasons.append(
                     open_question(
@@ -253,7 +253,7 @@ def _statistics(
                         " or say what it tells",
                     )
                 )
-    return found, reasons
+    return recognised, reasons
 
 
 def _not_known(table: OutputTable, name: str) -> OutputReason:
@@ -274,70 +274,74 @@ def _what(
     behind: Behind,
     tells: Mapping[str, str] | str | None,
 ) -> tuple[list[CellStatistic], bool]:
-    said = tells.get(name) if isinstance(tells, Mapping) else tells
-    told = table.values(name)
-    if not said:
-        found = found_by_computing(name, told, belongs, behind, table.by)
-        return found, bool(found)
-    if name not in behind.dataset.columns and (meant := _without_column(said, table)):
-        found = [one for one in meant(behind) if fits(one, told, belongs, behind, table.by)]
-        if not found and said.strip().lower() not in SHARES:
+    declaration = tells.get(name) if isinstance(tells, Mapping) else tells
+    released = table.values(name)
+    if not declaration:
+        matches = found_by_computing(name, released, belongs, behind, table.by)
+        return matches, bool(matches)
+    if name not in behind.dataset.columns and (candidates := _without_column(declaration, table)):
+        matches = [
+            one for one in candidates(behind) if fits(one, released, belongs, behind, table.by)
+        ]
+        if not matches and declaration.strip().lower() not in SHARES:
             raise ParameterError(
-                f"tells: say which column it is the {said} of, such as {said}(cost)"
+                f"tells: say which column it is the {declaration} of, such as {declaration}(cost)"
             )
         return (
-            found[:1] if said.strip().lower() in SHARES and found else found or meant(behind)[:1]
-        ), bool(found)
-    statistic = declared(said, name)
+            matches[:1]
+            if declaration.strip().lower() in SHARES and matches
+            else matches or candidates(behind)[:1]
+        ), bool(matches)
+    statistic = declared(declaration, name)
     behind.dataset.require(statistic.columns if statistic.kind != "percent" else [])
-    return [statistic], fits(statistic, told, belongs, behind, table.by)
+    return [statistic], fits(statistic, released, belongs, behind, table.by)
 
 
 SHARES = ("share", "percent", "proportion", "percentage", "pct", "rate")
 
 
 def _without_column(
-    said: str, table: OutputTable
+    declaration: str, table: OutputTable
 ) -> Callable[[Behind], list[CellStatistic]] | None:
     """What a word may mean that names no column, of a column that is not called like one of
     the data: a share of persons, or a mean of any column.
     """
-    if said.strip().lower() in SHARES:
+    if declaration.strip().lower() in SHARES:
         return lambda _: percentages(table.by)
-    asked = bare(said.strip())
-    if asked is None:
+    quantile = bare(declaration.strip())
+    if quantile is None:
         return None
-    text_too = asked("").kind in LABELLED
+    text_too = quantile("").kind in LABELLED
     return lambda behind: [
-        asked(one)
+        quantile(one)
         for one in behind.dataset.columns
         if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)
     ][:MOST_TRIED]
 
 
-def declared(said: str, name: str) -> CellStatistic:
+def declared(declaration: str, name: str) -> CellStatistic:
     """What somebody says a column tells; ``mean`` alone is the mean of the column of that name."""
     try:
-        return CellStatistic.of(said)
+        return CellStatistic.of(declaration)
     except ParameterError:
-        if "(" in said:
+        if "(" in declaration:
             raise
-        return CellStatistic.of(f"{said}({name})")
+        return CellStatistic.of(f"{declaration}({name})")
 
 
 def _left_out(
     table: OutputTable,
-    found: Sequence[tuple[str, CellStatistic]],
+    statistics: Sequence[tuple[str, CellStatistic]],
     belongs: CellRows,
     rules: OutputRules,
-    told: NDArray[np.bool_],
+    released: NDArray[np.bool_],
 ) -> list[OutputReason]:
     """What a table tells by what it does not show: combinations without anybody, and cells that
     follow from margins.
     """
     reasons = []
-    empty, held = belongs.absent
-    if rules.zeros and empty and not held and told.any():
+    empty, occupied = belongs.absent
+    if rules.zeros and empty and not occupied and released.any():
         reasons.append(
             broken(
                 "zeros",
@@ -349,14 +353,14 @@ def _left_out(
         )
     if not belongs.total.any():
         return reasons
-    lacking = {
+    missing_cells = {
         (name, column): _lacking(table, name, column, unseen)
         for name, unseen in zip(table.by, belongs.unseen, strict=True)
-        for column, one in found
+        for column, one in statistics
         if one.kind in ADDITIVE
     }
     words = "cells are left out, and margins are told"
-    if any(1 in counts for counts in lacking.values()):
+    if any(1 in counts for counts in missing_cells.values()):
         reasons.append(
             broken(
                 "margins",
@@ -364,7 +368,7 @@ def _left_out(
                 PROTECT,
             )
         )
-    elif any(max(counts, default=0) for counts in lacking.values()):
+    elif any(max(counts, default=0) for counts in missing_cells.values()):
         reasons.append(
             open_question(
                 "margins", f"{words}: whether they can be computed was not looked at", PROTECT
@@ -375,7 +379,7 @@ def _left_out(
 
 def _rest_of_all(
     table: OutputTable,
-    found: Sequence[tuple[str, CellStatistic]],
+    statistics: Sequence[tuple[str, CellStatistic]],
     belongs: CellRows,
     behind: Behind,
     rules: OutputRules,
@@ -383,18 +387,18 @@ def _rest_of_all(
     """Percentages that do not add up to a hundred: what is left is the share of those whose cells
     are not shown, and they are few.
     """
-    for name, one in found:
+    for name, one in statistics:
         if one.kind != "percent":
             continue
-        shown = ~np.isnan(table.values(name)) & belongs.known & ~belongs.total
+        visible = ~np.isnan(table.values(name)) & belongs.known & ~belongs.total
         rest = np.ones(len(behind), dtype=bool)
-        rest[belongs.row[shown[belongs.cell]]] = False
+        rest[belongs.row[visible[belongs.cell]]] = False
         within = np.zeros(len(behind), dtype=np.int64)
         for word in one.words:
             codes = behind.dataset.encoded(word).codes
             within = within * (int(codes.max(initial=0)) + 1) + codes
-        told = np.unique(within[~rest])
-        few = [how_many(behind.who[rest & (within == group)]) for group in told.tolist()]
+        released_groups = np.unique(within[~rest])
+        few = [how_many(behind.who[rest & (within == group)]) for group in released_groups.tolist()]
         if any(rules.small(count) for count in few):
             words = (
                 f"the percentages leave out fewer than {rules.threshold} persons: what lacks to a"
@@ -414,11 +418,11 @@ def _lacking(table: OutputTable, name: str, column: str, unseen: int) -> list[in
     frame = table.frame.with_columns(pl.col(column).is_not_null().alias(TOLD), whole.alias(WHOLE))
     parts = frame.filter(~pl.col(WHOLE))[name].n_unique() + unseen
     lines = frame.group_by(others) if others else frame.group_by(pl.lit(1).alias(LINE))
-    counted = lines.agg(
+    line_counts = lines.agg(
         (pl.col(TOLD) & pl.col(WHOLE)).any().alias(WHOLE),
         (pl.col(TOLD) & ~pl.col(WHOLE)).sum().alias(TOLD),
     )
-    return [parts - count for count in counted.filter(pl.col(WHOLE))[TOLD].to_list()]
+    return [parts - count for count in line_counts.filter(pl.col(WHOLE))[TOLD].to_list()]
 
 
 MOST_HIDDEN = 12
@@ -426,7 +430,7 @@ MOST_HIDDEN = 12
 
 
 def _suggestion(
-    table: OutputTable, unsafe: NDArray[np.bool_], told: NDArray[np.bool_], belongs: CellRows
+    table: OutputTable, unsafe: NDArray[np.bool_], released: NDArray[np.bool_], belongs: CellRows
 ) -> Iterator[pl.DataFrame]:
     """The table without its unsafe cells, where no margin would give them away; and versions
     without the smallest cells besides, where those that are left out follow from others.
@@ -436,17 +440,19 @@ def _suggestion(
     hide = unsafe | ~belongs.known
     rows = np.bincount(belongs.cell, minlength=belongs.size)
     more = [
-        cell for cell in np.argsort(rows, kind="stable").tolist() if told[cell] and not hide[cell]
+        cell
+        for cell in np.argsort(rows, kind="stable").tolist()
+        if released[cell] and not hide[cell]
     ]
     for also in range(min(MOST_HIDDEN, len(more))):
         hidden = hide.copy()
         hidden[more[:also]] = True
         here = pl.Series("hide", hidden)
-        left = [
+        columns_left = [
             pl.when(here).then(None).otherwise(pl.col(name)).alias(name)
             for name in table.told
             if table.numeric(name)
         ]
-        yield table.shown.with_columns(left)
+        yield table.shown.with_columns(columns_left)
         if belongs.absent[0]:  # among rows that are left out nobody sees which are empty
             yield table.shown.filter(~here)

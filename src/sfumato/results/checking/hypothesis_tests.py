@@ -73,32 +73,36 @@ def judge_test(
     parts = {name: _first_number(output, paths) for name, paths in NAMES.items()}
     if parts["statistic"] is None and isinstance(output, tuple | list) and len(output) == 2:
         parts["statistic"], parts["pvalue"] = number_of(output[0]), number_of(output[1])
-    shown = pl.DataFrame({name: [value] for name, value in parts.items() if value is not None})
-    told = _told_sizes(counts)
+    table = pl.DataFrame({name: [value] for name, value in parts.items() if value is not None})
+    claimed_sizes = _told_sizes(counts)
     margins = _margins_of(output)
     sizes, ways, rows = _counted(behind, by, column, features)
-    reasons = _contradictions(parts["df"], told, margins, sizes, rows)
-    known = sizes if sizes is not None else None
-    for groups in (known, told if len(told) > 1 else None, margins):
+    reasons = _contradictions(parts["df"], claimed_sizes, margins, sizes, rows)
+    group_sizes = sizes if sizes is not None else None
+    for groups in (group_sizes, claimed_sizes if len(claimed_sizes) > 1 else None, margins):
         reasons += [] if groups is None else _small(groups, rules)
-    persons = behind.persons if behind is not None and known is None else sum(known or told)
-    reasons += _freedom(parts["df"], persons, len(known or told or ()), rules)
-    if known is None:
-        reasons.append(_unknown(told))
+    persons = (
+        behind.persons
+        if behind is not None and group_sizes is None
+        else sum(group_sizes or claimed_sizes)
+    )
+    reasons += _freedom(parts["df"], persons, len(group_sizes or claimed_sizes or ()), rules)
+    if group_sizes is None:
+        reasons.append(_unknown(claimed_sizes))
     elif not _confirmed(parts, ways):
         words = "the statistic and p value are not those of a test known here of these records"
         reasons.append(open_question("recomputed", words, GIVE_GROUPS))
     if behind is not None and by is not None and len(by) == 2:
         reasons += _cells(behind, by, rules)
-    if behind is not None and known is not None:
+    if behind is not None and group_sizes is not None:
         reasons += _about_few(behind, by, column, features, rules)
     unique = tuple(dict.fromkeys(reasons))
-    return OutputVerdict("test", unique, int(persons) if persons else None, shown)
+    return OutputVerdict("test", unique, int(persons) if persons else None, table)
 
 
 def _first_number(output: Any, names: Sequence[str]) -> float | None:
     return next(
-        (found for name in names if (found := number_of(peek(output, name))) is not None), None
+        (number for name in names if (number := number_of(peek(output, name))) is not None), None
     )
 
 
@@ -106,12 +110,17 @@ def _told_sizes(counts: Any) -> list[float]:
     """The persons that somebody says there are: in all, or in every group."""
     if counts is None:
         return []
-    found = vector_of([counts] if number_of(counts) is not None else counts)
-    if found is None or np.isnan(found).any() or (found < 0).any() or (found % 1 != 0).any():
+    numbers = vector_of([counts] if number_of(counts) is not None else counts)
+    if (
+        numbers is None
+        or np.isnan(numbers).any()
+        or (numbers < 0).any()
+        or (numbers % 1 != 0).any()
+    ):
         raise ParameterError(
             "counts of a test are numbers of persons: in all, or one for every group"
         )
-    return [float(one) for one in found]
+    return [float(one) for one in numbers]
 
 
 def _margins_of(output: Any) -> list[float] | None:
@@ -192,14 +201,16 @@ def lives_by_group(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """How long, whether it happened, in which group, and who; of rows where all is known."""
     time, happened = (behind.numbers(name) for name in features)
-    known = ~np.isnan(time) & ~np.isnan(happened)
-    if not np.isin(happened[known], (0.0, 1.0)).all():
+    complete = ~np.isnan(time) & ~np.isnan(happened)
+    if not np.isin(happened[complete], (0.0, 1.0)).all():
         raise ParameterError(
             "features of such a test are how long it took, and whether it happened: yes and no, or"
             " ones and zeros"
         )
-    group = np.unique(behind.dataset.encoded(by).codes[known], return_inverse=True)[1].reshape(-1)
-    return time[known], happened[known] != 0, group.astype(np.int64), behind.who[known]
+    group = np.unique(behind.dataset.encoded(by).codes[complete], return_inverse=True)[1].reshape(
+        -1
+    )
+    return time[complete], happened[complete] != 0, group.astype(np.int64), behind.who[complete]
 
 
 def _about_few(
@@ -229,8 +240,8 @@ def _about_few(
         if names
         else np.zeros((len(behind), 0))
     )
-    known: NDArray[np.bool_] = np.logical_not(np.isnan(values).any(axis=1))
-    rows, who = values[known], behind.who[known]
+    complete: NDArray[np.bool_] = np.logical_not(np.isnan(values).any(axis=1))
+    rows, who = values[complete], behind.who[complete]
     if rare_columns(rows, who, rules.threshold) or (
         len(names) > 1 and nearly_one(rows, who, rules)
     ):
@@ -256,11 +267,11 @@ def _persons_of(behind: Behind, codes: NDArray[np.int64], code: int) -> float:
 def _groups(behind: Behind, by: str, column: str) -> list[Group]:
     """The known values of every group."""
     codes, values = behind.dataset.encoded(by).codes, behind.numbers(column)
-    known = ~np.isnan(values)
+    present = ~np.isnan(values)
     return [
         (values[here], behind.who[here])
         for code in _codes(behind, by)
-        if (here := known & (codes == code)).any()
+        if (here := present & (codes == code)).any()
     ]
 
 
@@ -286,22 +297,24 @@ def _cells(behind: Behind, by: Sequence[str], rules: OutputRules) -> list[Output
 
 def _contradictions(
     df: float | None,
-    told: list[float],
+    claimed_sizes: list[float],
     margins: list[float] | None,
     sizes: list[float] | None,
     rows: int,
 ) -> list[OutputReason]:
     """What is said of the numbers of persons, against what the records and the object hold."""
     reasons = []
-    if sizes is not None and told and not _same(told, sizes):
+    if sizes is not None and claimed_sizes and not _same(claimed_sizes, sizes):
         words = (
             "the counts given are not the numbers of persons that the records have in the groups"
         )
         reasons.append(broken("counts", words, "leave counts away: the records tell them"))
-    if margins is not None and len(told) > 1 and not set(told) <= set(margins):
+    if margins is not None and len(claimed_sizes) > 1 and not set(claimed_sizes) <= set(margins):
         words = "the counts given are not the group sizes that the test itself tells"
         reasons.append(broken("counts", words, "give the true ones"))
-    most = rows if sizes is not None else sum(told) if told else None
+    most: float | None = rows
+    if sizes is None:
+        most = sum(claimed_sizes) if claimed_sizes else None
     if df is not None and most is not None and df > most - 1 + NEAR:
         words = "the test says that it leaves more degrees of freedom than so many persons have"
         reasons.append(
@@ -310,8 +323,10 @@ def _contradictions(
     return reasons
 
 
-def _same(told: Sequence[float], sizes: Sequence[float]) -> bool:
-    return sorted(told) == sorted(sizes) or (len(told) == 1 and told[0] in (sum(sizes), *sizes[:1]))
+def _same(claimed_sizes: Sequence[float], sizes: Sequence[float]) -> bool:
+    return sorted(claimed_sizes) == sorted(sizes) or (
+        len(claimed_sizes) == 1 and claimed_sizes[0] in (sum(sizes), *sizes[:1])
+    )
 
 
 def _small(groups: Sequence[float], rules: OutputRules) -> list[OutputReason]:
@@ -328,10 +343,12 @@ def _small(groups: Sequence[float], rules: OutputRules) -> list[OutputReason]:
 def _freedom(
     df: float | None, persons: float, groups: int, rules: OutputRules
 ) -> list[OutputReason]:
-    left = [one for one in (df, persons - max(2, groups) if persons else None) if one is not None]
-    if not left:
+    degrees = [
+        one for one in (df, persons - max(2, groups) if persons else None) if one is not None
+    ]
+    if not degrees:
         return []
-    if min(left) < rules.residual_df:
+    if min(degrees) < rules.residual_df:
         words = f"the test leaves fewer than {rules.residual_df} degrees of freedom"
         return [broken("residual_df", words, "compare more persons")]
     return [
@@ -339,8 +356,8 @@ def _freedom(
     ]
 
 
-def _unknown(told: Sequence[float]) -> OutputReason:
-    if len(told) > 1:
+def _unknown(claimed_sizes: Sequence[float]) -> OutputReason:
+    if len(claimed_sizes) > 1:
         return open_question(
             "groups", "how many persons are in each group is told, and was not counted", GIVE_GROUPS
         )
@@ -351,11 +368,11 @@ def _unknown(told: Sequence[float]) -> OutputReason:
 
 def _confirmed(parts: dict[str, float | None], ways: Iterator[tuple[float, float]]) -> bool:
     """Whether one of the tests in use gives this statistic and p value, on one side or on both."""
-    told, p = parts["statistic"], parts["pvalue"]
-    if told is None or p is None:
+    claimed, p = parts["statistic"], parts["pvalue"]
+    if claimed is None or p is None:
         return False
     for statistic, both in ways:
-        close = abs(abs(told) - abs(statistic)) <= NEAR * max(1.0, abs(statistic))
+        close = abs(abs(claimed) - abs(statistic)) <= NEAR * max(1.0, abs(statistic))
         if close and any(abs(p - one) <= NEAR for one in (both, both / 2, 1 - both / 2)):
             return True
     return False
@@ -368,21 +385,21 @@ def _of_groups(groups: Sequence[NDArray[np.float64]]) -> Iterator[tuple[float, f
     with np.errstate(all="ignore"):
         if len(groups) == 2 and min(len(one) for one in groups) > 1:
             one, other = groups
-            for found in (
+            for result in (
                 stats.ttest_ind(one, other),
                 stats.ttest_ind(one, other, equal_var=False),
             ):
-                yield float(found.statistic), float(found.pvalue)
+                yield float(result.statistic), float(result.pvalue)
             for first, second in ((one, other), (other, one)):
                 for smooth in (True, False):
                     ranked = stats.mannwhitneyu(first, second, use_continuity=smooth)
                     yield float(ranked.statistic), float(ranked.pvalue)
-            for found in (stats.ks_2samp(one, other), stats.ranksums(one, other)):
-                yield float(found.statistic), float(found.pvalue)
+            for result in (stats.ks_2samp(one, other), stats.ranksums(one, other)):
+                yield float(result.statistic), float(result.pvalue)
         if len(groups) > 1 and min(len(one) for one in groups) > 1:
             for test in (stats.f_oneway, stats.kruskal, stats.bartlett, stats.levene):
-                found = test(*groups)
-                yield float(found.statistic), float(found.pvalue)
+                result = test(*groups)
+                yield float(result.statistic), float(result.pvalue)
 
 
 def _of_pairs(pair: NDArray[np.float64]) -> Iterator[tuple[float, float]]:
@@ -399,8 +416,8 @@ def _of_pairs(pair: NDArray[np.float64]) -> Iterator[tuple[float, float]]:
             stats.ttest_rel,
             stats.wilcoxon,
         ):
-            found = test(pair[:, 0], pair[:, 1])
-            yield float(found.statistic), float(found.pvalue)
+            result = test(pair[:, 0], pair[:, 1])
+            yield float(result.statistic), float(result.pvalue)
 
 
 def _of_cross(table: NDArray[np.float64]) -> Iterator[tuple[float, float]]:
@@ -411,8 +428,8 @@ def _of_cross(table: NDArray[np.float64]) -> Iterator[tuple[float, float]]:
         return
     for corrected in (True, False):
         for kind in (None, "log-likelihood"):
-            found = stats.chi2_contingency(table, correction=corrected, lambda_=kind)
-            yield float(found.statistic), float(found.pvalue)
+            result = stats.chi2_contingency(table, correction=corrected, lambda_=kind)
+            yield float(result.statistic), float(result.pvalue)
     if table.shape == (2, 2):
         for one in (table, table[::-1]):
             exact = stats.fisher_exact(one)

@@ -48,26 +48,26 @@ def packed_people(who: NDArray[np.int64]) -> bytes:
     return zlib.compress(who.astype("<u4").tobytes(), 6)
 
 
-def unpacked_people(kept: bytes) -> RecordOwners:
+def unpacked_people(content: bytes) -> RecordOwners:
     """The inverse of :func:`packed_people`."""
-    return RecordOwners(np.frombuffer(zlib.decompress(kept), dtype="<u4").astype(np.int64))
+    return RecordOwners(np.frombuffer(zlib.decompress(content), dtype="<u4").astype(np.int64))
 
 
 def people_of(log: OutputLog) -> RecordOwners | None:
     """Whose the records of a session are; None where it has none, or was begun before that was
     kept.
     """
-    kept = log.people()
-    return None if kept is None else unpacked_people(kept)
+    content = log.people()
+    return None if content is None else unpacked_people(content)
 
 
 def sets_of(log: OutputLog, logged: LoggedOutput, records: int) -> OutputSets | None:
     """The cells of an output; where only the whole of its records is known, that. None where not
     even this is.
     """
-    kept = log.cells(logged)
-    if kept is not None:
-        return OutputSets(logged.number, unpacked_sets(kept, records))
+    content = log.cells(logged)
+    if content is not None:
+        return OutputSets(logged.number, unpacked_sets(content, records))
     sample = log.sample(logged)
     if sample is None:
         return None
@@ -80,17 +80,17 @@ def told_together(
     before: Sequence[OutputSets], new: OutputSets, people: RecordOwners, rules: OutputRules
 ) -> list[OutputReason]:
     """What a new output tells of few persons beside those before it, in words."""
-    found = few_told_together(before, [new], people, rules.threshold)
+    groups = few_told_together(before, [new], people, rules.threshold)
     return [
         _in_words(one, [number for number in one.outputs if number != new.number], rules)
-        for one in found
+        for one in groups
     ]
 
 
 def _in_words(finding: JointFinding, others: Sequence[int], rules: OutputRules) -> OutputReason:
     few = f"fewer than {rules.threshold} persons"
-    named = f"{inflect(len(others), 'output')} {in_ranges(others)}"
-    beside = f"its cells and those of {named}" if others else "its own cells"
+    outputs_in_words = f"{inflect(len(others), 'output')} {in_ranges(others)}"
+    beside = f"its cells and those of {outputs_in_words}" if others else "its own cells"
     if finding.kind == "sum":
         return broken("difference", f"sums and differences of {beside} are about {few}", TOGETHER)
     if finding.kind == "bound":
@@ -98,18 +98,18 @@ def _in_words(finding: JointFinding, others: Sequence[int], rules: OutputRules) 
             "difference", f"the counts of {beside} together tell that a group is of {few}", TOGETHER
         )
     if finding.kind == "near":
-        words = f"a cell of it and one of {named} are of the same records but for {few}"
+        words = f"a cell of it and one of {outputs_in_words} are of the same records but for {few}"
         return open_question("difference", words, SAME_RECORDS)
     if finding.kind == "open":
         words = f"whether {beside} together tell of {few} was not settled"
         return open_question("difference", words, TOGETHER)
-    looked = {
+    reasons = {
         "sums": "all sums and differences of cells were looked at, and not how small counts can be",
         "fours": "sums and differences of up to four cells were looked at, not all",
         "pairs": "differences of two cells were looked at, not all",
     }[finding.kind]
     words = (
-        f"beside other outputs {looked}: there are too many groups of records that are in the same"
+        f"beside other outputs {reasons}: there are too many groups of records that are in the same"
         " cells"
     )
     return passed("difference", words)
@@ -142,7 +142,7 @@ def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDiffer
     if people is None or len(leaving) < 2:
         return UnseenDifferences((), tuple(unknown) if len(leaving) > 1 else ())
     threshold = OutputRules(**log.terms.rules).threshold
-    found = []
+    groups = []
     for one in leaving:
         before = [other for other in leaving if other.number < one.number]
         compared = set(range(1, one.number)) - log.refused_before(one.number)
@@ -153,14 +153,14 @@ def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDiffer
         )
         if own is None:
             continue
-        kept = [sets_of(log, other, len(people.who)) for other in before]
+        sets = [sets_of(log, other, len(people.who)) for other in before]
         for part in few_told_together(
-            [other for other in kept if other is not None], [own], people, threshold
+            [other for other in sets if other is not None], [own], people, threshold
         ):
-            seen = _says(one, ("difference",)) and set(part.outputs) - {one.number} <= compared
-            if part.kind not in LIMITED and not seen:
-                found.append(part.outputs)
-    return UnseenDifferences(tuple(dict.fromkeys(found)), tuple(unknown))
+            reported = _says(one, ("difference",)) and set(part.outputs) - {one.number} <= compared
+            if part.kind not in LIMITED and not reported:
+                groups.append(part.outputs)
+    return UnseenDifferences(tuple(dict.fromkeys(groups)), tuple(unknown))
 
 
 def _says(logged: LoggedOutput, rules: Collection[str]) -> bool:

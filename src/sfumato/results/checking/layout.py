@@ -64,8 +64,8 @@ class OutputTable:
         """A column in a message: by its name where that is one of a column or a statistic, else by
         its place; the columns of a cross table are called by data values.
         """
-        known = name in self.by or name in self.columns or bare(name) is not None
-        if known or next(named(name, self.columns), None) is not None:
+        clear = name in self.by or name in self.columns or bare(name) is not None
+        if clear or next(named(name, self.columns), None) is not None:
             return repr(name)
         if any(name.startswith(f"{one}: ") for one in self.columns):  # of describe()
             return repr(name)
@@ -84,10 +84,10 @@ class OutputTable:
         column = self.frame[name]
         if column.dtype == pl.Boolean or not column.dtype.is_numeric():
             raise SchemaError(f"{self.called(name)} of the output holds no numbers")
-        found: NDArray[np.float64] = (
+        numbers: NDArray[np.float64] = (
             column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
         )
-        return found
+        return numbers
 
     @property
     def shown(self) -> pl.DataFrame:
@@ -107,16 +107,16 @@ def long_form(
     """
     if across is None or (behind is not None and across not in behind.dataset.columns):
         return frame
-    kept = list(by or [name for name in frame.columns if not frame[name].dtype.is_numeric()])
-    kept = [name for name in kept if name != across]
-    rest = [name for name in frame.columns if name not in kept]
+    keys = list(by or [name for name in frame.columns if not frame[name].dtype.is_numeric()])
+    keys = [name for name in keys if name != across]
+    rest = [name for name in frame.columns if name not in keys]
     if not rest or not all(frame[name].dtype.is_numeric() for name in rest):
         return frame
-    told = CELLS[0] if CELLS[0] not in (*kept, across) else CELLS[1]
+    value_name = CELLS[0] if CELLS[0] not in (*keys, across) else CELLS[1]
     long = frame.unpivot(
-        rest, index=kept, variable_name=LINE, value_name=TOLD
+        rest, index=keys, variable_name=LINE, value_name=TOLD
     )  # a label may be called like the column
-    return long.rename({LINE: across, TOLD: told})
+    return long.rename({LINE: across, TOLD: value_name})
 
 
 DESCRIBED = {
@@ -173,19 +173,25 @@ def columns_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.Da
     a column a row, as one row; None for other tables.
     """
     texts = [one for one in frame.columns if frame[one].dtype == pl.String]
-    told = [one for one in frame.columns if one not in texts]
-    if columns is None or len(texts) != 1 or texts[0] in columns or not told or not frame.height:
+    value_columns = [one for one in frame.columns if one not in texts]
+    if (
+        columns is None
+        or len(texts) != 1
+        or texts[0] in columns
+        or not value_columns
+        or not frame.height
+    ):
         return None
     rows = frame[texts[0]].to_list()
-    numeric = all(frame[one].dtype.is_numeric() for one in told)
+    numeric = all(frame[one].dtype.is_numeric() for one in value_columns)
     if not numeric or len(set(rows)) < len(rows) or not set(rows) <= set(columns):
         return None
-    alone = len(told) == 1 and re.fullmatch(r"\d+", told[0]) is not None
+    alone = len(value_columns) == 1 and re.fullmatch(r"\d+", value_columns[0]) is not None
     return pl.DataFrame(
         {
             (row if alone else f"{row}_{name}"): [frame[name][at]]
             for at, row in enumerate(rows)
-            for name in told
+            for name in value_columns
         }
     )
 
@@ -206,22 +212,22 @@ def of_labels(
         return None
     keys = pl.Series([coded.labels[one] for one in coded.codes.tolist()], dtype=pl.String)
     names = list(by) if by is not None and len(by) == 1 else list(behind.dataset.columns)
-    found = [
+    columns = [
         one
         for one in names
         if one in behind.dataset.columns and set(keys.to_list()) - set(TOTALS) <= behind.labels(one)
     ]
-    if len(found) != 1 and behind.unit not in found:
+    if len(columns) != 1 and behind.unit not in columns:
         return None
-    name = found[0] if len(found) == 1 else str(behind.unit)
+    name = columns[0] if len(columns) == 1 else str(behind.unit)
     wide = np.stack([one for one in values if one is not None])
-    called = (
+    row_names = (
         [CELLS[0]]
         if wide.shape[1] == 1
         else [f"{CELLS[0]} {at + 1}" for at in range(wide.shape[1])]
     )
     return pl.DataFrame(
-        {name: keys, **{one: wide[:, at] for at, one in enumerate(called) if one != name}}
+        {name: keys, **{one: wide[:, at] for at, one in enumerate(row_names) if one != name}}
     )
 
 
@@ -249,16 +255,16 @@ def across_by_labels(frame: pl.DataFrame, behind: Behind | None) -> str | None:
     """The column of the data that the columns of a cross table are values of; None where that is
     none, or several.
     """
-    told = [one for one in frame.columns if frame[one].dtype.is_numeric()]
-    if behind is None or len(told) < 2 or set(told) & set(behind.dataset.columns):
+    value_columns = [one for one in frame.columns if frame[one].dtype.is_numeric()]
+    if behind is None or len(value_columns) < 2 or set(value_columns) & set(behind.dataset.columns):
         return None
     texts = [
         one
         for one in behind.dataset.columns
         if one not in frame.columns and not behind.is_numeric(one)
     ]
-    found = [one for one in texts if set(told) - set(TOTALS) <= behind.labels(one)]
-    return found[0] if len(found) == 1 else None
+    columns = [one for one in texts if set(value_columns) - set(TOTALS) <= behind.labels(one)]
+    return columns[0] if len(columns) == 1 else None
 
 
 def quantiles_in_rows(
@@ -275,11 +281,11 @@ def quantiles_in_rows(
     free = [
         one for one in frame.columns if re.fullmatch(r"level_\d+|index", one) and one not in columns
     ]
-    told = [one for one in frame.columns if one in columns and frame[one].dtype.is_float()]
-    keys = [one for one in frame.columns if one not in (*free, *told)]
+    value_columns = [one for one in frame.columns if one in columns and frame[one].dtype.is_float()]
+    keys = [one for one in frame.columns if one not in (*free, *value_columns)]
     if (
         len(free) != 1
-        or not told
+        or not value_columns
         or not frame[free[0]].dtype.is_float()
         or not set(keys) <= set(columns)
     ):
@@ -299,7 +305,7 @@ def quantiles_in_rows(
         else frame.select(keys).unique(maintain_order=True)
     )
     tells: dict[str, str] = {}
-    for column in told:
+    for column in value_columns:
         for level in levels:
             name = f"{column}: {100 * level:g}%"
             tells[name] = {0.0: f"min({column})", 1.0: f"max({column})"}.get(
@@ -331,34 +337,36 @@ def with_places(
     """The table with labels that it tells (the commonest, the first, the last) as their places
     among those of the data, so that they are judged like numbers.
     """
-    frame, said = table.frame, dict(tells) if isinstance(tells, Mapping) else {}
+    frame, statistics = table.frame, dict(tells) if isinstance(tells, Mapping) else {}
     for name in table.told:
         if frame[name].dtype != pl.String:
             continue
-        for column in _columns_told(name, frame, said, behind):
+        for column in _columns_told(name, frame, statistics, behind):
             places = places_of(behind.dataset.encoded(column).labels)
-            found = [
+            columns = [
                 None if one is None else places.get(one, -1.0) for one in frame[name].to_list()
             ]
-            frame = frame.with_columns(pl.Series(name, found, dtype=pl.Float64))
-            said[name] = said.get(name) or f"{ALIASES.get(name.lower(), name.lower())}({column})"
+            frame = frame.with_columns(pl.Series(name, columns, dtype=pl.Float64))
+            statistics[name] = (
+                statistics.get(name) or f"{ALIASES.get(name.lower(), name.lower())}({column})"
+            )
             break
     if frame is table.frame:
         return table
-    return dataclasses.replace(table, frame=frame, original=table.frame, labelled=said)
+    return dataclasses.replace(table, frame=frame, original=table.frame, labelled=statistics)
 
 
 def _columns_told(
-    name: str, frame: pl.DataFrame, said: Mapping[str, str], behind: Behind
+    name: str, frame: pl.DataFrame, statistics: Mapping[str, str], behind: Behind
 ) -> list[str]:
     """The columns of text that a column of labels may tell something of."""
     texts = [one for one in behind.dataset.columns if not behind.is_numeric(one)]
-    if name in said:
-        return [one for one in texts if said[name].endswith(f"({one})")]
+    if name in statistics:
+        return [one for one in texts if statistics[name].endswith(f"({one})")]
     if ALIASES.get(name.lower(), name.lower()) not in ("min", "max", "mode"):
         return []
-    told = {one for one in frame[name].to_list() if one is not None}
-    return [one for one in texts if told <= behind.labels(one)]
+    labels = {one for one in frame[name].to_list() if one is not None}
+    return [one for one in texts if labels <= behind.labels(one)]
 
 
 def columns_of(
@@ -369,17 +377,19 @@ def columns_of(
     tells: Mapping[str, str] | str | None,
 ) -> OutputTable:
     """Which columns make the cells: those named, else those of the data that hold no results."""
-    said = set(tells) if isinstance(tells, Mapping) else set()
-    columns = (*(behind.dataset.columns if behind is not None else ()), *said, *apart)
+    declared_names = set(tells) if isinstance(tells, Mapping) else set()
+    columns = (*(behind.dataset.columns if behind is not None else ()), *declared_names, *apart)
     if by is not None:
         for name in (*by, *apart):
             if name not in frame.columns:
                 raise SchemaError(
                     f"the output has no column {name!r}.{nearest(name, frame.columns)}"
                 )
-        lacking = [name for name in by if behind is not None and name not in behind.dataset.columns]
-        if lacking and behind is not None:
-            behind.dataset.require(lacking)
+        missing_columns = [
+            name for name in by if behind is not None and name not in behind.dataset.columns
+        ]
+        if missing_columns and behind is not None:
+            behind.dataset.require(missing_columns)
         return OutputTable(
             frame,
             tuple(by),
@@ -387,27 +397,27 @@ def columns_of(
             columns,
             behind=behind,
         )
-    free = [name for name in frame.columns if name not in said and name not in apart]
+    free = [name for name in frame.columns if name not in declared_names and name not in apart]
     texts = [name for name in free if not frame[name].dtype.is_numeric()]
     if behind is None:
         return OutputTable(
             frame, tuple(texts), tuple(name for name in frame.columns if name not in texts), columns
         )
-    made = [name for name in texts if name in behind.dataset.columns]
+    text_keys = [name for name in texts if name in behind.dataset.columns]
     for name in free:
         if (
             name in behind.dataset.columns
             and frame[name].dtype.is_integer()
-            and _is_key(frame, name, made, behind)
+            and _is_key(frame, name, text_keys, behind)
         ):
-            made.append(name)
-    if not made and free and _are_labels(frame, free[0], behind):
-        made.append(free[0])
-    ordered = tuple(name for name in frame.columns if name in made)
+            text_keys.append(name)
+    if not text_keys and free and _are_labels(frame, free[0], behind):
+        text_keys.append(free[0])
+    ordered = tuple(name for name in frame.columns if name in text_keys)
     return OutputTable(
         frame,
         ordered,
-        tuple(name for name in frame.columns if name not in made),
+        tuple(name for name in frame.columns if name not in text_keys),
         columns,
         behind=behind,
     )
@@ -423,25 +433,27 @@ def _are_labels(frame: pl.DataFrame, name: str, behind: Behind) -> bool:
         or len(frame.columns) < 2
     ):
         return False
-    told = {MISSING if one is None else one for one in encode(frame[name]).labels}
+    labels = {MISSING if one is None else one for one in encode(frame[name]).labels}
     return (
-        frame.height > 1 and frame[name].n_unique() == frame.height and told <= behind.labels(name)
+        frame.height > 1
+        and frame[name].n_unique() == frame.height
+        and labels <= behind.labels(name)
     )
 
 
-def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:
+def _is_key(frame: pl.DataFrame, name: str, keys: Sequence[str], behind: Behind) -> bool:
     """Whether a column of whole numbers makes cells (a year), rather than tells something of them
     (the highest age).
     """
-    if not made and frame.height > 1:  # something must tell rows apart
+    if not keys and frame.height > 1:  # something must tell rows apart
         return True
-    known = behind.labels(name) | set(TOTALS)
-    if not set(frame[name].cast(pl.String).fill_null("(missing)").to_list()) <= known:
+    labels = behind.labels(name) | set(TOTALS)
+    if not set(frame[name].cast(pl.String).fill_null("(missing)").to_list()) <= labels:
         return False
     try:
-        belongs = membership(frame, made, behind)
-        told = frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        return not found_by_computing(name, told, belongs, behind, made, widely=False)
+        belongs = membership(frame, keys, behind)
+        numbers = frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        return not found_by_computing(name, numbers, belongs, behind, keys, widely=False)
     except SchemaError:  # rows are not told apart without it
         return True
 

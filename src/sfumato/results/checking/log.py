@@ -267,7 +267,7 @@ class OutputLog:
                 write_whole(self.folder / SAMPLES / f"{number:03d}.bits", sample)
             if cells is not None:
                 write_whole(self.folder / SAMPLES / f"{number:03d}.cells", cells)
-            made = LoggedOutput(
+            entry = LoggedOutput(
                 number,
                 title,
                 name,
@@ -279,15 +279,15 @@ class OutputLog:
                 None if sample is None else _digest(sample),
                 None if cells is None else _digest(cells),
             )
-            self._append(made)
-        return made
+            self._append(entry)
+        return entry
 
     def decide(self, number: int, decision: Choice, *, by: str, because: str) -> OutputDecision:
         """Write down what was decided of an output, about the bytes that its file holds now."""
         for word, text in (("by", by), ("because", because)):
             if not text.strip():
                 raise ParameterError(
-                    f"a decision says {'who made it' if word == 'by' else 'why'}: give --{word}"
+                    f"a decision says {'who entry it' if word == 'by' else 'why'}: give --{word}"
                 )
         with self._turn():
             one = self.reviewed(number)
@@ -295,11 +295,11 @@ class OutputLog:
                 raise ParameterError(
                     f"the file of output {number} is missing; nothing can be decided of it"
                 )
-            made = OutputDecision(
+            entry = OutputDecision(
                 number, decision, by.strip(), because.strip(), one.digest, environment.timestamp()
             )
-            self._append(made)
-        return made
+            self._append(entry)
+        return entry
 
     def refused_before(self, number: int) -> set[int]:
         """The outputs that were refused when an output was added, so that it was not compared with
@@ -344,9 +344,9 @@ class OutputLog:
 
     def strangers(self) -> list[str]:
         """Files beside the outputs that no line of the log names."""
-        known = {one.file for one in self.outputs}
+        files = {one.file for one in self.outputs}
         return sorted(
-            path.name for path in (self.folder / FILES).iterdir() if path.name not in known
+            path.name for path in (self.folder / FILES).iterdir() if path.name not in files
         )
 
     def sample(self, logged: LoggedOutput) -> bytes | None:
@@ -366,13 +366,13 @@ class OutputLog:
     def _kept(self, name: str, digest: str | None) -> bytes | None:
         if digest is None:
             return None
-        found = read_plain(self.folder / SAMPLES / name, most=MOST_BYTES, what="a sample")
-        if _digest(found) != digest:
+        content = read_plain(self.folder / SAMPLES / name, most=MOST_BYTES, what="a sample")
+        if _digest(content) != digest:
             raise UnreadableInput(
                 f"{self.folder / SAMPLES / name} is not as it was written; {OUTPUT_LOG.consequence}"
                 " until the true one is back"
             )
-        return found
+        return content
 
     def sync(self) -> None:
         """Let what was written last."""

@@ -1,5 +1,10 @@
 r"""Whether coefficients are those of a fit: they solve its
 equations, :math:`X^\top r = \lambda\beta`, where :math:`r` is what the fit leaves of every row.
+
+Models are not fitted again by statsmodels. The equations have one solution whichever library and
+method came to it (scikit-learn, lifelines and R among them), whereas a second fit would need the
+same options, may end elsewhere, and takes as long as the first. Nor is the method of an object that
+somebody handed in ever called. Where statsmodels is installed, tests check fits of it.
 """
 
 from __future__ import annotations
@@ -70,8 +75,8 @@ def _next_step(x: Floats, rest: Floats, weight: Floats) -> float:
 
 
 def _scale(x: Floats) -> Floats:
-    found = np.sqrt((x**2).mean(axis=0))
-    return np.where(found > 0, found, 1.0)
+    sizes = np.sqrt((x**2).mean(axis=0))
+    return np.where(sizes > 0, sizes, 1.0)
 
 
 def solves(output: Any, design: Floats, answer: Floats) -> bool:
@@ -102,12 +107,12 @@ def _fits(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
         yield from _of_risks(output, design, answer, happened)
         return
     yield from _of_outcomes(output, design, answer)
-    found = coefficients_in(output, design.shape[1])
-    if found is None:
+    coefficients = coefficients_in(output, design.shape[1])
+    if coefficients is None:
         yield from _with_dispersion(output, design, answer)
         yield from _with_groups(output, design, answer)
         return
-    beta, columns = found
+    beta, columns = coefficients
     x, even = design[:, columns], np.ones(len(design))
     varied = _said(output, "model.var_weights", even)
     yield from _of_lines(output, x, answer, beta, even)
@@ -152,18 +157,18 @@ def _unless_told(by: Floats, answer: Floats, mean: Floats) -> Floats:
 
 def offset_of(output: Any, rows: int) -> Floats:
     """What a model adds to its line without a coefficient."""
-    found = np.zeros(rows)
+    offsets = np.zeros(rows)
     for path in ("model.offset", "model.exposure"):
         one = vector_of(peek(output, path))
         if one is not None and len(one) == rows and np.isfinite(one).all():
-            found = found + one
-    return found
+            offsets = offsets + one
+    return offsets
 
 
 def _near(x: Floats, answer: Floats, by: Floats) -> Floats:
     """How far sums may be from nothing because numbers have only so many digits."""
-    found: Floats = 1e-9 * float(np.abs(answer).max(initial=0.0)) * (np.abs(by) @ np.abs(x))
-    return found
+    slack: Floats = 1e-9 * float(np.abs(answer).max(initial=0.0)) * (np.abs(by) @ np.abs(x))
+    return slack
 
 
 def _solved(x: Floats, rest: Floats, penalty: Floats | float, near: Floats | float) -> bool:
@@ -179,9 +184,9 @@ def _solved(x: Floats, rest: Floats, penalty: Floats | float, near: Floats | flo
 
 def _penalty(output: Any, x: Floats, beta: Floats) -> Floats:
     c, alpha = number_of(peek(output, "C")), number_of(peek(output, "alpha"))
-    found: Floats = max(0.0, 1 / c if c else alpha or 0.0) * beta
-    found[np.ptp(x, axis=0) == 0] = 0.0
-    return found
+    penalty: Floats = max(0.0, 1 / c if c else alpha or 0.0) * beta
+    penalty[np.ptp(x, axis=0) == 0] = 0.0
+    return penalty
 
 
 def _shrunk(output: Any, x: Floats, answer: Floats, beta: Floats) -> bool:
@@ -196,27 +201,27 @@ def _shrunk(output: Any, x: Floats, answer: Floats, beta: Floats) -> bool:
     rest = answer - x @ beta
     free = np.ptp(x, axis=0) == 0
     pulled = rest @ x / len(x)
-    asked = np.where(free, 0.0, alpha * (share * np.sign(beta) + (1 - share) * beta))
+    required = np.where(free, 0.0, alpha * (share * np.sign(beta) + (1 - share) * beta))
     slack = 1e-3 * np.sqrt((x**2).mean(axis=0) * (rest @ rest) / len(x)) + 1e-9
     zero = (beta == 0) & ~free
     return bool(
         np.where(
-            zero, np.abs(pulled) <= alpha * share + slack, np.abs(pulled - asked) <= slack
+            zero, np.abs(pulled) <= alpha * share + slack, np.abs(pulled - required) <= slack
         ).all()
     )
 
 
 def _said(output: Any, path: str, even: Floats) -> Floats:
-    found = vector_of(peek(output, path))
+    vector = vector_of(peek(output, path))
     if (
-        found is None
-        or len(found) != len(even)
-        or not np.isfinite(found).all()
-        or (found < 0).any()
-        or not found.any()
+        vector is None
+        or len(vector) != len(even)
+        or not np.isfinite(vector).all()
+        or (vector < 0).any()
+        or not vector.any()
     ):
         return even
-    weights: Floats = found.astype(np.float64) / found.mean()
+    weights: Floats = vector.astype(np.float64) / vector.mean()
     return weights
 
 
@@ -232,15 +237,15 @@ def coefficients_in(output: Any, columns: int) -> tuple[Floats, slice] | None:
     values = vector_of(peek(output, "params"))
     if values is not None:
         return (values.astype(float), slice(None)) if len(values) == columns else None
-    found = vector_of(peek(output, "coef_"))
+    coefficients = vector_of(peek(output, "coef_"))
     constant = vector_of(peek(output, "intercept_"))
-    if found is None or len(found) != columns - 1:
+    if coefficients is None or len(coefficients) != columns - 1:
         return None
     if constant is None or len(constant) != 1:
-        return found.astype(float), slice(1, None)
+        return coefficients.astype(float), slice(1, None)
     if constant[0] == 0 and peek(output, "fit_intercept") is not True:
-        return found.astype(float), slice(1, None)
-    return np.r_[constant, found].astype(float), slice(None)
+        return coefficients.astype(float), slice(1, None)
+    return np.r_[constant, coefficients].astype(float), slice(None)
 
 
 def _with_dispersion(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
@@ -298,24 +303,26 @@ def _of_outcomes(output: Any, design: Floats, answer: Floats) -> Iterator[ModelF
     kinds, code = np.unique(answer, return_inverse=True)
     if lines.shape[1] not in (len(kinds), len(kinds) - 1) or len(kinds) < 3:
         return
-    told = lines.shape[1]
-    beta = lines if told == len(kinds) else np.column_stack([np.zeros(len(lines)), lines])
+    outcomes = lines.shape[1]
+    beta = lines if outcomes == len(kinds) else np.column_stack([np.zeros(len(lines)), lines])
     line = design @ beta
     share = np.exp(line - line.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
-    rest = ((code[:, None] == np.arange(len(kinds))) - share)[:, -told:]
-    penalty = np.column_stack([_penalty(output, design, one.copy()) for one in beta.T[-told:]])
+    rest = ((code[:, None] == np.arange(len(kinds))) - share)[:, -outcomes:]
+    penalty = np.column_stack([_penalty(output, design, one.copy()) for one in beta.T[-outcomes:]])
     if all(_solved(design, one, less, 0.0) for one, less in zip(rest.T, penalty.T, strict=True)):
-        says = (share * (1 - share))[:, -told:]
+        says = (share * (1 - share))[:, -outcomes:]
         yield ModelFit("outcomes", design, rest, says, endless=not penalty.any())
 
 
 def several(output: Any, columns: int) -> Floats | None:
     """Coefficients of several outcomes, a column each; None where there are others."""
-    found = array_of(peek(output, "params")) if peek(output, "params") is not None else None
-    if found is not None:
+    values = array_of(peek(output, "params")) if peek(output, "params") is not None else None
+    if values is not None:
         return (
-            found if found.ndim == 2 and found.shape[0] == columns and found.shape[1] > 1 else None
+            values
+            if values.ndim == 2 and values.shape[0] == columns and values.shape[1] > 1
+            else None
         )
     slopes = array_of(peek(output, "coef_")) if peek(output, "coef_") is not None else None
     constant = vector_of(peek(output, "intercept_"))
@@ -333,8 +340,12 @@ def _of_risks(output: Any, design: Floats, time: Floats, happened: Floats) -> It
     """Cox's regression within strata, ties taken as Breslow or as Efron does; what it leaves are
     martingale residuals.
     """
-    found = coefficients_in(output, design.shape[1])
-    if found is None or len(happened) != len(time) or not np.isin(happened, (0.0, 1.0)).all():
+    coefficients = coefficients_in(output, design.shape[1])
+    if (
+        coefficients is None
+        or len(happened) != len(time)
+        or not np.isin(happened, (0.0, 1.0)).all()
+    ):
         return
     if peek(output, "model.entry") is not None or number_of(peek(output, "penalizer")):
         return
@@ -342,7 +353,7 @@ def _of_risks(output: Any, design: Floats, time: Floats, happened: Floats) -> It
     if strata is None:
         return
     shift = offset_of(output, len(time))
-    line = design @ found[0] + shift
+    line = design @ coefficients[0] + shift
     used = tuple(one for one in (strata.astype(np.float64), shift) if np.ptp(one) > 0)
     middle = design - design.mean(axis=0)
     for efron in (False, True):
@@ -380,8 +391,8 @@ def cumulative_hazard(
         part = np.arange(events[one]) / events[one] if efron else np.zeros(events[one])
         below = at_risk[one] - part * tied[one]
         step[one], less[one] = (1 / below).sum(), (part / below).sum()
-    found: Floats = risk * (np.cumsum(step)[place] - np.where(happened, less[place], 0.0))
-    return found
+    hazard: Floats = risk * (np.cumsum(step)[place] - np.where(happened, less[place], 0.0))
+    return hazard
 
 
 def codes_of(thing: Any, rows: int) -> Codes | None:
@@ -389,12 +400,12 @@ def codes_of(thing: Any, rows: int) -> Codes | None:
     if thing is None:
         return np.zeros(rows, dtype=np.int64)
     try:
-        found = np.unique(np.asarray(thing).reshape(-1).astype(str), return_inverse=True)[1].astype(
+        codes = np.unique(np.asarray(thing).reshape(-1).astype(str), return_inverse=True)[1].astype(
             np.int64
         )
     except Exception:  # noqa: BLE001 - whatever somebody else's class raises
         return None
-    return found if len(found) == rows else None
+    return codes if len(codes) == rows else None
 
 
 # Lines that distrust extreme values, and lines of groups
@@ -404,19 +415,19 @@ def _robust(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[Mo
     r"""Huber's and Tukey's lines: :math:`X^\top\psi(r/s) = 0` with the median of :math:`|r|` over
     0.6745 as :math:`s` (Huber 1981, *Robust statistics*, 7.3; bounds 1.345 and 4.685).
     """
-    told = number_of(peek(output, "scale"))
+    stated_scale = number_of(peek(output, "scale"))
     rest = answer - x @ beta
     scale = float(np.median(np.abs(rest))) / 0.6744897501960817
-    if told is None or scale <= 0 or abs(told - scale) > 0.01 * scale:
+    if stated_scale is None or scale <= 0 or abs(stated_scale - scale) > 0.01 * scale:
         return
-    z = rest / told
+    z = rest / stated_scale
     for pulled in (
         np.clip(z, -1.345, 1.345),
         np.where(np.abs(z) < 4.685, z * (1 - (z / 4.685) ** 2) ** 2, 0.0),
     ):
         if _solved(x, pulled, 0.0, 0.0):
             weight = np.where(z == 0, 1.0, pulled / np.where(z == 0, 1.0, z))
-            yield ModelFit("robust line", x, pulled / told, weight / told**2)
+            yield ModelFit("robust line", x, pulled / stated_scale, weight / stated_scale**2)
 
 
 def _with_alike_groups(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[ModelFit]:
@@ -505,9 +516,9 @@ class _Mixed:
     @classmethod
     def of(cls, x: Floats, z: Floats, group: Codes, rest: Floats) -> _Mixed:
         def summed(other: Floats) -> Floats:
-            found = np.zeros((int(group.max()) + 1, z.shape[1], other.shape[1]))
-            np.add.at(found, group, z[:, :, None] * other[:, None, :])
-            return found
+            sums = np.zeros((int(group.max()) + 1, z.shape[1], other.shape[1]))
+            np.add.at(sums, group, z[:, :, None] * other[:, None, :])
+            return sums
 
         return cls(z, group, rest, summed(z), summed(x), summed(rest[:, None]), x.T @ x)
 
@@ -517,8 +528,8 @@ class _Mixed:
     def weighed(self, scale: float, spread: Floats) -> Floats:
         """What is left of every row, by the inverse of how rows of its group go together."""
         effect = (self._inner(scale, spread) @ self.zr)[:, :, 0]
-        found: Floats = (self.rest - (self.z * effect[self.group]).sum(axis=1)) / scale
-        return found
+        residuals: Floats = (self.rest - (self.z * effect[self.group]).sum(axis=1)) / scale
+        return residuals
 
     def likelihood(self, scale: float, spread: Floats, *, restricted: bool) -> float:
         """Its logarithm, but for a constant."""
@@ -527,8 +538,8 @@ class _Mixed:
         squares = self.rest @ self.rest - (self.zr * (inner @ self.zr)).sum()
         total = len(self.rest) * np.log(scale) + inside + squares / scale
         if restricted:
-            known = (self.xx - np.einsum("gki,gkl,glj->ij", self.zx, inner, self.zx)) / scale
-            total += np.linalg.slogdet(known)[1]
+            information = (self.xx - np.einsum("gki,gkl,glj->ij", self.zx, inner, self.zx)) / scale
+            total += np.linalg.slogdet(information)[1]
         return -0.5 * float(total)
 
     def likeliest(self, scale: float, spread: Floats) -> bool:
@@ -536,12 +547,14 @@ class _Mixed:
         others = [(scale * by, spread) for by in (1 - WITHIN, 1 + WITHIN)]
         for at in range(len(spread)):
             for by in (-WITHIN, WITHIN):
-                moved = spread.copy()
-                moved[at, at] *= 1 + by
-                others.append((scale, moved))
+                changed = spread.copy()
+                changed[at, at] *= 1 + by
+                others.append((scale, changed))
         for restricted in (True, False):
-            told = self.likelihood(scale, spread, restricted=restricted)
-            if all(self.likelihood(*one, restricted=restricted) <= told + 1e-3 for one in others):
+            likelihood = self.likelihood(scale, spread, restricted=restricted)
+            if all(
+                self.likelihood(*one, restricted=restricted) <= likelihood + 1e-3 for one in others
+            ):
                 return True
         return False
 
@@ -572,14 +585,17 @@ def errors_fit(output: Any, fit: ModelFit) -> bool:
 
 
 def _flat(thing: Any) -> Floats | None:
-    found = None if thing is None else array_of(thing)
-    return None if found is None or found.ndim > 2 else found.T.reshape(-1)
+    values = None if thing is None else array_of(thing)
+    return None if values is None or values.ndim > 2 else values.T.reshape(-1)
 
 
-def _are_p_values(p: Floats, statistic: Floats, left: int) -> bool:
+def _are_p_values(p: Floats, statistic: Floats, degrees: int) -> bool:
     from scipy import stats
 
-    ways = [2 * stats.norm.sf(np.abs(statistic)), 2 * stats.t.sf(np.abs(statistic), max(1, left))]
+    ways = [
+        2 * stats.norm.sf(np.abs(statistic)),
+        2 * stats.t.sf(np.abs(statistic), max(1, degrees)),
+    ]
     return any(
         len(p) == len(one) and np.allclose(p, one, rtol=1e-3, atol=1e-6, equal_nan=True)
         for one in ways
@@ -592,12 +608,18 @@ def _near_usual(error: Floats, fit: ModelFit) -> bool:
     """
     rest, weight = (one if one.ndim == 2 else one[:, None] for one in (fit.rest, fit.weight))
     usual, spread = [], []
-    for left, says in zip(rest.T, weight.T, strict=True):
+    for residuals, says in zip(rest.T, weight.T, strict=True):
         usual.append(np.sqrt(np.abs(np.diag(np.linalg.pinv((fit.x * says[:, None]).T @ fit.x)))))
-        spread.append(np.full(fit.x.shape[1], np.sqrt(np.mean(left**2 / np.maximum(says, 1e-300)))))
+        spread.append(
+            np.full(fit.x.shape[1], np.sqrt(np.mean(residuals**2 / np.maximum(says, 1e-300))))
+        )
     own, by = np.concatenate(usual), np.concatenate(spread)
-    told = error[: len(own)]
-    return len(told) == len(own) and any(
-        bool(((told <= ERRORS * one + 1e-12) & (told * ERRORS >= one - 1e-12)).all())
+    stated_errors = error[: len(own)]
+    return len(stated_errors) == len(own) and any(
+        bool(
+            (
+                (stated_errors <= ERRORS * one + 1e-12) & (stated_errors * ERRORS >= one - 1e-12)
+            ).all()
+        )
         for one in (own, own * by)
     )

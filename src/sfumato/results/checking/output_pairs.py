@@ -88,16 +88,20 @@ class Universe:
         """
         frame = self.behind.dataset.to_polars()
         firsts: dict[str, NDArray[np.float64]] = {}
-        found = {}
+        lines = {}
         for name in frame.columns:
-            found[name] = name
+            lines[name] = name
             scores = _standard_scores(frame[name]) if frame[name].dtype.is_numeric() else None
             if scores is None:
                 continue
-            alike = (other for other, kept in firsts.items() if _same_but_for_sign(scores, kept))
-            found[name] = next(alike, name)
-            firsts.setdefault(found[name], scores)
-        return found
+            alike = (
+                other
+                for other, first_scores in firsts.items()
+                if _same_but_for_sign(scores, first_scores)
+            )
+            lines[name] = next(alike, name)
+            firsts.setdefault(lines[name], scores)
+        return lines
 
     def persons(self, sample: NDArray[np.bool_]) -> int:
         """How many persons some records are of."""
@@ -119,8 +123,8 @@ class Universe:
                 else chosen(self.behind.dataset, where).to_numpy().copy()
             )
         other = Behind.of(data, unit=self.behind.unit if self.has_unit(data) else None, where=where)
-        found = self._of_content(other)
-        return self._of_names(other) if found is None and other.unit is not None else found
+        rows = self._of_content(other)
+        return self._of_names(other) if rows is None and other.unit is not None else rows
 
     def rows(self, data: Any, where: Any) -> NDArray[np.int64] | None:
         """Per record that an output is about, in its order, the record of the session; None where
@@ -130,8 +134,8 @@ class Universe:
             sample = self.sample(None, where)
             return None if sample is None else np.flatnonzero(sample)
         other = Behind.of(data, unit=self.behind.unit if self.has_unit(data) else None, where=where)
-        found = _same_rows(self, other.dataset.to_polars())
-        return None if found is None else found.to_numpy().astype(np.int64)
+        rows = _same_rows(self, other.dataset.to_polars())
+        return None if rows is None else rows.to_numpy().astype(np.int64)
 
     def same_columns(self, data: Any, where: Any, rows: NDArray[np.int64]) -> set[str]:
         """The columns of the records of an output that are the session's own."""
@@ -269,13 +273,13 @@ def _made(name: str, ours: Any, theirs: Any, universe: Universe) -> bool:
     column = theirs[name]
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        known = np.isfinite(values)  # who lacks a value is not in the cells
-        return MadeOf(Behind(Table(ours.filter(known)), universe.behind.unit)).exactly(
-            values[known]
+        finite = np.isfinite(values)  # who lacks a value is not in the cells
+        return MadeOf(Behind(Table(ours.filter(finite)), universe.behind.unit)).exactly(
+            values[finite]
         )
-    made = MadeOf(Behind(Table(ours), universe.behind.unit))
+    sources = MadeOf(Behind(Table(ours), universe.behind.unit))
     codes = Table(theirs.select(name)).encoded(name).codes.astype(np.float64)
-    return made.explains(codes) or made.cuts(codes)
+    return sources.explains(codes) or sources.cuts(codes)
 
 
 def _numbered(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -291,12 +295,12 @@ def packed(sample: NDArray[np.bool_]) -> bytes:
     return zlib.compress(np.packbits(sample).tobytes(), 6)
 
 
-def unpacked(kept: bytes, size: int) -> NDArray[np.bool_]:
+def unpacked(content: bytes, size: int) -> NDArray[np.bool_]:
     """The inverse of :func:`packed`."""
-    found: NDArray[np.bool_] = np.unpackbits(
-        np.frombuffer(zlib.decompress(kept), dtype=np.uint8), count=size
+    mask: NDArray[np.bool_] = np.unpackbits(
+        np.frombuffer(zlib.decompress(content), dtype=np.uint8), count=size
     ).astype(bool)
-    return found
+    return mask
 
 
 def fewest_apart(
@@ -317,8 +321,8 @@ def fewest_apart(
     )
     keys = [f"by {at}" for at in range(len(codes))]
     people = pl.col("who").n_unique()
-    counted = frame.group_by(keys).agg(people) if keys else frame.select(people)
-    return int(counted["who"].to_numpy().min())
+    counts = frame.group_by(keys).agg(people) if keys else frame.select(people)
+    return int(counts["who"].to_numpy().min())
 
 
 def beside_others(
@@ -329,24 +333,24 @@ def beside_others(
     rules: OutputRules,
 ) -> list[OutputReason]:
     """What a new output tells together with those before it."""
-    found: dict[str, list[int]] = {}
-    for other, seen in others:
-        kinds = [_difference(verdict, sample, other, seen, universe, rules)]
-        if sample is None or seen is None or np.array_equal(sample, seen):
+    numbers_by_kind: dict[str, list[int]] = {}
+    for other, their_rows in others:
+        kinds = [_difference(verdict, sample, other, their_rows, universe, rules)]
+        if sample is None or their_rows is None or np.array_equal(sample, their_rows):
             follows = _follows(verdict, other) or (
                 _once_each(universe) and _the_only_one(verdict, other)
             )
             kinds.append("linked" if follows else "")
         for kind in filter(None, kinds):
-            found.setdefault(kind, []).append(other.number)
-    return [_told(kind, numbers, rules) for kind, numbers in found.items()]
+            numbers_by_kind.setdefault(kind, []).append(other.number)
+    return [_told(kind, numbers, rules) for kind, numbers in numbers_by_kind.items()]
 
 
 def _difference(
     verdict: OutputVerdict,
     sample: NDArray[np.bool_] | None,
     other: LoggedOutput,
-    seen: NDArray[np.bool_] | None,
+    their_rows: NDArray[np.bool_] | None,
     universe: Universe | None,
     rules: OutputRules,
 ) -> str:
@@ -354,16 +358,16 @@ def _difference(
     not.
     """
     theirs = other.verdict["persons"]
-    if sample is None or seen is None or universe is None:
+    if sample is None or their_rows is None or universe is None:
         near = (
             verdict.persons is not None
             and theirs is not None
             and rules.small(abs(verdict.persons - theirs))
         )
         return "sizes" if near else ""
-    known = universe.behind.dataset.columns
-    common = [name for name in verdict.by if name in other.verdict["by"] and name in known]
-    if not rules.small(fewest_apart(sample, seen, universe, common)):
+    columns = universe.behind.dataset.columns
+    common = [name for name in verdict.by if name in other.verdict["by"] and name in columns]
+    if not rules.small(fewest_apart(sample, their_rows, universe, common)):
         return ""
     return "cells" if common else "records"
 
@@ -380,8 +384,8 @@ def in_ranges(numbers: Sequence[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    told = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
-    return ", ".join(told)
+    ranges = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(ranges)
 
 
 def _told(kind: str, numbers: Sequence[int], rules: OutputRules) -> OutputReason:
@@ -438,11 +442,11 @@ def _the_only_one(verdict: OutputVerdict, other: LoggedOutput) -> bool:
 
 def _additive(tells: Iterable[str]) -> set[str]:
     """What adds up over cells: persons, or a column."""
-    found = set()
+    columns = set()
     for one in tells:
         kind, _, column = one.partition("(")
         if kind in ADDITIVE:
-            found.add(
+            columns.add(
                 column.rstrip(")") if column and kind in ("sum", "mean", "share") else "persons"
             )
-    return found
+    return columns

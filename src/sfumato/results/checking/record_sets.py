@@ -54,7 +54,7 @@ CellSource = Callable[[], Sequence[RecordSet]]
 
 def sets_of_table(
     table: OutputTable,
-    found: Sequence[tuple[str, CellStatistic]],
+    column_statistics: Sequence[tuple[str, CellStatistic]],
     belongs: CellRows,
     behind: Behind,
 ) -> list[RecordSet]:
@@ -63,23 +63,25 @@ def sets_of_table(
     ends = np.searchsorted(belongs.cell[order], np.arange(belongs.size + 1))
     rows_of = [belongs.row[order[start:end]] for start, end in itertools.pairwise(ends)]
     statistics: dict[str, list[CellStatistic]] = {name: [] for name in table.told}
-    for name, one in found:
+    for name, one in column_statistics:
         statistics[name].append(one)
-    shown = {name: _shown(table, name) & belongs.known for name in table.told}
+    visible = {name: _shown(table, name) & belongs.known for name in table.told}
     sets: list[RecordSet] = []
     somewhere = np.zeros(belongs.size, dtype=bool) if table.told else belongs.known.copy()
-    for name, known in shown.items():
-        somewhere |= known
+    for name, cells in visible.items():
+        somewhere |= cells
         parts = [part for one in statistics[name] for part in _sums_of(one, behind)]
         for one in statistics[name]:
             parts += _counts_of(one, table.values(name), belongs, behind)
-        for tells, chosen in parts if statistics[name] else [(ANY_SUM, None)]:
-            for cell in np.flatnonzero(known):
+        for tells, rows_used in parts if statistics[name] else [(ANY_SUM, None)]:
+            for cell in np.flatnonzero(cells):
                 rows = rows_of[cell]
-                sets.append(RecordSet((tells,), rows if chosen is None else rows[chosen[rows]]))
+                sets.append(
+                    RecordSet((tells,), rows if rows_used is None else rows[rows_used[rows]])
+                )
         for one in statistics[name]:
             if one.kind == "percent":
-                sets += _wholes(one, known, belongs, behind)
+                sets += _wholes(one, cells, belongs, behind)
     sets += [RecordSet((CELL,), rows_of[cell]) for cell in np.flatnonzero(somewhere)]
     return sets
 
@@ -87,8 +89,8 @@ def sets_of_table(
 def _shown(table: OutputTable, name: str) -> NDArray[np.bool_]:
     if table.numeric(name):
         return ~np.isnan(table.values(name))
-    shown: NDArray[np.bool_] = table.frame[name].is_not_null().to_numpy()
-    return shown
+    visible: NDArray[np.bool_] = table.frame[name].is_not_null().to_numpy()
+    return visible
 
 
 def _sums_of(
@@ -109,46 +111,50 @@ def _sums_of(
 
 
 def _counts_of(
-    statistic: CellStatistic, told: NDArray[np.float64], belongs: CellRows, behind: Behind
+    statistic: CellStatistic, released: NDArray[np.float64], belongs: CellRows, behind: Behind
 ) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
     """What a count adds up: persons, or rows as other software counts them; both where it may be
     either.
     """
     if statistic.kind != "count":
         return
-    known = None if statistic.column is None else behind.there(statistic.column)
-    column = "" if known is None or bool(known.all()) else f" {statistic.column}"
-    shown = ~np.isnan(told) & belongs.known
+    present = None if statistic.column is None else behind.there(statistic.column)
+    column = "" if present is None or bool(present.all()) else f" {statistic.column}"
+    visible = ~np.isnan(released) & belongs.known
     rows = np.bincount(
-        belongs.cell, weights=None if known is None else known[belongs.row], minlength=belongs.size
+        belongs.cell,
+        weights=None if present is None else present[belongs.row],
+        minlength=belongs.size,
     )
-    ways = {PERSONS: belongs.persons(behind, known), ROWS: rows}
-    fitting = [word for word, counts in ways.items() if np.array_equal(counts[shown], told[shown])]
+    ways = {PERSONS: belongs.persons(behind, present), ROWS: rows}
+    fitting = [
+        word for word, counts in ways.items() if np.array_equal(counts[visible], released[visible])
+    ]
     for word in fitting or ways:
-        yield word + column, known
+        yield word + column, present
 
 
 def _sums_of_column(column: str, behind: Behind) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
-    known = behind.there(column)
+    present = behind.there(column)
     if behind.weight is not None:
-        yield f"sum {column} by {behind.weight}", known
-        yield f"sum {behind.weight}", known
+        yield f"sum {column} by {behind.weight}", present
+        yield f"sum {behind.weight}", present
         return
-    yield f"sum {column}", known
+    yield f"sum {column}", present
     values = behind.numbers(column)
-    if np.isin(values[known], (0.0, 1.0)).all():  # a sum of ones is a count
+    if np.isin(values[present], (0.0, 1.0)).all():  # a sum of ones is a count
         yield ROWS, values == 1
 
 
 def _wholes(
-    statistic: CellStatistic, shown: NDArray[np.bool_], belongs: CellRows, behind: Behind
+    statistic: CellStatistic, visible: NDArray[np.bool_], belongs: CellRows, behind: Behind
 ) -> Iterator[RecordSet]:
     """What percentages are of: all records, or those with the same values of some columns."""
     within = np.zeros(len(behind), dtype=np.int64)
     for word in statistic.words:
         codes = behind.dataset.encoded(word).codes
         within = within * (int(codes.max(initial=0)) + 1) + codes
-    for group in np.unique(within[belongs.row[shown[belongs.cell]]]):
+    for group in np.unique(within[belongs.row[visible[belongs.cell]]]):
         yield RecordSet((PERSONS, ROWS), np.flatnonzero(within == group))
 
 
@@ -162,7 +168,7 @@ def sets_of_bars(
     bar[values == edges[-1]] = len(edges) - 2
     rows = [np.flatnonzero(bar == one) for one in range(len(counts))]
     ways = {ROWS: [len(one) for one in rows], PERSONS: [how_many(who[one]) for one in rows]}
-    fitting = [word for word, found in ways.items() if found == counts.tolist()]
+    fitting = [word for word, bar_counts in ways.items() if bar_counts == counts.tolist()]
     return [RecordSet((CELL, *(fitting or ways)), one) for one in rows]
 
 
@@ -193,12 +199,14 @@ def sets_of_leaves(node: Rows, leaves: Rows) -> list[RecordSet]:
     return [RecordSet((CELL, ROWS), np.flatnonzero(node == one)) for one in leaves.tolist()]
 
 
-def sets_of_tabulated(table: MagnitudeTable, told: NDArray[np.bool_]) -> list[RecordSet]:
+def sets_of_tabulated(table: MagnitudeTable, released: NDArray[np.bool_]) -> list[RecordSet]:
     """The records of every cell of a table of :func:`sfumato.tabulate` whose true value is told
-    (``told``, per variable).
+    (``released``, per variable).
     """
     column = table.measure.column
-    word = PERSONS if table.counted else ROWS if column is None else f"sum {column}"
+    word = ROWS if column is None else f"sum {column}"
+    if table.counted:
+        word = PERSONS
     if table.weight is not None:
         word = f"sum {table.weight}" if column is None else f"{word} by {table.weight}"
     codes, sets = table.contributions.codes, []
@@ -208,15 +216,15 @@ def sets_of_tabulated(table: MagnitudeTable, told: NDArray[np.bool_]) -> list[Re
         below.append(
             np.logical_or.reduce([level[None, :] == nodes for level in dimension.ancestors])
         )
-    seen: set[int] = set()
+    numbers: set[int] = set()
     for group, variables in zip(table.places, table.variables, strict=True):
         places = np.unravel_index(
             np.arange(len(variables)), [table.dimensions[at].size for at in group]
         )
         for cell, variable in enumerate(variables.tolist()):
-            if variable in seen or not told[variable] or len(seen) > MOST_SETS:
+            if variable in numbers or not released[variable] or len(numbers) > MOST_SETS:
                 continue
-            seen.add(variable)
+            numbers.add(variable)
             inside = ~np.isnan(table.contributions.amount)
             for at, nodes in zip(group, places, strict=True):
                 inside = inside & below[at][nodes[cell]][codes[at]]
@@ -241,31 +249,35 @@ def in_order(table: MagnitudeTable, behind: Behind) -> bool:
 
 
 def in_session(
-    sets: Sequence[RecordSet], rows: Rows, known: Callable[[str], str | None], *, once_each: bool
+    sets: Sequence[RecordSet],
+    rows: Rows,
+    column_name: Callable[[str], str | None],
+    *,
+    once_each: bool,
 ) -> list[RecordSet]:
     """Sets of rows of an output's records as sets of the session's, each once with all that it
     tells.
 
-    ``rows`` has the record of the session of every row. ``known`` gives the name under which sums
-    of a column are compared, and None where it is not the session's own: a sum of another one may
-    be a sum of any. Where every person has one record (``once_each``) persons and records are
+    ``rows`` has the record of the session of every row. ``column_name`` gives the name under which
+    sums of a column are compared, and None where it is not the session's own: a sum of another one
+    may be a sum of any. Where every person has one record (``once_each``) persons and records are
     counted alike.
     """
     together: dict[bytes, tuple[Rows, dict[str, None]]] = {}
     for one in sets:
-        found = np.unique(rows[one.rows])
-        if not len(found):
+        positions = np.unique(rows[one.rows])
+        if not len(positions):
             continue
-        _, tells = together.setdefault(found.tobytes(), (found, {}))
+        _, tells = together.setdefault(positions.tobytes(), (positions, {}))
         for word in one.tells:
-            tells[_known_as(word, known, once_each=once_each)] = None
-    return [RecordSet(tuple(tells), found) for found, tells in together.values()]
+            tells[_known_as(word, column_name, once_each=once_each)] = None
+    return [RecordSet(tuple(tells), positions) for positions, tells in together.values()]
 
 
-def _known_as(word: str, known: Callable[[str], str | None], *, once_each: bool) -> str:
+def _known_as(word: str, column_name: Callable[[str], str | None], *, once_each: bool) -> str:
     kind, _, columns = word.partition(" ")
     if kind in ("sum", "square") and word != ANY_SUM:
-        whole, parts = known(columns), [known(name) for name in columns.split(" by ")]
+        whole, parts = column_name(columns), [column_name(name) for name in columns.split(" by ")]
         if whole is not None:
             return f"{kind} {whole}"
         return ANY_SUM if None in parts else f"{kind} {' by '.join(map(str, parts))}"
@@ -292,16 +304,16 @@ def packed_sets(sets: Sequence[RecordSet]) -> bytes:
     return zlib.compress(head.encode() + b"\n" + body, 6)
 
 
-def unpacked_sets(kept: bytes, size: int) -> list[RecordSet]:
+def unpacked_sets(content: bytes, size: int) -> list[RecordSet]:
     """The inverse of :func:`packed_sets`, for so many records."""
     try:
-        head, _, body = zlib.decompress(kept).partition(b"\n")
-        said: Mapping[str, Any] = json.loads(head)
+        head, _, body = zlib.decompress(content).partition(b"\n")
+        fields: Mapping[str, Any] = json.loads(head)
         steps = np.frombuffer(body, dtype="<u4").astype(np.int64)
-        ends = np.cumsum([0, *said["sizes"]])
+        ends = np.cumsum([0, *fields["sizes"]])
         sets = [
             RecordSet(tuple(map(str, tells)), np.cumsum(steps[start:end]))
-            for tells, start, end in zip(said["tells"], ends[:-1], ends[1:], strict=True)
+            for tells, start, end in zip(fields["tells"], ends[:-1], ends[1:], strict=True)
         ]
         sound = len(steps) == ends[-1] and all(
             not len(one.rows) or one.rows[-1] < size for one in sets

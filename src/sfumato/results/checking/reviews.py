@@ -72,9 +72,9 @@ def head_of(log: OutputLog, number: int, lines: int = MOST_LINES) -> str:
         text = log.content(number).decode("utf-8")
     except UnicodeDecodeError:
         return "(this file is no text)"
-    found = text.splitlines()
-    more = f"\n… and {len(found) - lines:,} more lines" if len(found) > lines else ""
-    return "\n".join(line[:MOST_SHOWN] for line in found[:lines]) + more
+    text_lines = text.splitlines()
+    more = f"\n… and {len(text_lines) - lines:,} more lines" if len(text_lines) > lines else ""
+    return "\n".join(line[:MOST_SHOWN] for line in text_lines[:lines]) + more
 
 
 def releasable(log: OutputLog, *, accept_passes: bool) -> Iterator[tuple[ReviewedOutput, str]]:
@@ -105,8 +105,8 @@ def release_outputs(
     ``key`` that sealed the log, or a ``seal`` kept apart, only decisions that were sealed count: a
     line after them may be anybody's.
     """
-    found = checked_seal(log, seal, key)
-    if (key is not None or seal is not None) and (loose := unsealed_decisions(log, found)):
+    sealed = checked_seal(log, seal, key)
+    if (key is not None or seal is not None) and (loose := unsealed_decisions(log, sealed)):
         raise ReleaseRefused(
             f"{loose:,} decisions were written after the log was sealed; whoever made them seals it"
             " again (sfumato outputs review --sign), or nothing leaves"
@@ -119,10 +119,10 @@ def release_outputs(
         if one.logged.number not in numbers and one.state != "refused"
     ]
     if waiting and not partly:
-        named = ", ".join(map(str, waiting[:20])) + (" …" if len(waiting) > 20 else "")
+        waiting_numbers = ", ".join(map(str, waiting[:20])) + (" …" if len(waiting) > 20 else "")
         raise ReleaseRefused(
             f"{len(waiting):,} of {len(log.outputs):,} outputs are not decided, changed or missing:"
-            f" {named}; decide first, or leave them behind with --partly"
+            f" {waiting_numbers}; decide first, or leave them behind with --partly"
         )
     if not leaving:
         raise ReleaseRefused("nothing is approved, so there is nothing to release")
@@ -130,17 +130,17 @@ def release_outputs(
         raise ReleaseRefused(
             f"{together_in_words(log, unseen)}; refuse one of them, or add it again"
         )
-    with in_place(folder, force=None) as made:
-        entries = [_copied(log, one, word, made) for one, word in leaving]
-        certificate = seal_certificate(made, _certificate(log, entries), sign)
-        if verify(made).result == "false":
+    with in_place(folder, force=None) as target:
+        entries = [_copied(log, one, word, target) for one, word in leaving]
+        certificate = seal_certificate(target, _certificate(log, entries), sign)
+        if verify(target).result == "false":
             raise InternalError(
                 "the folder does not hold what its certificate says; nothing was written"
             )
     return certificate
 
 
-def _copied(log: OutputLog, one: ReviewedOutput, word: str, made: Path) -> dict[str, Any]:
+def _copied(log: OutputLog, one: ReviewedOutput, word: str, target: Path) -> dict[str, Any]:
     """Copy an output, the very bytes that were decided of, and say so."""
     content = log.content(one.logged.number)
     digest = hashlib.sha256(content).hexdigest()
@@ -153,7 +153,7 @@ def _copied(log: OutputLog, one: ReviewedOutput, word: str, made: Path) -> dict[
         raise ReleaseRefused(
             f"output {one.logged.number} was changed just now; nothing was written, look again"
         )
-    replace_file(made / one.logged.file, content)
+    replace_file(target / one.logged.file, content)
     decided = (
         {}
         if one.decision is None or word != "approved"

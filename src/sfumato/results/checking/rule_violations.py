@@ -31,29 +31,29 @@ COARSER = "make the groups coarser, or leave the cells out (verdict.suggestion)"
 
 def all_offences(
     table: OutputTable,
-    found: Sequence[tuple[str, CellStatistic]],
+    statistics: Sequence[tuple[str, CellStatistic]],
     belongs: CellRows,
     behind: Behind,
     rules: OutputRules,
 ) -> Iterator[tuple[str, list[str], NDArray[np.bool_]]]:
     """Every rule with the columns it is about and the cells that break it."""
-    for name, statistic in found:
+    for name, statistic in statistics:
         for rule, where in _offences(table, name, statistic, belongs, behind, rules).items():
             yield rule, [name], where
-    for column, quantiles in _by_column(found).items():
+    for column, quantiles in _by_column(statistics).items():
         names = [name for name, _ in quantiles]
         for rule, where in _percentiles(table, names, column, belongs, behind, rules).items():
             yield rule, names, where
 
 
 def _by_column(
-    found: Sequence[tuple[str, CellStatistic]],
+    statistics: Sequence[tuple[str, CellStatistic]],
 ) -> dict[str, list[tuple[str, CellStatistic]]]:
     """Percentiles of one column belong together: between any two of them enough persons must
     stand.
     """
     together: dict[str, list[tuple[str, CellStatistic]]] = {}
-    for name, one in found:
+    for name, one in statistics:
         if one.kind in QUANTILES:
             together.setdefault(str(one.column), []).append((name, one))
     return together
@@ -99,7 +99,7 @@ MOST_COMPARED = 20_000_000
 
 
 def nearly_the_same(
-    found: Sequence[tuple[str, CellStatistic]],
+    statistics: Sequence[tuple[str, CellStatistic]],
     belongs: CellRows,
     behind: Behind,
     rules: OutputRules,
@@ -109,7 +109,7 @@ def nearly_the_same(
     """
     if behind.unit is None or belongs.size * behind.people > MOST_COMPARED:
         return []
-    for column in {str(one.column) for _, one in found if one.kind in AMOUNTS}:
+    for column in {str(one.column) for _, one in statistics if one.kind in AMOUNTS}:
         values = behind.numbers(column)
         rows = pl.DataFrame(
             {"cell": belongs.cell, "who": behind.who[belongs.row], "x": values[belongs.row]}
@@ -117,15 +117,15 @@ def nearly_the_same(
         each = rows.group_by("cell", "who").agg(pl.col("x").sum())
         if each["who"].n_unique() == len(each):
             continue
-        held = np.full((belongs.size, behind.people), np.nan)
-        held[each["cell"].to_numpy(), each["who"].to_numpy()] = each["x"].to_numpy()
+        contributions = np.full((belongs.size, behind.people), np.nan)
+        contributions[each["cell"].to_numpy(), each["who"].to_numpy()] = each["x"].to_numpy()
         for one in np.flatnonzero(~belongs.total):
-            others = held[one + 1 :][~belongs.total[one + 1 :]]
-            mine, theirs = ~np.isnan(held[one]), ~np.isnan(others)
+            others = contributions[one + 1 :][~belongs.total[one + 1 :]]
+            mine, theirs = ~np.isnan(contributions[one]), ~np.isnan(others)
             apart = (mine != theirs).sum(axis=1)
-            alike = ((held[one] == others) | ~(mine & theirs)).all(axis=1) & (mine & theirs).any(
-                axis=1
-            )
+            alike = ((contributions[one] == others) | ~(mine & theirs)).all(axis=1) & (
+                mine & theirs
+            ).any(axis=1)
             if (alike & (apart > 0) & (apart < rules.threshold)).any():
                 words = (
                     f"two cells are of the same persons but for fewer than {rules.threshold}: their"
@@ -156,8 +156,8 @@ def _as_cells(
     if statistic.column is None:
         return [belongs.contributions(behind, np.ones(len(behind)), depth)]
     if statistic.kind == "count" or statistic.kind in LABELLED:
-        known = behind.there(statistic.column)
-        return [belongs.contributions(behind, np.where(known, 1.0, np.nan), depth)]
+        present = behind.there(statistic.column)
+        return [belongs.contributions(behind, np.where(present, 1.0, np.nan), depth)]
     return [
         belongs.contributions(behind, behind.numbers(name) * behind.weights, depth)
         for name in statistic.columns
@@ -171,8 +171,8 @@ def _sides(
     columns.
     """
     values = behind.numbers(str(statistic.column))
-    known = values[~np.isnan(values)]
-    if statistic.kind not in ("share", "mean", "sum") or not np.isin(known, (0.0, 1.0)).all():
+    present = values[~np.isnan(values)]
+    if statistic.kind not in ("share", "mean", "sum") or not np.isin(present, (0.0, 1.0)).all():
         return None
     return belongs.persons(behind, values == 1).astype(float), belongs.persons(
         behind, values == 0
@@ -187,12 +187,12 @@ def _few_on_a_side(
     """
     few = np.zeros(belongs.size, dtype=bool)
     for column in statistic.columns:
-        found = (
+        counts = (
             _persons_by_value(column, belongs, behind)
             .group_by("cell")
             .agg(pl.len().alias("values"), pl.col("n").min())
         )
-        two = found.filter((pl.col("values") == 2) & (pl.col("n") < rules.threshold))
+        two = counts.filter((pl.col("values") == 2) & (pl.col("n") < rules.threshold))
         few[two["cell"].to_numpy()] = True
     return few
 
@@ -215,10 +215,10 @@ def _few_weigh(
         {"cell": belongs.cell, "who": behind.who[belongs.row], "w": weight[belongs.row]}
     )
     each = rows.group_by("cell", "who").agg(pl.col("w").sum())
-    found = each.group_by("cell").agg(pl.col("w").sum(), pl.col("w").pow(2).sum().alias("squares"))
+    sums = each.group_by("cell").agg(pl.col("w").sum(), pl.col("w").pow(2).sum().alias("squares"))
     few = np.zeros(belongs.size, dtype=bool)
-    few[found["cell"].to_numpy()] = (
-        found["w"].pow(2) < (rules.threshold - 1e-9) * found["squares"]
+    few[sums["cell"].to_numpy()] = (
+        sums["w"].pow(2) < (rules.threshold - 1e-9) * sums["squares"]
     ).to_numpy()
     return few
 
@@ -239,12 +239,12 @@ def _small_part(
 def _persons_by_value(column: str, belongs: CellRows, behind: Behind) -> pl.DataFrame:
     """Per cell and value of a column the persons who have it."""
     values = behind.ordered(column)
-    known = ~np.isnan(values[belongs.row])
+    present = ~np.isnan(values[belongs.row])
     frame = pl.DataFrame(
         {
-            "cell": belongs.cell[known],
-            "x": values[belongs.row[known]],
-            "who": behind.who[belongs.row[known]],
+            "cell": belongs.cell[present],
+            "x": values[belongs.row[present]],
+            "who": behind.who[belongs.row[present]],
         }
     )
     return frame.group_by("cell", "x").agg(pl.col("who").n_unique().alias("n"))
@@ -260,9 +260,9 @@ def _shared_by_few(
     fewest = {"min": least, "max": most, "range": pl.min_horizontal(least, most), "mode": common}[
         statistic.kind
     ]
-    found = shared.group_by("cell").agg(fewest.alias("n"))
+    counts = shared.group_by("cell").agg(fewest.alias("n"))
     few = np.zeros(belongs.size, dtype=bool)
-    few[found["cell"].to_numpy()] = found["n"].to_numpy() < rules.threshold
+    few[counts["cell"].to_numpy()] = counts["n"].to_numpy() < rules.threshold
     return few
 
 
@@ -273,10 +273,10 @@ def _commonest(
     only.
     """
     shared = _persons_by_value(str(statistic.column), belongs, behind)
-    found = shared.group_by("cell").agg(pl.col("n").max().alias("most"), pl.len().alias("values"))
-    place = found["cell"].to_numpy()
+    counts = shared.group_by("cell").agg(pl.col("n").max().alias("most"), pl.len().alias("values"))
+    place = counts["cell"].to_numpy()
     most, values = np.zeros(belongs.size), np.zeros(belongs.size)
-    most[place], values[place] = found["most"].to_numpy(), found["values"].to_numpy()
+    most[place], values[place] = counts["most"].to_numpy(), counts["values"].to_numpy()
     if statistic.kind == "unique":
         return {"all_equal": values == 1}
     everybody = belongs.persons(behind, behind.there(str(statistic.column)))
@@ -293,9 +293,9 @@ def _percentiles(
 ) -> dict[str, NDArray[np.bool_]]:
     """Cells with too few persons between percentiles, or whose percentiles are told too exactly."""
     values = behind.numbers(column)
-    told = np.stack([table.values(name) for name in names])
-    step = step_of(told.reshape(-1))
-    some = belongs.known & ~np.isnan(told).all(axis=0)
+    released = np.stack([table.values(name) for name in names])
+    step = step_of(released.reshape(-1))
+    some = belongs.known & ~np.isnan(released).all(axis=0)
     enough = belongs.persons(behind, ~np.isnan(values)) >= rules.threshold
     bands, exact = some & ~enough, np.zeros(belongs.size, dtype=bool)
     order = np.argsort(belongs.cell, kind="stable")
@@ -303,7 +303,11 @@ def _percentiles(
     for cell in np.flatnonzero(some & enough):
         rows = belongs.row[order[ends[cell] : ends[cell + 1]]]
         rows = rows[~np.isnan(values[rows])]
-        x, who, points = values[rows], behind.who[rows], told[~np.isnan(told[:, cell]), cell]
+        x, who, points = (
+            values[rows],
+            behind.who[rows],
+            released[~np.isnan(released[:, cell]), cell],
+        )
         counts = band_counts(x, who, points)
         if counts[-1] == 0 and _near(x, who, points.max(), 0.0) >= rules.threshold:
             counts.pop()  # the largest value, and enough persons have it
@@ -327,10 +331,10 @@ def band_counts(
     return [how_many(who[band == number]) for number in range(len(cuts) + 1)]
 
 
-def _near(values: NDArray[np.float64], who: NDArray[np.int64], told: float, step: float) -> int:
+def _near(values: NDArray[np.float64], who: NDArray[np.int64], released: float, step: float) -> int:
     """Persons whose value is rounded to what is told."""
-    slack = step / 2 + 1e-9 * abs(told)
-    return how_many(who[np.abs(values - told) <= slack])
+    slack = step / 2 + 1e-9 * abs(released)
+    return how_many(who[np.abs(values - released) <= slack])
 
 
 SENTENCES = {
@@ -355,11 +359,11 @@ SENTENCES = {
 
 
 def offence(
-    rule: str, names: Sequence[str], found: int, cells: int, rules: OutputRules
+    rule: str, names: Sequence[str], count: int, cells: int, rules: OutputRules
 ) -> OutputReason:
     """A broken rule in words: how many cells of which columns, and what to do."""
     sentence, advice = SENTENCES[rule]
     nobody = ", or nobody," if rules.zeros and rule in ("threshold", "share") else ""
-    of = f"{found:,} of {cells:,} cells of {', '.join(names)}"
-    told = sentence.format(of=of, t=rules.threshold, nobody=nobody).rstrip(",")
-    return broken(rule, told, advice)
+    of = f"{count:,} of {cells:,} cells of {', '.join(names)}"
+    message = sentence.format(of=of, t=rules.threshold, nobody=nobody).rstrip(",")
+    return broken(rule, message, advice)

@@ -86,9 +86,9 @@ def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
     place = place_of(log, file)
     before = read_seal(place)
     if before is not None and (loose := _not_ours(log, before.entries)):
-        named = ", ".join(map(str, loose))
+        numbers = ", ".join(map(str, loose))
         raise ParameterError(
-            f"decisions were written after the last seal: decide again of outputs {named}, then"
+            f"decisions were written after the last seal: decide again of outputs {numbers}, then"
             " seal"
         )
     if before is not None and before.signature is not None and sign is None:
@@ -136,20 +136,21 @@ def what_is_noticed(seal: Seal | None, *, key: bool, apart: bool) -> str:
             " the whole folder anew is not: seal it with a key (--sign), or in a file of your own"
             " (--seal)"
         )
-    told = f"the first {seal.entries:,} lines are those that were sealed"
+    message = f"the first {seal.entries:,} lines are those that were sealed"
     if key and apart:
         return (
-            f"{told} with this key; later ones may have been written by anybody who can write the"
+            f"{message} with this key; later ones may have been written by anybody who can write"
+            " the"
             " folder"
         )
     if key:
         return (
-            f"{told} with this key; later ones may be anybody's, and an older copy of the whole"
+            f"{message} with this key; later ones may be anybody's, and an older copy of the whole"
             " folder with its seal is not noticed: keep the seal apart (--seal)"
         )
     if apart:
-        return f"{told} in this file; later ones may be anybody's"
+        return f"{message} in this file; later ones may be anybody's"
     return (
-        f"{told}, as a file says that lies beside them and may be anybody's: give the key that"
+        f"{message}, as a file says that lies beside them and may be anybody's: give the key that"
         " signed it (--key), or keep the seal apart (--seal)"
     )

@@ -96,8 +96,8 @@ def output_session(
         raise ParameterError("unit is a column of the records: give data=... too")
     universe = None if behind is None else Universe(behind)
     if earlier is not None:
-        kept = OutputRules(**earlier.terms.rules)
-        if rules is not None and rules != kept:
+        earlier_rules = OutputRules(**earlier.terms.rules)
+        if rules is not None and rules != earlier_rules:
             raise ParameterError(
                 f"the session in {place} was started with other rules; start another one"
             )
@@ -105,19 +105,19 @@ def output_session(
             raise ParameterError(
                 f"the session in {place} tells persons apart by another column; start another one"
             )
-        return OutputSession(earlier, kept, universe)
-    asked = rules or OutputRules()
+        return OutputSession(earlier, earlier_rules, universe)
+    requested = rules or OutputRules()
     terms = SessionTerms(
         researcher=researcher,
         started=environment.timestamp(),
-        rules=values_of(asked),
+        rules=values_of(requested),
         unit=None if behind is None else behind.unit,
         persons=None if behind is None else behind.persons,
         universe=None if universe is None else universe.digest,
         versions=versions(),
     )
     people = None if behind is None else packed_people(behind.who)
-    return OutputSession(OutputLog.start(place, terms, people), asked, universe)
+    return OutputSession(OutputLog.start(place, terms, people), requested, universe)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -221,16 +221,18 @@ class OutputSession(Reportable):
                 )
                 return verdict
 
-    def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> JudgedOutput:
-        if strange := {"rules", "unit"} & set(said):
+    def _judged(
+        self, output: Any, data: Any, where: Any, options: Mapping[str, Any]
+    ) -> JudgedOutput:
+        if strange := {"rules", "unit"} & set(options):
             raise ParameterError(
                 f"{join_words(sorted(strange))} belong to the session, not to an output of it"
             )
         if data is None and self.universe is None and where is not None:
             raise ParameterError("where is about the records: open the session with data")
-        records = (
-            data if data is not None else None if self.universe is None else self.behind.dataset
-        )
+        records = data
+        if data is None and self.universe is not None:
+            records = self.behind.dataset
         unit = None if self.universe is None or records is None else self.behind.unit
         if (
             data is not None
@@ -242,7 +244,7 @@ class OutputSession(Reportable):
                 f"these records lack the column {unit!r}, which tells the persons of the session"
                 " apart"
             )
-        verdict = check_output(output, records, unit=unit, where=where, rules=self.rules, **said)
+        verdict = check_output(output, records, unit=unit, where=where, rules=self.rules, **options)
         sample = None if self.universe is None else self.universe.sample(data, where)
         if (
             self.universe is not None
@@ -254,19 +256,23 @@ class OutputSession(Reportable):
             sample = None  # a model left rows out: how many is known, and not which
         self.log.refresh()
         others = list(self._others())
-        found = beside_others(verdict, sample, others, self.universe, self.rules)
+        verdict_beside = beside_others(verdict, sample, others, self.universe, self.rules)
         cells, unclear = self._cells(output, verdict, data, where, sample)
-        found += unclear
-        if cells is not None and not any(one.status == "fail" for one in found):
-            found += self._together(OutputSets(len(self.log.outputs) + 1, cells))
+        verdict_beside += unclear
+        if cells is not None and not any(one.status == "fail" for one in verdict_beside):
+            verdict_beside += self._together(OutputSets(len(self.log.outputs) + 1, cells))
         if verdict.made_of_records and (
             self.universe is None or verdict.persons != len(np.unique(self.behind.who))
         ):
             words = "the table is of other records than those of the session"
-            found.append(open_question("records", words, "tabulate the records of the session"))
+            verdict_beside.append(
+                open_question("records", words, "tabulate the records of the session")
+            )
         if data is not None:
-            found += self._given(verdict, data, where, sample, said)
-        return JudgedOutput(verdict.with_reasons(found), sample, cells, len(self.log.outputs))
+            verdict_beside += self._given(verdict, data, where, sample, options)
+        return JudgedOutput(
+            verdict.with_reasons(verdict_beside), sample, cells, len(self.log.outputs)
+        )
 
     @property
     def same_records(self) -> bool:
@@ -333,18 +339,18 @@ class OutputSession(Reportable):
         people = RecordOwners(self.behind.who)
         sure, others = [], []
         for one in self.log.all_reviewed():
-            kept = (
+            sets = (
                 None if one.state == "refused" else sets_of(self.log, one.logged, len(people.who))
             )
-            if kept is not None and (one.state == "approved" or one.logged.status == "pass"):
-                sure.append(kept)
-            elif kept is not None:
-                others.append(kept)
-        found = told_together(sure, new, people, self.rules)
-        if others and not any(one.status == "fail" for one in found):
+            if sets is not None and (one.state == "approved" or one.logged.status == "pass"):
+                sure.append(sets)
+            elif sets is not None:
+                others.append(sets)
+        groups = told_together(sure, new, people, self.rules)
+        if others and not any(one.status == "fail" for one in groups):
             before = sorted([*sure, *others], key=lambda one: one.number)
-            found += told_together(before, new, people, self.rules)
-        return list(dict.fromkeys(found))
+            groups += told_together(before, new, people, self.rules)
+        return list(dict.fromkeys(groups))
 
     def _given(
         self,
@@ -352,7 +358,7 @@ class OutputSession(Reportable):
         data: Any,
         where: Any,
         sample: NDArray[np.bool_] | None,
-        said: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> list[OutputReason]:
         """Whether records that are given with an output are those of the session, and the columns
         it tells of are made of theirs.
@@ -363,18 +369,18 @@ class OutputSession(Reportable):
                 " to it"
             )
             return [open_question("records", words, "open the session with its records")]
-        found = changed_for_few(self.universe, data, self.rules)
+        changes = changed_for_few(self.universe, data, self.rules)
         if self.universe.sample(data, where) is None:
             words = (
                 "the records given with this output are not recognised as records of the session"
             )
             return [
-                *found,
+                *changes,
                 open_question(
                     "records", words, "give data with all columns of the session, or where=..."
                 ),
             ]
-        return [*found, *not_as_they_were(self.universe, data, _columns_used(verdict, said))]
+        return [*changes, *not_as_they_were(self.universe, data, _columns_used(verdict, options))]
 
     def _others(self) -> Iterator[tuple[LoggedOutput, NDArray[np.bool_] | None]]:
         """The outputs before, but for those that were refused, with whose records they are
@@ -383,13 +389,13 @@ class OutputSession(Reportable):
         for one in self.log.all_reviewed():
             if one.state == "refused":
                 continue
-            kept = self.log.sample(one.logged) if self.same_records else None
+            sample = self.log.sample(one.logged) if self.same_records else None
             yield (
                 one.logged,
                 (
                     None
-                    if kept is None or self.universe is None
-                    else unpacked(kept, self.universe.size)
+                    if sample is None or self.universe is None
+                    else unpacked(sample, self.universe.size)
                 ),
             )
 
@@ -443,10 +449,10 @@ class OutputSession(Reportable):
                 "levels of percentiles lie between 0 and 1, such as 0.25, 0.5, 0.75"
             )
         names = {f"p{100 * level:g}": level for level in sorted(set(levels))}
-        found = [
+        formulas = [
             pl.col(column).quantile(level, "linear").alias(name) for name, level in names.items()
         ]
-        frame = self._grouped(by, where, found, counting=column)
+        frame = self._grouped(by, where, formulas, counting=column)
         tells = {
             "persons": f"count({column})",
             **{name: f"quantile({column}, {level:g})" for name, level in names.items()},
@@ -478,7 +484,7 @@ class OutputSession(Reportable):
                 [(pl.col(name) / 10.0**power).round() * 10.0**power for name in names]
             )
             rounded = rounded.with_columns([pl.col(name).round(max(0, -power)) for name in names])
-            judged = check_output(
+            verdict = check_output(
                 rounded,
                 self.behind.dataset,
                 by=by,
@@ -487,7 +493,7 @@ class OutputSession(Reportable):
                 where=where,
                 rules=self.rules,
             )
-            if not any(one.rule == "exact" for one in judged.reasons):
+            if not any(one.rule == "exact" for one in verdict.reasons):
                 return rounded
         return rounded
 
@@ -507,13 +513,17 @@ class OutputSession(Reportable):
         and p values are written.
         """
         model, rows = fit_line(self.behind, answer, on, where)
-        named = title or f"Regression of {answer} on {', '.join(on)}"
+        name = title or f"Regression of {answer} on {', '.join(on)}"
         return self._added(
-            model, named, lambda: self._judged(model, None, rows, {}), comment, safe=True
+            model, name, lambda: self._judged(model, None, rows, {}), comment, safe=True
         )
 
     def _grouped(
-        self, by: Sequence[str], where: Any, found: Sequence[pl.Expr], counting: str | None = None
+        self,
+        by: Sequence[str],
+        where: Any,
+        formulas: Sequence[pl.Expr],
+        counting: str | None = None,
     ) -> pl.DataFrame:
         """A table of all combinations of the columns' values, with persons and what was asked for;
         without any cell of nobody left away.
@@ -522,23 +532,24 @@ class OutputSession(Reportable):
             raise ParameterError("by is a list of columns: by=['region']")
         some = Behind.of(self.behind.dataset, unit=self.behind.unit, where=where)
         some.dataset.require([*by, *([] if counting is None else [counting])])
-        taken = {"persons", *(one.meta.output_name() for one in found)} & set(by)
-        if taken:
+        clashing = {"persons", *(one.meta.output_name() for one in formulas)} & set(by)
+        if clashing:
             raise ParameterError(
-                f"a column called {min(taken)!r} makes cells and would be told too; rename it first"
+                f"a column called {min(clashing)!r} makes cells and would be told too; rename it"
+                " first"
             )
         frame = some.dataset.to_polars().with_columns(pl.Series("\x00who", some.who))
         if counting is not None:
             frame = frame.with_columns(pl.Series(counting, some.numbers(counting)).fill_nan(None))
-        known = frame if counting is None else frame.filter(pl.col(counting).is_not_null())
+        rows = frame if counting is None else frame.filter(pl.col(counting).is_not_null())
         people = pl.col("\x00who").n_unique().cast(pl.Int64).alias("persons")
         if not by:
-            return known.select(people, *found)
-        made = known.group_by(by).agg(people, *found)
+            return rows.select(people, *formulas)
+        table = rows.group_by(by).agg(people, *formulas)
         shelf = frame.select(pl.col(by[0]).unique())
         for name in by[1:]:
             shelf = shelf.join(frame.select(pl.col(name).unique()), how="cross")
-        full = shelf.join(made, on=list(by), how="left", nulls_equal=True).sort(by)
+        full = shelf.join(table, on=list(by), how="left", nulls_equal=True).sort(by)
         return full.with_columns(pl.col("persons").fill_null(0))
 
     def _add_safe(
@@ -550,11 +561,11 @@ class OutputSession(Reportable):
         comment: str,
         where: Any,
     ) -> OutputVerdict:
-        said = {"by": list(by), "tells": tells}
-        first = self._judged(frame, None, where, said).verdict
-        kept = frame if first.suggestion is None else first.suggestion
+        options = {"by": list(by), "tells": tells}
+        first = self._judged(frame, None, where, options).verdict
+        table = frame if first.suggestion is None else first.suggestion
         return self._added(
-            kept, title, lambda: self._judged(kept, None, where, said), comment, safe=True
+            table, title, lambda: self._judged(table, None, where, options), comment, safe=True
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -582,18 +593,22 @@ class OutputSession(Reportable):
         ]
 
 
-def _columns_used(verdict: OutputVerdict, said: Mapping[str, Any]) -> set[str] | None:
+def _columns_used(verdict: OutputVerdict, options: Mapping[str, Any]) -> set[str] | None:
     """The columns of the records that an output tells of; None where that may be any of them."""
     if not verdict.tells:
         return None
-    told = [
+    columns = [
         column
         for one in verdict.tells
         if one != "unknown"
         for column in CellStatistic.of(one).columns
     ]
-    named = [said.get("column"), said.get("weight"), *(said.get("features") or ())]
-    return {*verdict.by, *told, *(one for one in named if isinstance(one, str))}
+    option_columns = [
+        options.get("column"),
+        options.get("weight"),
+        *(options.get("features") or ()),
+    ]
+    return {*verdict.by, *columns, *(one for one in option_columns if isinstance(one, str))}
 
 
 def _refusal(reason: OutputReason) -> str:

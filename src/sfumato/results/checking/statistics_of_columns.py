@@ -93,30 +93,30 @@ class CellStatistic:
         >>> CellStatistic.of("mean(cost)"), str(CellStatistic.of("quantile(cost, 0.25)")), str(CellStatistic.of("N"))
         (CellStatistic(kind='mean', words=('cost',)), 'quantile(cost, 0.25)', 'count')
         """
-        found = FORM.fullmatch(
+        match = FORM.fullmatch(
             text.lower()
             if "(" not in text
             else text[: text.index("(")].lower() + text[text.index("(") :]
         )
-        kind = ALIASES.get(found[1], found[1]) if found else ""
-        if found is None or kind not in TAKES:
+        kind = ALIASES.get(match[1], match[1]) if match else ""
+        if match is None or kind not in TAKES:
             raise ParameterError(
                 f"a column tells one of {', '.join(TAKES)}, such as"
                 f" mean(cost).{did_you_mean(kind, TAKES) if kind else ''}"
             )
-        words = tuple(word.strip() for word in (found[2] or "").split(",") if word.strip())
+        words = tuple(word.strip() for word in (match[2] or "").split(",") if word.strip())
         least, most = TAKES[kind]
         if not least <= len(words) <= most:
             raise ParameterError(
                 f"{kind} takes {least} {inflect(least, 'column', 'words')}, such as"
                 f" {_example(kind)}"
             )
-        made = cls(kind, words)
-        if kind == "quantile" and not 0 < made.level < 1:
+        statistic = cls(kind, words)
+        if kind == "quantile" and not 0 < statistic.level < 1:
             raise ParameterError(
                 "quantile takes a column and a share between 0 and 1: quantile(cost, 0.25)"
             )
-        return made
+        return statistic
 
     @property
     def column(self) -> str | None:
@@ -157,21 +157,20 @@ def _example(kind: str) -> str:
 
 def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
     """What a name says: ``mean(cost)``, ``cost_mean``, ``mean_cost``, ``n``."""
-    if (said := _parsed(name)) is not None:
-        yield said
+    if (statistic := _parsed(name)) is not None:
+        yield statistic
     for column in sorted(columns, key=len, reverse=True):
-        rest = (
-            name[len(column) :].strip("_ .:").lower()
-            if name.startswith(column)
-            else name[: -len(column)].strip("_ .:").lower()
-            if name.endswith(column)
-            else ""
-        )
-        kind = ALIASES.get(rest, rest)
+        affix = ""  # what is left of the name beside the column: `mean` of `cost_mean`
+        if name.startswith(column):
+            affix = name.removeprefix(column)
+        elif name.endswith(column):
+            affix = name.removesuffix(column)
+        affix = affix.strip("_ .:").lower()
+        kind = ALIASES.get(affix, affix)
         if kind in TAKES and (TAKES[kind][0] == 1 or kind == "count"):
             yield CellStatistic(kind, (column,))
-        elif found := re.fullmatch(r"(?:q|p)?(\d{1,2}|0?\.\d+)%?", rest):
-            level = float(found[1])
+        elif match := re.fullmatch(r"(?:q|p)?(\d{1,2}|0?\.\d+)%?", affix):
+            level = float(match[1])
             yield CellStatistic("quantile", (column, f"{level / 100 if level >= 1 else level:g}"))
 
 
@@ -185,9 +184,9 @@ def bare(name: str) -> Callable[[str], CellStatistic] | None:
     kind = ALIASES.get(name.lower(), name.lower())
     if TAKES.get(kind) == (1, 1):
         return lambda column: CellStatistic(kind, (column,))
-    if found := re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)|[qp](\d{2})", name.lower()):
-        said = found[1] or f"{found[2]}%"
-        level = float(said.rstrip("%")) / (100 if said.endswith("%") else 1)
+    if match := re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)|[qp](\d{2})", name.lower()):
+        quantile = match[1] or f"{match[2]}%"
+        level = float(quantile.rstrip("%")) / (100 if quantile.endswith("%") else 1)
         return (
             (lambda column: CellStatistic("quantile", (column, f"{level:g}")))
             if 0 < level < 1
@@ -207,16 +206,16 @@ def step_of(values: NDArray[np.float64]) -> float:
     >>> step_of(np.array([1200.0, 300.0])), step_of(np.array([0.25, 1.5])), step_of(np.array([np.pi]))
     (100.0, 0.01, 0.0)
     """
-    told = values[np.isfinite(values) & (values != 0)]
+    numbers = values[np.isfinite(values) & (values != 0)]
     for power in range(12, -10, -1):
-        scaled = told * 10.0**-power if power <= 0 else told / 10.0**power
-        if len(told) and np.all(np.abs(scaled - np.round(scaled)) <= 1e-13 * np.abs(scaled)):
+        scaled = numbers * 10.0**-power if power <= 0 else numbers / 10.0**power
+        if len(numbers) and np.all(np.abs(scaled - np.round(scaled)) <= 1e-13 * np.abs(scaled)):
             return float(10.0**power)
     return 0.0
 
 
 def agrees(
-    told: NDArray[np.float64],
+    released: NDArray[np.float64],
     again: NDArray[np.float64],
     *,
     guessed: bool = False,
@@ -229,11 +228,11 @@ def agrees(
     ``rounded`` is how far numbers may be rounded at most, as a share of the largest: a highest
     value of 100 is no mean of 60 that was rounded to hundreds.
     """
-    slack = 0.5 * step_of(told) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, np.abs(again))
+    slack = 0.5 * step_of(released) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, np.abs(again))
     slack = np.minimum(slack, rounded * np.abs(again[np.isfinite(again)]).max(initial=0.0) + 1e-7)
     if guessed:
         slack = np.minimum(slack, 0.05 * np.abs(again) + 1e-7)
-    near: NDArray[np.bool_] = np.isnan(told) | (np.abs(told - again) <= slack)
+    near: NDArray[np.bool_] = np.isnan(released) | (np.abs(released - again) <= slack)
     return near
 
 
@@ -292,8 +291,8 @@ def _persons_within(names: Sequence[str], behind: Behind) -> NDArray[np.int64]:
         - 1
     )
     pairs = distinct(group * behind.people + behind.who) // behind.people
-    counted: NDArray[np.int64] = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)[group]
-    return counted
+    counts: NDArray[np.int64] = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)[group]
+    return counts
 
 
 def _sums(belongs: CellRows, behind: Behind, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -337,8 +336,8 @@ def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool
     formulas["quantile"] = x.quantile(
         statistic.level if statistic.kind == "quantile" else 0.5, "linear"
     )
-    found: pl.Expr = formulas[statistic.kind]
-    return found
+    formula: pl.Expr = formulas[statistic.kind]
+    return formula
 
 
 def _grouped(
@@ -347,22 +346,22 @@ def _grouped(
     """A formula of the known values ``x`` and weights ``w`` of every cell; ``nothing`` where there
     are none.
     """
-    known = ~np.isnan(values[belongs.row])
-    rows = belongs.row[known]
+    present = ~np.isnan(values[belongs.row])
+    rows = belongs.row[present]
     frame = pl.DataFrame(
-        {"cell": belongs.cell[known], "x": values[rows], "w": behind.weights[rows]}
+        {"cell": belongs.cell[present], "x": values[rows], "w": behind.weights[rows]}
     )
-    found = frame.group_by("cell").agg(formula.alias("told"))
-    told = np.full(belongs.size, nothing)
-    told[found["cell"].to_numpy()] = (
-        found["told"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    groups = frame.group_by("cell").agg(formula.alias("told"))
+    values_of_cells = np.full(belongs.size, nothing)
+    values_of_cells[groups["cell"].to_numpy()] = (
+        groups["told"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     )
-    return told
+    return values_of_cells
 
 
 def fits(
     statistic: CellStatistic,
-    told: NDArray[np.float64],
+    released: NDArray[np.float64],
     belongs: CellRows,
     behind: Behind,
     by: Sequence[str],
@@ -375,14 +374,14 @@ def fits(
     Shares may be told in percent, deviations divided by n, and percentiles be any number between
     the two values they lie between.
     """
-    ways = _meant(statistic, belongs, behind, by, told)
+    ways = _meant(statistic, belongs, behind, by, released)
     several = statistic.kind in ("percent", "share") or (
         statistic.kind == "count" and statistic.column is not None
     )
     usual = guessed and not several  # a guess takes the usual way only
     for again in itertools.islice(ways, 1) if usual else ways:
         there = np.where(
-            np.isnan(again) & (told == 0), np.nan, told
+            np.isnan(again) & (released == 0), np.nan, released
         )  # nobody there: nothing, or zero
         if bool(
             agrees(there, again, guessed=guessed, rounded=_most_rounded(statistic))[
@@ -407,7 +406,7 @@ def _meant(
     belongs: CellRows,
     behind: Behind,
     by: Sequence[str],
-    told: NDArray[np.float64],
+    released: NDArray[np.float64],
 ) -> Iterator[NDArray[np.float64]]:
     """The ways to compute a statistic that are in use."""
     again = computed(statistic, belongs, behind, by)
@@ -441,24 +440,24 @@ def _meant(
             _grouped(x.quantile(statistic.level, way), belongs, behind, values, np.nan)
             for way in ("lower", "higher")
         ]
-        yield np.clip(told, *ends)
+        yield np.clip(released, *ends)
     elif statistic.kind == "mode":  # of several that are as common, any
-        often = _occurs(told, belongs, behind, str(statistic.column))
+        often = _occurs(released, belongs, behind, str(statistic.column))
         most = computed(CellStatistic("freq", statistic.words), belongs, behind, by)
-        yield np.where(often == most, told, again)
+        yield np.where(often == most, released, again)
 
 
 def _occurs(
-    told: NDArray[np.float64], belongs: CellRows, behind: Behind, column: str
+    released: NDArray[np.float64], belongs: CellRows, behind: Behind, column: str
 ) -> NDArray[np.float64]:
     """How often what is told of every cell occurs in it."""
-    same = behind.ordered(column)[belongs.row] == told[belongs.cell]
+    same = behind.ordered(column)[belongs.row] == released[belongs.cell]
     return np.bincount(belongs.cell[same], minlength=belongs.size).astype(np.float64)
 
 
 def found_by_computing(
     name: str,
-    told: NDArray[np.float64],
+    released: NDArray[np.float64],
     belongs: CellRows,
     behind: Behind,
     by: Sequence[str],
@@ -471,20 +470,20 @@ def found_by_computing(
     ``widely`` also tries statistics of columns that the name says nothing of.
     """
     columns = behind.dataset.columns
-    said = [one for one in named(name, columns) if _can_be(one, behind)]
-    fitting = [one for one in said if fits(one, told, belongs, behind, by)][:1]
+    candidates = [one for one in named(name, columns) if _can_be(one, behind)]
+    fitting = [one for one in candidates if fits(one, released, belongs, behind, by)][:1]
     if not fitting and name in columns and behind.is_numeric(name):
-        tried = [CellStatistic(kind, (name,)) for kind in TRIED]
-        fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
+        untold = [CellStatistic(kind, (name,)) for kind in TRIED]
+        fitting = [one for one in untold if fits(one, released, belongs, behind, by, guessed=True)]
         share = CellStatistic("share", (name,))
         if (
             not fitting
             and _of_yes_and_no(name, behind)
-            and fits(share, told, belongs, behind, by, guessed=True)
+            and fits(share, released, belongs, behind, by, guessed=True)
         ):
             fitting = [share]
-    if not fitting and (asked := bare(name)) is not None:
-        text_too = asked(name).kind in LABELLED
+    if not fitting and (quantile := bare(name)) is not None:
+        text_too = quantile(name).kind in LABELLED
         numeric = [
             one
             for one in columns
@@ -492,15 +491,17 @@ def found_by_computing(
         ]
         numeric = numeric[:MOST_TRIED]
         fitting = [
-            one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)
+            one
+            for one in map(quantile, numeric)
+            if fits(one, released, belongs, behind, by, guessed=True)
         ]
     if fitting or any(
-        one.column is not None and one.kind != "count" for one in said
+        one.column is not None and one.kind != "count" for one in candidates
     ):  # what is called a mean is no count by chance
         return fitting
     counting = [CellStatistic("count"), CellStatistic("rows"), *percentages(by)]
-    found = [one for one in counting if fits(one, told, belongs, behind, by, guessed=True)][:1]
-    return found or (_tried(told, belongs, behind, by) if widely else [])
+    counts = [one for one in counting if fits(one, released, belongs, behind, by, guessed=True)][:1]
+    return counts or (_tried(released, belongs, behind, by) if widely else [])
 
 
 def _of_yes_and_no(name: str, behind: Behind) -> bool:
@@ -526,53 +527,59 @@ always fits.
 
 
 def _tried(
-    told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]
+    released: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]
 ) -> list[CellStatistic]:
     """All statistics of all columns that a column with a name of its own may tell; first by one
     cell, since most do not fit there.
     """
-    if _digits(told[belongs.known]) < ENOUGH_DIGITS:
+    if _digits(released[belongs.known]) < ENOUGH_DIGITS:
         return []
     names = [one for one in behind.dataset.columns if one not in (behind.unit, *by)][:MOST_TRIED]
     numeric = [one for one in names if behind.is_finite(one)]
-    tried = [CellStatistic(kind, (one,)) for one in numeric for kind in TRIED]
-    tried += [CellStatistic("quantile", (one, level)) for one in numeric for level in LEVELS]
+    candidates = [CellStatistic(kind, (one,)) for one in numeric for kind in TRIED]
+    candidates += [CellStatistic("quantile", (one, level)) for one in numeric for level in LEVELS]
     counts = [CellStatistic("count", (one,)) for one in names if not behind.there(one).all()]
-    likely = [*_fitting_one_cell(tried, told, belongs, behind), *counts]
-    return [one for one in likely if fits(one, told, belongs, behind, by, guessed=True)]
+    likely = [*_fitting_one_cell(candidates, released, belongs, behind), *counts]
+    return [one for one in likely if fits(one, released, belongs, behind, by, guessed=True)]
 
 
 def _fitting_one_cell(
-    tried: Sequence[CellStatistic], told: NDArray[np.float64], belongs: CellRows, behind: Behind
+    candidates: Sequence[CellStatistic],
+    released: NDArray[np.float64],
+    belongs: CellRows,
+    behind: Behind,
 ) -> list[CellStatistic]:
     """Those of some statistics that fit the smallest cell: computed all at once, since most do
     not.
     """
     sizes = np.bincount(belongs.cell, minlength=belongs.size).astype(np.float64)
-    sizes[~belongs.known | np.isnan(told) | (sizes == 0)] = np.inf
+    sizes[~belongs.known | np.isnan(released) | (sizes == 0)] = np.inf
     cell = int(np.argmin(sizes))
-    if not np.isfinite(sizes[cell]) or not tried:
+    if not np.isfinite(sizes[cell]) or not candidates:
         return []
     rows = belongs.row[belongs.cell == cell]
-    columns = list(dict.fromkeys(str(one.column) for one in tried))
+    columns = list(dict.fromkeys(str(one.column) for one in candidates))
     frame = pl.DataFrame(
         {f"{at}": behind.numbers(name)[rows] for at, name in enumerate(columns)}
     ).fill_nan(None)
     frame = frame.with_columns(pl.Series("w", behind.weights[rows]))
-    known = [pl.col(f"{columns.index(str(one.column))}") for one in tried]
-    weight = [pl.when(x.is_not_null()).then(pl.col("w")) for x in known]
-    found = frame.select(
+    columns_used = [pl.col(f"{columns.index(str(one.column))}") for one in candidates]
+    weight = [pl.when(x.is_not_null()).then(pl.col("w")) for x in columns_used]
+    frame_of_values = frame.select(
         _formula(one, x, w, weighted=behind.weight is not None).cast(pl.Float64).alias(f"{at}")
-        for at, (one, x, w) in enumerate(zip(tried, known, weight, strict=True))
+        for at, (one, x, w) in enumerate(zip(candidates, columns_used, weight, strict=True))
     ).row(0)
-    again = np.array([np.nan if one is None else one for one in found])
-    near = [bool(agrees(told[[cell]], again[[at]], guessed=True)[0]) for at in range(len(tried))]
-    return [one for one, fitting in zip(tried, near, strict=True) if fitting]
+    again = np.array([np.nan if one is None else one for one in frame_of_values])
+    near = [
+        bool(agrees(released[[cell]], again[[at]], guessed=True)[0])
+        for at in range(len(candidates))
+    ]
+    return [one for one, fitting in zip(candidates, near, strict=True) if fitting]
 
 
-def _digits(told: NDArray[np.float64]) -> float:
+def _digits(released: NDArray[np.float64]) -> float:
     """How many digits some numbers have together, of those that differ."""
-    values = np.unique(np.abs(told[np.isfinite(told) & (told != 0)]))
+    values = np.unique(np.abs(released[np.isfinite(released) & (released != 0)]))
     step = max(step_of(values), 1e-300)
     return float(np.minimum(15.0, np.log10(np.maximum(1.0, values / step))).sum())
 

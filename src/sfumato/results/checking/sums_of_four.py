@@ -43,11 +43,11 @@ class Sums(NamedTuple):
 
     def signs(self, place: int, cells: int) -> NDArray[np.float64]:
         """How often every cell is counted in one of them."""
-        found = np.zeros(cells)
-        found[self.first[place]] += 1
+        signs = np.zeros(cells)
+        signs[self.first[place]] += 1
         if self.second[place] >= 0:
-            found[self.second[place]] += self.sign[place]
-        return found
+            signs[self.second[place]] += self.sign[place]
+        return signs
 
 
 def few_by_hashing(
@@ -59,11 +59,14 @@ def few_by_hashing(
     cells = len(pool.cells)
     if (
         cells <= MOST_FOURS
-        and (found := _looked_for(pool, threshold, _up_to_two(cells))) is not None
+        and (cells_of_few := _looked_for(pool, threshold, _up_to_two(cells))) is not None
     ):
-        return (found if found.any() else None), "fours"
-    if cells <= MOST_PAIRS and (found := _looked_for(pool, threshold, _single(cells))) is not None:
-        return (found if found.any() else None), "pairs"
+        return (cells_of_few if cells_of_few.any() else None), "fours"
+    if (
+        cells <= MOST_PAIRS
+        and (cells_of_few := _looked_for(pool, threshold, _single(cells))) is not None
+    ):
+        return (cells_of_few if cells_of_few.any() else None), "pairs"
     return None, "open"
 
 
@@ -94,24 +97,24 @@ def _looked_for(pool: CellPool, threshold: int, sums: Sums) -> NDArray[np.bool_]
     order = np.argsort(
         fresh, kind="stable"
     )  # of equal sums one of old cells stands for all: it tells nothing new
-    _, kept = np.unique(_mixed(fine[order]), return_index=True)
-    kept = order[kept]
+    _, firsts = np.unique(_mixed(fine[order]), return_index=True)
+    firsts = order[firsts]
     compared = 0
     for coarse in range(threshold):
-        part = fine[kept][:, coarse * FINE : (coarse + 1) * FINE]
+        part = fine[firsts][:, coarse * FINE : (coarse + 1) * FINE]
         for one, other in _pairs_of_equals(_mixed(part)):
             compared += len(one)
             if compared > MOST_COMPARED:
                 return None
-            alike = (fine[kept[one]] == fine[kept[other]]).sum(axis=1) > (FINE - 1) * threshold
-            for left, right in zip(
-                kept[one[alike]].tolist(), kept[other[alike]].tolist(), strict=True
+            alike = (fine[firsts[one]] == fine[firsts[other]]).sum(axis=1) > (FINE - 1) * threshold
+            for first, right in zip(
+                firsts[one[alike]].tolist(), firsts[other[alike]].tolist(), strict=True
             ):
-                cells = sums.signs(left, len(pool.cells)) - sums.signs(right, len(pool.cells))
+                cells = sums.signs(first, len(pool.cells)) - sums.signs(right, len(pool.cells))
                 if not cells[pool.fresh].any():
                     continue
-                told = np.abs(np.asarray(cells @ pool.matrix)) > 0.5
-                if 0 < pool.persons_in(told) < threshold:
+                visible = np.abs(np.asarray(cells @ pool.matrix)) > 0.5
+                if 0 < pool.persons_in(visible) < threshold:
                     used: NDArray[np.bool_] = cells != 0
                     return used
     return np.zeros(len(pool.cells), dtype=bool)

@@ -51,23 +51,26 @@ def counts_of(counts: Any, table: OutputTable) -> NDArray[np.float64] | None:
             raise SchemaError(
                 f"the output has no column {counts!r}.{nearest(counts, table.frame.columns)}"
             )
-        found = table.values(counts)
+        counts_found = table.values(counts)
     else:
         try:
             series = counts.to_numpy() if hasattr(counts, "to_numpy") else np.asarray(counts)
-            found = np.asarray(series, dtype=np.float64).reshape(-1)
+            counts_found = np.asarray(series, dtype=np.float64).reshape(-1)
         except Exception:  # noqa: BLE001 - of whatever class they are
             raise ParameterError(
                 "counts are the name of a column, a number, or a number of persons per row"
             ) from None
-        found = np.repeat(found, table.frame.height) if len(found) == 1 else found
-    if len(found) != table.frame.height:
-        raise ParameterError(
-            f"there are {len(found):,} counts and {table.frame.height:,} rows; give one per row"
+        counts_found = (
+            np.repeat(counts_found, table.frame.height) if len(counts_found) == 1 else counts_found
         )
-    if (found < 0).any():
+    if len(counts_found) != table.frame.height:
+        raise ParameterError(
+            f"there are {len(counts_found):,} counts and {table.frame.height:,} rows; give one"
+            " per row"
+        )
+    if (counts_found < 0).any():
         raise ParameterError("counts are numbers of persons; some are negative")
-    return found
+    return counts_found
 
 
 def judge_with_counts(
@@ -91,8 +94,10 @@ def judge_with_counts(
                 )
             )
         else:
-            said = tells.get(name) if isinstance(tells, Mapping) else tells
-            statistics[name] = declared(said, name) if said else next(named(name, ()), None)
+            declaration = tells.get(name) if isinstance(tells, Mapping) else tells
+            statistics[name] = (
+                declared(declaration, name) if declaration else next(named(name, ()), None)
+            )
     for name, statistic in statistics.items():
         reasons += _by_counts(table, name, statistic, counts, rules)
     reasons += _margins(table, statistics, rules)
@@ -101,10 +106,15 @@ def judge_with_counts(
             open_question("columns", "no column tells anything that could be judged", SAY_WHAT)
         )
     persons = _all_persons(table, statistics, counts)
-    told = tuple("unknown" if one is None else str(one) for one in statistics.values())
+    kinds_of_columns = tuple("unknown" if one is None else str(one) for one in statistics.values())
     kinds = [(name, one) for name, one in statistics.items() if one is not None]
     return OutputVerdict(
-        kind_of_table(kinds), tuple(reasons), persons, table.frame, by=table.by, tells=told
+        kind_of_table(kinds),
+        tuple(reasons),
+        persons,
+        table.frame,
+        by=table.by,
+        tells=kinds_of_columns,
     )
 
 
@@ -137,14 +147,14 @@ def _rests(table: OutputTable, name: str, axis: str) -> list[float]:
     """What a total along one column is more than the sum of its parts, line by line."""
     others = [one for one in table.by if one != axis]
     whole = pl.col(axis).cast(pl.String).is_in(list(TOTALS))
-    told = pl.col(name).cast(pl.Float64)
+    released = pl.col(name).cast(pl.Float64)
     lines = table.frame.group_by(others or [pl.lit(0)])
-    found = lines.agg(
-        told.filter(whole).max().alias("whole"),
-        told.filter(~whole).sum().alias("parts"),
+    sums = lines.agg(
+        released.filter(whole).max().alias("whole"),
+        released.filter(~whole).sum().alias("parts"),
         (~whole).sum().alias("n"),
     )
-    both = found.filter(pl.col("whole").is_not_null() & (pl.col("n") > 0))
+    both = sums.filter(pl.col("whole").is_not_null() & (pl.col("n") > 0))
     return [float(rest) for rest in (both["whole"] - both["parts"]).to_list()]
 
 
@@ -157,11 +167,13 @@ def _all_persons(
     known.
     """
     counting = [name for name, one in statistics.items() if one is not None and one.kind == "count"]
-    held = counts if counts is not None else table.values(counting[0]) if counting else None
+    cell_counts = counts
+    if counts is None and counting:
+        cell_counts = table.values(counting[0])
     labels = {str(one) for name in table.by for one in table.frame[name].to_list()}
-    if held is None or np.isnan(held).any() or labels & set(TOTALS):
+    if cell_counts is None or np.isnan(cell_counts).any() or labels & set(TOTALS):
         return None
-    return int(held.sum())
+    return int(cell_counts.sum())
 
 
 def _by_counts(
@@ -171,80 +183,92 @@ def _by_counts(
     counts: NDArray[np.float64] | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
-    called = table.called(name)
+    title = table.called(name)
     counting = statistic is not None and statistic.kind in COUNTED
-    told = table.values(name)
-    held = told if counting else counts
-    if held is None:
+    released = table.values(name)
+    cell_counts = released if counting else counts
+    if cell_counts is None:
         return [
             open_question(
                 "counts",
-                f"how many persons are behind {called} is not known",
+                f"how many persons are behind {title} is not known",
                 f"give counts=..., or better {GIVE_DATA}",
             )
         ]
-    if (held < 0).any():
-        raise ParameterError(f"{called} counts persons, and some counts are negative")
-    shown = ~np.isnan(told)
+    if (cell_counts < 0).any():
+        raise ParameterError(f"{title} counts persons, and some counts are negative")
+    visible = ~np.isnan(released)
     least = 0 if rules.zeros else 1
-    few = shown & (held < rules.threshold) & (held >= least)
+    few = visible & (cell_counts < rules.threshold) & (cell_counts >= least)
     reasons = (
-        [offence("threshold", [called], int(few.sum()), int(shown.sum()), rules)]
+        [offence("threshold", [title], int(few.sum()), int(visible.sum()), rules)]
         if few.any()
         else []
     )
-    if (shown & np.isnan(held)).any():
+    if (visible & np.isnan(cell_counts)).any():
         reasons.append(
-            open_question("counts", f"counts of {called} are missing in some rows", GIVE_DATA)
+            open_question("counts", f"counts of {title} are missing in some rows", GIVE_DATA)
         )
-    if (held[shown & ~np.isnan(held)] % 1 != 0).any():
+    if (cell_counts[visible & ~np.isnan(cell_counts)] % 1 != 0).any():
         reasons.append(
             open_question(
                 "counts",
-                f"counts of {called} are no whole numbers: weights do not count persons",
+                f"counts of {title} are no whole numbers: weights do not count persons",
                 GIVE_DATA,
             )
         )
-    return reasons + _beyond_counts(called, statistic, told, held, rules, fine=not reasons)
+    return reasons + _beyond_counts(
+        title, statistic, released, cell_counts, rules, fine=not reasons
+    )
 
 
 def _beyond_counts(
-    called: str,
+    title: str,
     statistic: CellStatistic | None,
-    told: NDArray[np.float64],
-    held: NDArray[np.float64],
+    released: NDArray[np.float64],
+    cell_counts: NDArray[np.float64],
     rules: OutputRules,
     *,
     fine: bool,
 ) -> list[OutputReason]:
     """What a statistic needs besides enough persons, and counts cannot show."""
     if statistic is None:
-        return [open_question("columns", f"what {called} tells is not known", SAY_WHAT)]
+        return [open_question("columns", f"what {title} tells is not known", SAY_WHAT)]
     if statistic.kind in EXTREMES:
         return [
             broken(
                 "extreme",
-                f"{called} tells single values; whether enough persons share them is not known",
+                f"{title} tells single values; whether enough persons share them is not known",
                 GIVE_DATA,
             )
         ]
-    if statistic.kind == "sd" and (told == 0).any():
+    if statistic.kind == "sd" and (released == 0).any():
         return [
             offence(
-                "all_equal", [called], int((told == 0).sum()), int((~np.isnan(told)).sum()), rules
+                "all_equal",
+                [title],
+                int((released == 0).sum()),
+                int((~np.isnan(released)).sum()),
+                rules,
             )
         ]
     if statistic.kind in QUANTILES:
-        outside = held * min(statistic.level, 1 - statistic.level)
-        if (outside[~np.isnan(told)] < rules.threshold).any():
+        outside = cell_counts * min(statistic.level, 1 - statistic.level)
+        if (outside[~np.isnan(released)] < rules.threshold).any():
             return [
-                offence("bands", [called], int((outside < rules.threshold).sum()), len(held), rules)
+                offence(
+                    "bands",
+                    [title],
+                    int((outside < rules.threshold).sum()),
+                    len(cell_counts),
+                    rules,
+                )
             ]
     if statistic.kind in COUNTED:
-        words = f"that {called} counts persons is told, and cannot be confirmed without the records"
+        words = f"that {title} counts persons is told, and cannot be confirmed without the records"
         return [open_question("records", words, GIVE_DATA)] if fine else []
     return [
         open_question(
-            "records", f"what persons contribute to {called} cannot be seen from counts", GIVE_DATA
+            "records", f"what persons contribute to {title} cannot be seen from counts", GIVE_DATA
         )
     ]

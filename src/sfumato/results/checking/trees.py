@@ -45,13 +45,16 @@ def judge_tree(
     """
     inner = peek(output, "tree_")
     tree = output if inner is None else inner
-    left, counts = vector_of(peek(tree, "children_left")), vector_of(peek(tree, "n_node_samples"))
-    if left is None or counts is None or len(left) != len(counts):
+    left_child, counts = (
+        vector_of(peek(tree, "children_left")),
+        vector_of(peek(tree, "n_node_samples")),
+    )
+    if left_child is None or counts is None or len(left_child) != len(counts):
         words = "the leaves of the tree cannot be counted"
         return OutputVerdict(
             "tree", (open_question("marks", words, "give out its rules as a table with counts"),)
         )
-    leaf = left < 0
+    leaf = left_child < 0
     if not (counts >= 0).all():
         words = "the tree tells numbers of records that are none"
         return OutputVerdict("tree", (open_question("marks", words, "fit it again"),))
@@ -78,12 +81,12 @@ def judge_tree(
                 f"each of {int(leaf.sum()):,} leaves holds at least {rules.threshold} persons",
             )
         )
-    shown = pl.DataFrame(
+    leaves = pl.DataFrame(
         {"leaf": np.arange(1, int(leaf.sum()) + 1), "records": counts[leaf].astype(np.int64)}
     )
     cells = None if place is None else partial(sets_of_leaves, place, np.flatnonzero(leaf))
     return OutputVerdict(
-        "tree", tuple(reasons), int(counts[0]) if len(counts) else None, shown, cells=cells
+        "tree", tuple(reasons), int(counts[0]) if len(counts) else None, leaves, cells=cells
     )
 
 
@@ -116,8 +119,8 @@ def _classes(
     if values is None or values.ndim != 3 or values.shape[2] < 2 or len(values) != len(leaf):
         return []
     total = values.sum(axis=2, keepdims=True)
-    held = values / np.where(total > 0, total, 1.0) * counts[:, None, None]
-    few = ((held > 0.5) & (held < rules.threshold - 0.5)).any(axis=(1, 2)) & leaf
+    class_counts = values / np.where(total > 0, total, 1.0) * counts[:, None, None]
+    few = ((class_counts > 0.5) & (class_counts < rules.threshold - 0.5)).any(axis=(1, 2)) & leaf
     if not few.any():
         return []
     words = (
@@ -137,7 +140,7 @@ def _leaves_of(tree: Any, behind: Behind, names: Sequence[str]) -> NDArray[np.in
         name not in behind.dataset.columns for name in names
     ):
         return None
-    left, right, feature, threshold = (np.asarray(one) for one in parts)
+    left_child, right, feature, threshold = (np.asarray(one) for one in parts)
     if not all(behind.is_numeric(name) for name in names) or feature.max(initial=-1) >= len(names):
         return None
     columns = np.column_stack([behind.numbers(name) for name in names])
@@ -145,13 +148,13 @@ def _leaves_of(tree: Any, behind: Behind, names: Sequence[str]) -> NDArray[np.in
         return None
     columns = columns.astype(np.float32)  # as scikit-learn compares them
     node = np.zeros(len(behind), dtype=np.int64)
-    for _ in range(len(left)):
-        inner = left[node] >= 0
+    for _ in range(len(left_child)):
+        inner = left_child[node] >= 0
         if not inner.any():
             break
         here = node[inner]
         smaller = columns[inner, feature[here].astype(np.int64)] <= threshold[here]
-        node[inner] = np.where(smaller, left[here], right[here]).astype(np.int64)
+        node[inner] = np.where(smaller, left_child[here], right[here]).astype(np.int64)
     return node
 
 

@@ -47,32 +47,32 @@ class ReadOnce:
 
 def read_once(thing: Any, paths: Sequence[str]) -> ReadOnce:
     """Some attributes of an object, each read a single time and copied."""
-    held: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for path in paths:
-        found = peek(thing, path)
+        part = peek(thing, path)
         if path.endswith((".index", "_names")) or path == "feature_names_in_":
-            held[path] = names_of(found)
+            parts[path] = names_of(part)
         else:
-            array = None if found is None else array_of(found)
-            held[path] = found if array is None else array.copy()
-    return ReadOnce(held)
+            array = None if part is None else array_of(part)
+            parts[path] = part if array is None else array.copy()
+    return ReadOnce(parts)
 
 
 def array_of(thing: Any) -> np.ndarray[Any, Any] | None:
     """Numbers as an array of floats; None for what holds none."""
     try:
-        found = np.asarray(thing, dtype=np.float64)
+        array = np.asarray(thing, dtype=np.float64)
     except Exception:  # noqa: BLE001 - whatever __array__ of somebody else's class raises
         return None
-    return found
+    return array
 
 
 def vector_of(thing: Any) -> np.ndarray[Any, Any] | None:
     """One row of numbers; None for what is none."""
-    found = None if thing is None else array_of(thing)
-    if found is None or found.ndim > 2 or (found.ndim == 2 and min(found.shape) > 1):
+    array = None if thing is None else array_of(thing)
+    if array is None or array.ndim > 2 or (array.ndim == 2 and min(array.shape) > 1):
         return None
-    return found.reshape(-1)
+    return array.reshape(-1)
 
 
 def number_of(thing: Any) -> float | None:
@@ -80,10 +80,10 @@ def number_of(thing: Any) -> float | None:
     if thing is None or isinstance(thing, bool | str):
         return None
     try:
-        found = float(thing)
+        number = float(thing)
     except Exception:  # noqa: BLE001 - as above
         return None
-    return found if np.isfinite(found) else None
+    return number if np.isfinite(number) else None
 
 
 def names_of(thing: Any) -> list[str] | None:
@@ -133,11 +133,11 @@ def _without_index(output: Any) -> Any:
             frame.columns = [
                 "_".join(str(part) for part in name if str(part)) for name in frame.columns
             ]
-        named = (
+        named_index = (
             any(name is not None for name in frame.index.names)
             or type(frame.index).__name__ != "RangeIndex"
         )
-        flat = frame.reset_index() if named else frame.copy()
+        flat = frame.reset_index() if named_index else frame.copy()
         flat.columns = [str(name) for name in flat.columns]
         for name in [one for one in flat.columns if str(flat[one].dtype) == "object"]:
             flat[name] = _of_one_type(flat[name].tolist())
@@ -161,15 +161,17 @@ def _of_one_type(values: list[Any]) -> list[Any]:
     all are, else text; nothing stays nothing.
     """
     nothing = [one is None or (isinstance(one, float) and np.isnan(one)) for one in values]
-    known = [one for one, none in zip(values, nothing, strict=True) if not none]
-    if all(isinstance(one, str) for one in known) or any(isinstance(one, bool) for one in known):
+    present = [one for one, none in zip(values, nothing, strict=True) if not none]
+    if all(isinstance(one, str) for one in present) or any(
+        isinstance(one, bool) for one in present
+    ):
         return values
-    if all(number_of(one) is not None for one in known):
+    if all(number_of(one) is not None for one in present):
         return [None if none else float(one) for one, none in zip(values, nothing, strict=True)]
     return [None if none else str(one) for one, none in zip(values, nothing, strict=True)]
 
 
 def across_of(output: Any) -> str | None:
     """The column that the columns of a pandas cross table are values of."""
-    found = peek(output, "columns.name")
-    return found if isinstance(found, str) else None
+    name = peek(output, "columns.name")
+    return name if isinstance(name, str) else None

@@ -56,7 +56,7 @@ def unsigned(certificate: Fields, shared: SharedFolder, original: Original) -> C
 
 def log_continued(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """The session's log still begins with what it held at the release."""
-    kept = certificate[OUTPUTS]["log"]
+    logged = certificate[OUTPUTS]["log"]
     if original.owner is None:
         words = f"{GIVE_SESSION}; lines that were cut, changed or added there since are not noticed"
         return Claim("log", "needs original", words)
@@ -64,16 +64,16 @@ def log_continued(certificate: Fields, shared: SharedFolder, original: Original)
         log = OutputLog.at(original.owner)
     except UnreadableInput as error:
         return Claim("log", "fails", str(error))
-    if kept["entries"] < 1 or not log.journal.extends(Head(kept["entries"], kept["head"])):
+    if logged["entries"] < 1 or not log.journal.extends(Head(logged["entries"], logged["head"])):
         words = (
             "the session's log is not the one that was released from: lines were cut off, changed"
             " or written anew"
         )
         return Claim("log", "fails", words)
-    first = log.journal.entries[: kept["entries"]]
+    first = log.journal.entries[: logged["entries"]]
     outputs = sum(isinstance(entry, LoggedOutput) for entry in first)
     decisions = sum(isinstance(entry, OutputDecision) for entry in first)
-    if (kept["outputs"], kept["decisions"]) != (outputs, decisions):
+    if (logged["outputs"], logged["decisions"]) != (outputs, decisions):
         words = f"it held {outputs:,} outputs and {decisions:,} decisions at the release"
         return Claim("log", "fails", words)
     section = certificate[OUTPUTS]
@@ -81,11 +81,11 @@ def log_continued(certificate: Fields, shared: SharedFolder, original: Original)
     rules = OutputRules(**log.terms.rules).told()
     if (section["rules"], section["counts_persons_by"]) != (rules, counted_by):
         return Claim("log", "fails", "the session had other rules, or counted other persons")
-    later = log.journal.head.entries - kept["entries"]
+    later = log.journal.head.entries - logged["entries"]
     return Claim(
         "log",
         "holds",
-        f"all {kept['entries']:,} lines of the release are there, and {later:,} since",
+        f"all {logged['entries']:,} lines of the release are there, and {later:,} since",
     )
 
 
@@ -163,10 +163,10 @@ def outputs_together(certificate: Fields, shared: SharedFolder, original: Origin
 def together_in_words(log: OutputLog, unseen: tuple[tuple[int, ...], ...]) -> str:
     """Which outputs tell of few persons together."""
     threshold = OutputRules(**log.terms.rules).threshold
-    named = "; ".join(in_ranges(numbers) for numbers in unseen[:20])
+    outputs = "; ".join(in_ranges(numbers) for numbers in unseen[:20])
     return (
         f"outputs tell of fewer than {threshold} persons together, or may, which nobody was told"
-        f" when they were checked: {named}"
+        f" when they were checked: {outputs}"
     )
 
 

@@ -20,7 +20,7 @@ from sfumato.interfaces.web.forms import form_of
 from sfumato.interfaces.web.pages.add_dialog import Adding
 from sfumato.interfaces.web.pages.forms import TOGGLED, VALUE, DrawnForm, adds, most_shown, option
 from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
-from sfumato.methods.formulas.choice_of_k import PUBLISHED
+from sfumato.methods.formulas.choice_of_k import published_thresholds
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
@@ -128,7 +128,7 @@ class PromiseStage:
         def fill() -> None:
             text("None makes a release lawful; they say what others take.", "p", "soft", "small")
             with element("ul", "plainlist"):
-                for rule in PUBLISHED:
+                for rule in published_thresholds():
                     with element("li", "entry"):
                         with element("div"):
                             text(rule.name, "span", "strong")
