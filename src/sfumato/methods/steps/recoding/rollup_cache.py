@@ -143,7 +143,7 @@ class Steps:
     """
 
     def __init__(self, lattice: Lattice, prices: Prices) -> None:
-        self.prices = prices
+        self.lattice, self.prices = lattice, prices
         ups, cells, sizes, self._first = [], [], [0], []
         for a, (ladder, low, high) in enumerate(
             zip(lattice.base.ladders, lattice.low, lattice.high, strict=True)
@@ -154,28 +154,80 @@ class Steps:
                 ups.append(ladder.up[level] if level < high else np.zeros(size, dtype=np.int64))
                 cells.append(prices.cells[a][level])
                 sizes.append(size)
-        self.flat = (
+        self.levels = kernels.lattice.Levels(
             np.concatenate(ups).astype(np.uint32),
             np.concatenate(cells),
             np.cumsum(sizes).astype(np.uint64),
         )
-        codes, columns = len(self.flat[0]), len(lattice.columns)
-        self.scratch = np.empty(codes, dtype=np.uint64), np.empty(columns, dtype=np.uint64)
 
     def place(self, a: int, level: int) -> int:
         """The place of a level of a column."""
         return self._first[a] + level
 
-    def of_column(self, a: int, low: int, high: int) -> tuple[NDArray[Any], ...]:
-        """The levels of one column alone."""
-        ups, cells, starts = self.flat
-        own = starts[self.place(a, low) : self.place(a, high) + 2]
-        span = slice(int(own[0]), int(own[-1]))
-        return ups[span], cells[span], own - own[0]
+    def last_columns(self, last: int, second: int | None = None) -> kernels.lattice.LastColumns:
+        """The levels of the last column alone, or of the last two as if they were one."""
+        ups, folds, prices, second_prices, starts = [], [], [], [], []
+        lasts = self._levels_of(last)
+        seconds = [(NO_CODE, np.zeros(1))] if second is None else self._levels_of(second)
+        position = 0
+        for chain, (second_up, second_cells) in enumerate(seconds):
+            begins = []
+            chain_size = sum(len(cells) for _, cells in lasts) * len(second_cells)
+            for level, (up, cells) in enumerate(lasts):
+                begins.append(position)
+                size = len(cells)
+                position += size * len(second_cells)
+                above = np.zeros((len(second_cells), size), dtype=np.int64)
+                if level + 1 < len(lasts):
+                    codes = np.arange(len(second_cells)) * len(lasts[level + 1][1])
+                    above = np.add.outer(codes, up)
+                ups.append(position + above.ravel())
+                fold = np.zeros(above.size, dtype=np.int64)
+                if level == 0 and chain + 1 < len(seconds):
+                    next_chain = begins[0] + chain_size + SPARE
+                    fold = next_chain + np.add.outer(second_up * size, np.arange(size)).ravel()
+                folds.append(fold)
+                prices.append(np.tile(cells, len(second_cells)))
+                second_prices.append(np.repeat(second_cells, size))
+            starts.append([*begins, position])
+            position += SPARE
+            for parts in (ups, folds, prices, second_prices):
+                parts.append(np.zeros(SPARE))
+        price, second_price = np.concatenate(prices), np.concatenate(second_prices)
+        feature = -1
+        if self.prices.mean:
+            price = price + second_price
+        elif second is not None:
+            feature = self.prices.of[second]
+        return kernels.lattice.LastColumns(
+            ups=np.concatenate(ups).astype(np.uint32),
+            folds=np.concatenate(folds).astype(np.uint32),
+            prices=price,
+            second_prices=second_price,
+            starts=np.array(starts, dtype=np.uint64),
+            feature=feature,
+        )
+
+    def _levels_of(self, a: int) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Per level of a column that is searched, the code above each code and what a cell
+        costs.
+        """
+        ladder, high = self.lattice.base.ladders[a], self.lattice.high[a]
+        levels = range(self.lattice.low[a], high + 1)
+        return [
+            (ladder.up[level] if level < high else NO_CODE, self.prices.cells[a][level])
+            for level in levels
+        ]
 
 
+NO_CODE = np.zeros(0, dtype=np.int64)
+"""Above the highest level there is no code."""
+SPARE = 2
+"""Codes behind a chain: all its codes go to the first of them, and the loop writes one further."""
 NOTHING = np.zeros((0, 5), dtype=np.int64)
 """No column climbs."""
+Tally = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
+"""Where :func:`sfumato.kernels.lattice.climb` writes what the levels of a column keep and lose."""
 
 
 class Tower:
@@ -197,11 +249,13 @@ class Tower:
         known: Sequence[int],
         *,
         budget: int,
+        second: int | None = None,
     ) -> None:
         self.lattice, self.k, self.steps, self.last, self.budget = lattice, k, steps, last, budget
         prices = steps.prices
-        others = [a for a in range(len(lattice.columns)) if a != last]
-        keys, codes, self._bits = _split_keys(table, others, last)
+        others = [a for a in range(len(lattice.columns)) if a not in {last, second}]
+        lasts = [last] if second is None else [second, last]
+        keys, codes, self._bits = _split_keys(table, others, lasts)
         costing = [
             (*self._bits[a], prices.of[a], steps.place(a, table.levels[a]))
             for a in others
@@ -210,33 +264,29 @@ class Tower:
         size, counts = len(table), np.uint32 if lattice.records < 2**32 else np.uint64
         # Room behind the lowest table for as large a one; pages that nobody writes to take no
         # memory.
-        self.groups, self.costs = (
-            np.empty((2 * size, 3), dtype=np.uint64),
-            np.empty((2 * size, prices.features)),
+        climbs = sum(lattice.high[a] - table.levels[a] for a in others)
+        self._arrays = kernels.lattice.TowerArrays(
+            groups=np.empty((2 * size, 3), dtype=np.uint64),
+            entries=np.empty((2 * size, 2), dtype=counts),
+            costs=np.empty((2 * size, prices.features)),
+            bounds=np.zeros((2 + climbs, 4), dtype=np.int64),
         )
-        self.entries = np.empty((2 * size, 2), dtype=counts)
         slots = np.full(1 << max(4, (2 * size).bit_length()), -1, dtype=np.int32)
         self.size = kernels.lattice.lay_groups(
             keys,
             codes,
             table.records,
             np.array(costing, dtype=np.int64).reshape(-1, 4),
-            steps.flat,
+            steps.levels,
             (slots, np.empty((3, size + 1), dtype=np.int64)),
-            self.groups,
-            self.entries,
-            self.costs,
+            self._arrays,
         )
-        climbs = sum(lattice.high[a] - table.levels[a] for a in others)
-        self.bounds = np.zeros((2 + climbs, 4), dtype=np.int64)
-        self.bounds[0] = 0, self.size, 0, len(table)
         self._levels = [table.levels]
-        self.low, high = lattice.low[last], lattice.high[last]
-        self._last, levels = steps.of_column(last, self.low, high), high - self.low + 1
-        self._scratch = (
-            *_scratch(self.size, int(self._last[2][-1]), self.entries.dtype),
-            *steps.scratch,
-        )
+        self.low = lattice.low[last]
+        self._last = steps.last_columns(last, second)
+        chains, levels = self._last.starts.shape
+        levels = chains * (levels - 1)
+        self._room = _make_room(self.size, len(self._last.ups), counts, steps)
         self.whole, self.lost = (
             np.empty((levels, 4), dtype=np.int64),
             np.empty((levels, 1 + prices.features)),
@@ -248,10 +298,11 @@ class Tower:
         if len(table.ladders[self.last].labels[high]) > 1 or table.keys.shape[1] > 1:
             return table.roll_up({name: high})
         # All codes become one, so the groups are the classes.
-        begins = self.groups[: self.size, 1].astype(np.int64)
-        records = np.add.reduceat(self.entries[: len(table), 1], begins, dtype=np.int64)
+        groups, entries, _, _ = self._arrays
+        begins = groups[: self.size, 1].astype(np.int64)
+        records = np.add.reduceat(entries[: len(table), 1], begins, dtype=np.int64)
         levels = (*table.levels[: self.last], high, *table.levels[self.last + 1 :])
-        keys = self.groups[: self.size, :1].copy()
+        keys = groups[: self.size, :1].copy()
         return dataclasses.replace(table, levels=levels, keys=keys, records=records)
 
     @property
@@ -262,7 +313,7 @@ class Tower:
     @property
     def entries_on_top(self) -> int:
         """Entries of the table on top: pairs of a group and a code of the last column."""
-        _, _, first_entry, end_entry = self.bounds[self.height - 1].tolist()
+        _, _, first_entry, end_entry = self._arrays.bounds[self.height - 1].tolist()
         return int(end_entry - first_entry)
 
     def cut(self, height: int) -> None:
@@ -274,21 +325,23 @@ class Tower:
         """The levels of the table on top."""
         return self._levels[-1]
 
-    def climb(
-        self, levels: Node, tally: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
-    ) -> None:
+    def climb(self, levels: Node, tally: Tally | None = None, *, writes: bool = True) -> None:
         """Put a table on top, with columns at higher levels, and tally it where there is room to
-        write that.
+        write that; without ``writes`` nothing can be rolled up from it.
         """
         source = self.height - 1
-        self._make_room(source)
-        count = 0 if tally is None else len(tally[0])
-        climbs = self._between(self._levels[-1], levels)
-        self._run(
-            (source, source + 1, self.k, count, self.budget),
-            climbs,
-            *(tally or (self.whole, self.lost)),
+        self._lengthen(source)
+        whole, lost = tally or (self.whole, self.lost)
+        job = kernels.lattice.Job(
+            source=source,
+            target=source + 1,
+            k=self.k,
+            levels=0 if tally is None else len(whole),
+            budget=self.budget,
+            writes=writes,
+            climbs=self._between(self._levels[-1], levels),
         )
+        self._run(job, whole, lost)
         self._levels.append(levels)
 
     def _between(self, before: Node, after: Node) -> NDArray[np.int64]:
@@ -305,58 +358,63 @@ class Tower:
         ]
         return np.array(rows, dtype=np.int64)
 
-    def tally(self, tally: tuple[NDArray[np.int64], NDArray[np.float64]]) -> None:
+    def tally(self, tally: Tally) -> None:
         """Tally the table on top."""
         top = self.height - 1
-        self._run((top, top, self.k, len(tally[0]), self.budget), NOTHING, *tally)
+        whole, lost = tally
+        job = kernels.lattice.Job(
+            source=top,
+            target=top,
+            k=self.k,
+            levels=len(whole),
+            budget=self.budget,
+            writes=False,
+            climbs=NOTHING,
+        )
+        self._run(job, whole, lost)
 
     def _run(
-        self, table: tuple[int, ...], climbs: NDArray[np.int64], whole: Any, lost: Any
+        self, job: kernels.lattice.Job, whole: NDArray[np.int64], lost: NDArray[np.float64]
     ) -> None:
         kernels.lattice.climb(
-            self.groups,
-            self.entries,
-            self.costs,
-            self.bounds,
-            table,
-            (climbs, self.steps.flat),
-            self._last,
-            self._scratch,
-            whole,
-            lost,
+            self._arrays, job, self.steps.levels, self._last, self._room, whole, lost
         )
 
-    def _make_room(self, source: int) -> None:
+    def _lengthen(self, source: int) -> None:
         """Behind a table there must be room for one as large; more is made, so that this is
         rare.
         """
-        first, end, first_entry, end_entry = self.bounds[source].tolist()
-        if 2 * end - first > len(self.groups):
-            room = 3 * end - first
-            self.groups, self.costs = (
-                _longer(one[:end], room) for one in (self.groups, self.costs)
-            )
-        if 2 * end_entry - first_entry > len(self.entries):
-            self.entries = _longer(self.entries[:end_entry], 3 * end_entry - first_entry)
+        groups, entries, costs, bounds = self._arrays
+        first, end, first_entry, end_entry = bounds[source].tolist()
+        if 2 * end - first > len(groups):
+            size = 3 * end - first
+            groups, costs = _longer(groups[:end], size), _longer(costs[:end], size)
+            self._arrays = self._arrays._replace(groups=groups, costs=costs)
+        if 2 * end_entry - first_entry > len(entries):
+            entries = _longer(entries[:end_entry], 3 * end_entry - first_entry)
+            self._arrays = self._arrays._replace(entries=entries)
 
 
 def _split_keys(
-    table: ClassTable, others: Sequence[int], last: int
+    table: ClassTable, others: Sequence[int], lasts: Sequence[int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], dict[int, tuple[int, int]]]:
-    """Keys of the classes without one column, the codes of that column, and where the bits of the
-    others lie.
+    """Keys of the classes without the last columns, the codes of those as one number, and where the
+    bits of the others lie.
 
     Keys of one word are taken as they are; of longer ones all columns but one fit a word (see
     ``smallest_class``).
     """
-    codes = table.codes(table.columns[last])
-    if table.keys.shape[1] == 1:
-        bits = {a: (int(table.layout.shifts[a]), int(table.layout.widths[a])) for a in others}
-        return (
-            table.keys[:, 0] ^ (codes.astype(np.uint64) << np.uint64(table.layout.shifts[last])),
-            codes,
-            bits,
+    codes = np.zeros(len(table), dtype=np.int64)
+    for a in lasts:
+        codes = codes * len(table.ladders[a].labels[table.levels[a]]) + table.codes(
+            table.columns[a]
         )
+    place = table.layout
+    if table.keys.shape[1] == 1:
+        keys = table.keys[:, 0].copy()
+        for a in lasts:
+            keys ^= table.codes(table.columns[a]).astype(np.uint64) << np.uint64(place.shifts[a])
+        return keys, codes, {a: (int(place.shifts[a]), int(place.widths[a])) for a in others}
     place = Layout.of([len(table.ladders[a].labels[table.levels[a]]) for a in others])
     bits = {a: (int(place.shifts[i]), int(place.widths[i])) for i, a in enumerate(others)}
     keys = np.zeros((len(table), 1), dtype=np.uint64)
@@ -372,12 +430,21 @@ def _longer(rows: NDArray[Any], size: int) -> NDArray[Any]:
     return longer
 
 
-def _scratch(groups: int, codes: int, counts: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
-    """Room for the loop to work in."""
-    slots = np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32)
-    links = np.empty((3, groups), dtype=np.int32)
-    seen, sums = np.empty(codes + 2, dtype=np.uint32), np.zeros(codes + 2, dtype=counts)
-    return slots, links, seen, sums, np.empty(codes, dtype=np.uint32)
+def _make_room(groups: int, codes: int, counts: type[Any], steps: Steps) -> kernels.lattice.Room:
+    """Room for the loop to work in, for tables of so many groups and a last column of so many codes
+    on all levels.
+    """
+    all_codes = len(steps.levels.ups)
+    return kernels.lattice.Room(
+        slots=np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32),
+        links=np.empty((3, groups), dtype=np.int32),
+        seen=np.empty(codes, dtype=np.uint32),
+        sums=np.zeros(codes, dtype=counts),
+        jumps=np.empty(codes, dtype=np.uint32),
+        changes=np.empty(all_codes, dtype=np.uint64),
+        rises=np.empty(all_codes),
+        begins=np.empty(len(steps.lattice.columns), dtype=np.uint64),
+    )
 
 
 FEW_SUPPRESSED = 200
@@ -407,7 +474,7 @@ def _levels_beside(
         table.keys[:, 0],
         table.records,
         np.array(columns, dtype=np.int64),
-        steps.flat,
+        steps.levels,
         (k, lattice.budget),
         np.empty((3, PAIR_CELLS), dtype=np.int64),
         levels,

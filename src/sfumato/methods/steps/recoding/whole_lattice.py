@@ -44,15 +44,25 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     """Every node under k-anonymity, by one loop; None where that takes more effort than is
     allowed.
     """
-    prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
-    steps = Steps(lattice, prices)
-    known, table = range(len(lattice.columns)), lattice.at(lattice.low)
-    tower = Tower(lattice, k, table, last, steps, known, budget=lattice.records)
+    prices, order = Prices.of_lattice(lattice), _order(lattice)
+    *before, last = order
+    second = before.pop() if _one_number(lattice, order[-2:]) else None
+    columns, table = range(len(lattice.columns)), lattice.at(lattice.low)
+    tower = Tower(
+        lattice,
+        k,
+        table,
+        last,
+        Steps(lattice, prices),
+        columns,
+        budget=lattice.records,
+        second=second,
+    )
     tallies = _walk(tower, before, most_effort)
     if tallies is None:
         return None
     whole, lost = tallies
-    suppressed, classes, smallest, squares = _by_node(lattice, whole, (*before, last))
+    suppressed, classes, smallest, squares = _by_node(lattice, whole, order)
     missed = lost[..., 1:].copy()
     missed[..., prices.of[last]] += lost[..., 0]
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
@@ -67,7 +77,7 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
         squares=squares.astype(np.float64),
         marketer_risk=classes / np.maximum(1, lattice.records - suppressed),
         prosecutor_risk=np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0),
-        score=_scores(lattice, levels, sums, _by_node(lattice, missed, (*before, last)).T, prices),
+        score=_scores(lattice, levels, sums, _by_node(lattice, missed, order).T, prices),
     )
 
 
@@ -122,6 +132,9 @@ def _walk(
     whole = np.empty((math.prod(sizes), *tower.whole.shape), dtype=np.int64)
     lost = np.empty((math.prod(sizes), *tower.lost.shape))
     effort = _Effort(math.prod(sizes), most_effort)
+    # Nothing is rolled up from a table on which no later column can climb and the last that climbs
+    # is at its top: half of all tables of Adult, where that column is sex.
+    innermost = max((i for i, size in enumerate(sizes) if size > 1), default=0)
 
     def climb(place: int, row: int) -> None:
         """All tables with the columns from a place on above their lowest level; on top stands the
@@ -132,8 +145,11 @@ def _walk(
             for step in range(1, sizes[i]):
                 effort.spend(tower.entries_on_top * len(tower.whole))
                 at, a, levels = row + step * strides[i], before[i], tower.levels
+                is_leaf = i == innermost and step == sizes[i] - 1
                 tower.climb(
-                    (*levels[:a], lattice.low[a] + step, *levels[a + 1 :]), (whole[at], lost[at])
+                    (*levels[:a], lattice.low[a] + step, *levels[a + 1 :]),
+                    (whole[at], lost[at]),
+                    writes=not is_leaf,
                 )
                 climb(i + 1, at)
             tower.cut(height)
@@ -187,16 +203,34 @@ def _scores(
 
 
 def _order(lattice: Lattice) -> list[int]:
-    """The columns as the loop walks them: many codes first, and last the one with most levels, done
+    """The columns as the loop walks them: many codes first, and last the two with most levels, done
     in one pass.
     """
-    codes = [
-        len(ladder.labels[low])
-        for ladder, low in zip(lattice.base.ladders, lattice.low, strict=True)
-    ]
+    codes = _code_counts(lattice)
     columns = sorted(range(len(codes)), key=lambda a: (-codes[a], a))
-    last = max(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
-    return [*(a for a in columns if a != last), last]
+    by_levels = sorted(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
+    lasts = by_levels[-2:]
+    return [*(a for a in columns if a not in lasts), *lasts]
+
+
+def _code_counts(lattice: Lattice) -> list[int]:
+    """Per column, its number of codes at the lowest level that is searched."""
+    ladders = zip(lattice.base.ladders, lattice.low, strict=True)
+    return [len(ladder.labels[low]) for ladder, low in ladders]
+
+
+def _one_number(lattice: Lattice, lasts: Sequence[int]) -> bool:
+    """Whether the loop may take the last two columns as one, whose pairs of codes stay in the
+    processor's first cache.
+    """
+    codes = _code_counts(lattice)
+    return len(lasts) == 2 and codes[lasts[0]] * codes[lasts[1]] <= MOST_PAIRS
+
+
+MOST_PAIRS = 4096
+"""So many pairs of codes, with 4 bytes of records each and 4 in a list of those that occur, take
+32 kilobytes.
+"""
 
 
 SHRINKING = 8
