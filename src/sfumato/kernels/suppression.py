@@ -34,6 +34,7 @@ def group_shown(keys, rows, shown):
     table of the groups.
     """
     bits = 4
+    # At most half full: about 1.5 probes a search (Knuth, linear probing).
     while (1 << bits) < 2 * rows.size:
         bits += 1
     table = np.full(1 << bits, _EMPTY, np.int32)
@@ -106,6 +107,8 @@ def count_agreeing(keys, amounts, order, starts, shown):
     found = np.zeros(amounts.size, np.int64)
     # patterns are few and records many: records meet by way of a hash table for each pair of
     # patterns, never one by one
+    # O(patterns² · rows): a missing cell agrees with everything, which is not transitive, so no
+    # single grouping would do.
     for p in range(starts.size - 1):
         for q in range(p, starts.size - 1):
             small, large = order[starts[p] : starts[p + 1]], order[starts[q] : starts[q + 1]]
@@ -117,6 +120,7 @@ def count_agreeing(keys, amounts, order, starts, shown):
             theirs = np.zeros(len(known), np.int64)
             for r in range(small.size):
                 mine[ids[r]] += amounts[small[r]]
+            # Within a pattern both sides are the same rows, counted once.
             if p == q:
                 for r in range(small.size):
                     found[small[r]] += mine[ids[r]]
@@ -143,11 +147,14 @@ def groups_of(keys, rows, shown, hidden, absent, amounts, left, frequencies, k):
     at = find_shown(keys, np.arange(amounts.size), shown, known, table)
     totals = np.zeros(len(known), np.int64)
     donors = np.full(len(known), -1, np.int64)
+    # Records of all units count towards k, also those that are not to be covered now.
     for i in range(amounts.size):
         g = at[i]
         if g < 0:
             continue
         totals[g] += amounts[i]
+        # A donor must not be rare itself, must have records left, and must have all the cells that
+        # are hidden.
         if frequencies[i] < k or left[i] == 0 or absent[i] & hidden:
             continue
         if donors[g] < 0 or left[i] > left[donors[g]]:

@@ -31,6 +31,7 @@ def _counted_cut(bins, target, order, lo, hi, width, totals, least, counts, left
     classes = totals.size
     for i in range(width * classes):
         counts[i] = 0
+    # One pass over the records; what follows costs bins × classes only.
     for i in range(lo, hi):
         counts[np.int64(bins[order[i]]) * classes + target[order[i]]] += 1
     squares_left = np.int64(0)
@@ -50,8 +51,10 @@ def _counted_cut(bins, target, order, lo, hi, width, totals, least, counts, left
                 left[k] += h
                 n_left += h
         n_right = hi - lo - n_left
+        # The right side only shrinks from here on: no later cut can be legal.
         if n_right < least:
             break
+        # A bin without records gives the cut of the bin before it, which came first.
         if n_left > before and n_left >= least:
             score = squares_left / n_left + squares_right / n_right
             if score > best * EQUAL:
@@ -64,12 +67,14 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
     """Targets of the records of a node in the order of their bins; returns the lowest and highest
     bin. ``starts[b]`` ends bin b.
     """
+    # Bins are bytes: 255 is the highest there is.
     low, high = np.int64(255), np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
         low, high = min(low, own), max(high, own)
     if low == high:
         return low, high
+    # Counting sort over the bins between lowest and highest; stable, two passes over the records.
     for b in range(low, high + 1):
         starts[b] = 0
     for i in range(lo, hi):
@@ -101,6 +106,7 @@ def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_targe
         left[k] = 0
         squares_right += totals[k] * totals[k]
     place = 0
+    # A record of class k moves left: L² grows by 2L + 1, R² by 1 − 2R. Integers, so sums are exact.
     for b in range(low, high):
         end = starts[b]
         if end == place:
@@ -144,6 +150,7 @@ def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
     for b in range(low, high + 1):
         total += sums[b]
     n_left, sum_left = 0, 0.0
+    # Cuts lie between occupied bins; of equal scores the first is taken.
     for b in range(low, high):
         if counts[b] == 0:
             continue
@@ -165,6 +172,8 @@ def _parted(bins, cut, order, lo, hi, scratch):
     where the right ones begin.
     """
     place, others = lo, 0
+    # Stable partition: left ones are written in place, which never overtakes the read, right ones
+    # wait in the scratch.
     for i in range(lo, hi):
         if bins[order[i]] <= cut:
             order[place] = order[i]
@@ -192,8 +201,10 @@ def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
     for k in range(totals.size):
         squares += totals[k] * totals[k]
     best, feature, cut = 0.0, -1, -1
+    # One class only: nothing can be gained.
     if squares == n * n:
         return 0.0, feature, cut, n - squares / n
+    # Counting costs n + bins × classes, walking n steps and a sort: the cheaper one is taken.
     for f in range(bins.shape[0]):
         if n >= widths[f] * totals.size:
             score, at = _counted_cut(
@@ -216,6 +227,7 @@ def _number_split(bins, target, order, lo, hi, least, room):
     counts, sums = room
     total, squares = 0.0, 0.0
     smallest = largest = target[order[lo]]
+    # Variance by sums: the target has mean 0, so no digits are lost to a large mean.
     for i in range(lo, hi):
         y = target[order[i]]
         total += y
@@ -237,6 +249,8 @@ def _begin(n, least):
     """Room for a tree of n records: feature, cut, left, right, parent, lo, hi, depth of the nodes,
     the records, and scratch.
     """
+    # Leaves hold at least ``least`` records, and a binary tree has one inner node fewer than
+    # leaves.
     most = 2 * (n // least + 1) + 1
     nodes = np.full((8, most), -1, np.int64)
     order = np.arange(n).astype(np.int32)
@@ -286,15 +300,19 @@ def grow_classes(bins, widths, target, classes, least, complexity, deepest):
     totals = np.empty(classes, np.int64)
     stack[0] = 0, n, -1, 0, 0
     top, made, needed = 1, 0, 0.0
+    # CART (Breiman, Friedman, Olshen & Stone 1984), depth first in preorder: the stack holds at
+    # most one open node a level and side.
     while top > 0:
         top -= 1
         lo, hi, depth = _enter(nodes, made, stack, top)
         made += 1
+        # Two leaves of the smallest size would not fit, or the tree is deep enough.
         if hi - lo < 2 * least or depth >= deepest:
             continue
         gain, f, cut, impurity = _class_split(
             bins, widths, target, order, lo, hi, totals, least, room
         )
+        # The complexity parameter of CART is relative to the impurity of the root.
         if made == 1:
             needed = complexity * impurity
         if f < 0 or gain <= needed:
@@ -315,6 +333,7 @@ def grow_numbers(bins, target, least, complexity, deepest):
     room = np.empty(256, np.int64), np.empty(256, np.float64)
     stack[0] = 0, n, -1, 0, 0
     top, made, needed = 1, 0, 0.0
+    # As in grow_classes, by variance.
     while top > 0:
         top -= 1
         lo, hi, depth = _enter(nodes, made, stack, top)
@@ -360,6 +379,7 @@ def route(nodes, bins):
     """
     packed = _close_together(nodes)
     found = np.zeros(bins.shape[1], np.int64)
+    # One step down a level and record; the left child is the next node, so most steps read on.
     for i in range(bins.shape[1]):
         node = 0
         while packed[node, 0] >= 0:
