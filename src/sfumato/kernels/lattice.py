@@ -27,7 +27,7 @@ def roll_up(keys: NDArray[np.uint64], records: NDArray[np.int64], *columns: NDAr
     rule, take a path three times as fast.
     """
     if keys.shape[1] == 1:
-        one_word = _rolled_up if _rolling.serves(len(keys)) else _roll_up_word
+        one_word = _roll_up_by_numpy if _rolling.serves(len(keys)) else _roll_up_word
         rolled, new_records, ids = one_word(keys.reshape(-1), records, *columns[1:])
         return rolled.reshape(-1, 1), new_records, ids
     return _roll_up_words(keys, records, *columns)  # type: ignore[no-any-return]
@@ -42,6 +42,7 @@ def climb_keys(keys, words, shifts, widths, climbs, offsets):
     of the higher levels.
     """
     climbed = keys.copy()
+    # Exclusive or with both codes replaces one by the other and leaves other bits alone.
     for i in range(keys.shape[0]):
         for a in range(words.size):
             shift = np.uint64(shifts[a])
@@ -55,7 +56,7 @@ def climb_keys(keys, words, shifts, widths, climbs, offsets):
 _rolling, _tallying = StandIn(), StandIn()
 
 
-def _rolled_up(
+def _roll_up_by_numpy(
     keys: NDArray[np.uint64],
     records: NDArray[np.int64],
     shifts: NDArray[np.int64],
@@ -92,6 +93,8 @@ def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
     ids = np.empty(n, np.int64)
     count = np.int32(0)
     table = _spread_keys(new_keys, count, bits)
+    # Linear probing as in kernels.keys; records are added as the class is found. One pass, and a
+    # look-up a column that climbs.
     for i in range(n):
         key = keys[i]
         for a in range(shifts.size):
@@ -110,6 +113,7 @@ def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
             new_keys[g] = key
             new_records[g] = 0
             count += np.int32(1)
+            # Four times as large when half full.
             if 2 * count > table.size:
                 bits += 2
                 table = _spread_keys(new_keys, count, bits)
@@ -123,6 +127,7 @@ def _spread_keys(keys, count, bits):
     """A hash table of so many bits with the first keys."""
     table = np.full(1 << bits, _EMPTY, np.int32)
     mask = np.uint64(table.size - 1)
+    # Keys are distinct: nothing is compared.
     for g in range(count):
         h = (keys[g] * _HASH) >> np.uint64(64 - bits)
         while table[h] >= 0:
@@ -143,6 +148,8 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
     new_records = np.zeros(n, np.int64)
     ids = np.empty(n, np.int64)
     count = 0
+    # The key is written behind the last class first: if it is new it stays there, else it is
+    # written over by the next.
     for i in range(n):
         for w in range(keys.shape[1]):
             new_keys[count, w] = keys[i, w]
@@ -166,15 +173,23 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
     return new_keys[:count].copy(), new_records[:count].copy(), ids
 
 
+class CostedColumns(NamedTuple):
+    """Where columns lie in a key, and what their cells cost."""
+
+    words: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    """What a cell costs by code, one column and level behind the other."""
+    offsets: NDArray[np.int64]
+    """Per column, where the codes of its present level begin in ``costs``."""
+
+
 def tally(
     keys: NDArray[np.uint64],
     records: NDArray[np.int64],
     gone: NDArray[np.int64],
-    words: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    costs: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    columns: CostedColumns,
     lost: NDArray[np.float64],
 ) -> tuple[int, int, float]:
     """What a node keeps and loses when ``gone`` records of each class are suppressed.
@@ -182,24 +197,21 @@ def tally(
     ``lost[a]`` receives, over the suppressed records, the sum of column *a*'s cell cost. Returns
     kept classes, kept records, and the sum of squared kept class sizes.
     """
-    taken = _tallied if _tallying.serves(len(keys)) else _tally
-    return taken(keys, records, gone, words, shifts, widths, costs, offsets, lost)
+    add_up = _tally_by_numpy if _tallying.serves(len(keys)) else _tally
+    return add_up(keys, records, gone, columns, lost)
 
 
-def _tallied(
+def _tally_by_numpy(
     keys: NDArray[np.uint64],
     records: NDArray[np.int64],
     gone: NDArray[np.int64],
-    words: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    costs: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    columns: CostedColumns,
     lost: NDArray[np.float64],
 ) -> tuple[int, int, float]:
     """What :func:`_tally` gives, by numpy: sums are taken one by one, in the order of the classes,
     not in pairs.
     """
+    words, shifts, widths, costs, offsets = columns
     kept = (records - gone)[records > gone]
     hit = np.flatnonzero(gone)
     for a in range(len(words)):
@@ -212,10 +224,12 @@ def _tallied(
 
 
 @njit(cache=True, nogil=True)
-def _tally(keys, records, gone, words, shifts, widths, costs, offsets, lost):
+def _tally(keys, records, gone, columns, lost):
+    words, shifts, widths, costs, offsets = columns
     kept_classes = 0
     kept_records = 0
     squares = 0.0
+    # One pass; columns are looked at only for classes that lose records.
     for i in range(records.size):
         kept = records[i] - gone[i]
         if kept > 0:
@@ -362,7 +376,7 @@ def climb(tower, job, steps, last, room, whole, lost):
             links[0, g], links[1, g] = _EMPTY, g
     else:
         _roll_up(tower.groups, tower.costs, source, target, job.climbs, steps, room)
-    _merge(tower, source, target, job, last, room, whole, lost)
+    _merge(tower, job, last, room, whole, lost)
 
 
 @njit(cache=True, nogil=True)
@@ -463,7 +477,7 @@ def _clear_tallies(whole, lost, levels):
 
 
 @njit(cache=True, nogil=True)
-def _merge(tower, source, target, job, last, room, whole, lost):
+def _merge(tower, job, last, room, whole, lost):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on
     every level.
 
@@ -471,7 +485,8 @@ def _merge(tower, source, target, job, last, room, whole, lost):
     sides or to none: what cannot be guessed by the processor is not a branch. One addition an old
     entry; then some 25 instructions for every class on every level.
     """
-    groups, entries, costs = tower.groups, tower.entries, tower.costs
+    groups, entries, costs, bounds = tower
+    source, target = bounds[job.source], bounds[job.target]
     following, first = room.links[0], room.links[1]
     seen, sums, jumps = room.seen, room.sums, room.jumps
     ups, folds, prices, second_prices, starts, feature = last
@@ -494,8 +509,8 @@ def _merge(tower, source, target, job, last, room, whole, lost):
                 sums[code] += entries[e, 1]
             old = following[old]
         while lowest < span and levels > _ZERO and whole[lowest, 0] > budget:
-            for code in range(starts[0, 1]):
-                jumps[code] = ups[np.uint64(jumps[code]) if lowest > _ZERO else code]
+            for start in range(starts[0, 1]):
+                jumps[start] = ups[np.uint64(jumps[start]) if lowest > _ZERO else start]
             lowest += _ONE
         if lowest > _ZERO or levels == _ZERO:
             # The lowest level is not tallied, so the entries are written here.
@@ -615,11 +630,13 @@ def lay_groups(keys, codes, records, known, steps, scratch, tower):
     slots, (ids, firsts, ends) = scratch
     groups, entries, costs, bounds = tower
     slot_mask, high_bits = np.uint64(slots.size - 1), np.uint64(64)
+    # 64 − b for 2^b slots: the hash keeps the upper b bits.
     for bit in range(63):
         if (1 << bit) < slots.size:
             high_bits -= _ONE
     count = 0
     ends[0] = 0
+    # A hash a class numbers the groups in order of first appearance.
     for i in range(keys.size):
         h = (keys[i] * _HASH) >> high_bits
         group = slots[h]
@@ -635,6 +652,8 @@ def lay_groups(keys, codes, records, known, steps, scratch, tower):
         ids[i] = group
         ends[group + 1] += 1
     _, prices, starts = steps
+    # Prefix sums: where the entries of each group begin. All records of a group cost alike in the
+    # columns of its key.
     for group in range(count):
         ends[group + 1] += ends[group]
         key = keys[firsts[group]]
@@ -673,6 +692,7 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
     shift, mask = np.uint64(columns[last, 0]), (_ONE << np.uint64(columns[last, 1])) - _ONE
     place, spans = columns[last, 2], columns[last, 3]
     size = starts[place + 1] - starts[place]
+    # Subset property (LeFevre et al. 2005) for every pair of columns.
     for i in range(last):
         other = columns[i, 2]
         rows = starts[other + 1] - starts[other]
@@ -689,6 +709,8 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
             cell = ((keys[c] >> other_shift) & other_mask) * size + ((keys[c] >> shift) & mask)
             room[counts, cell] += records[c]
         for level in range(columns[i, 3]):
+            # A higher level of the other column merges classes, so the lowest legal level only
+            # falls; it is searched from the bottom, which is cheap on tables so small.
             rows = starts[other + level + 1] - starts[other + level]
             least, source, width = 0, counts, size
             while least < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
@@ -724,6 +746,7 @@ def _fold_rows(source, target, width, steps, place):
     begin, end = starts[place], starts[place + 1]
     for cell in range((starts[place + 2] - end) * width):
         target[cell] = 0
+    # Whole rows are added: sequential reads and writes.
     for row in range(end - begin):
         above = np.uint64(ups[begin + row]) * width
         for code in range(width):
@@ -761,6 +784,8 @@ def _unbeaten(points, order, found):
     asked first: neighbours are beaten by the same ones.
     """
     count = 0
+    # Sort-filter skyline (Chomicki, Godfrey, Gryz & Liang 2003): what stands in the list is never
+    # thrown out again, since no later row beats an earlier one.
     for i in order:
         beaten = False
         for at in range(count):

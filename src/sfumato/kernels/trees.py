@@ -8,7 +8,10 @@ goes left when its bin is at most the ``cut``; a leaf has −1 for its ``feature
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.kernels.loop_cache import njit
 
@@ -20,14 +23,31 @@ the order of the sums.
 """
 
 
+class ClassRoom(NamedTuple):
+    """Room to look for the best split of a node; a segment ``order[lo:hi]`` has its records."""
+
+    counts: NDArray[np.int32]
+    """(bins × classes,): records of each bin and class."""
+    left: NDArray[np.int64]
+    """(classes,): records of each class left of the cut."""
+    starts: NDArray[np.int64]
+    """(256,): where each bin ends among the sorted targets."""
+    sorted_target: NDArray[np.uint8]
+    """(records,): classes in the order of the bins."""
+    totals: NDArray[np.int64]
+    """(classes,): records of each class in the node."""
+
+
 @njit(cache=True, nogil=True)
-def _counted_cut(bins, target, order, lo, hi, width, totals, least, counts, left):
+def _counted_cut(bins, target, segment, width, least, room):
     """The best cut of one predictor by counts of bins × classes: its score Σ L²/n_L + Σ R²/n_R, and
     the last bin on the left.
 
     The sums of squares are kept running: h records of a class that has L on the left add h(2L + h)
     there, and h(h − 2R) on the right.
     """
+    order, lo, hi = segment
+    counts, left, totals = room.counts, room.left, room.totals
     classes = totals.size
     for i in range(width * classes):
         counts[i] = 0
@@ -92,10 +112,12 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
 
 
 @njit(cache=True, nogil=True)
-def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_target, left):
+def _walked_cut(bins, target, segment, least, room):
     """As :func:`_counted_cut`, record by record: for nodes with fewer records than there are bins ×
     classes.
     """
+    order, lo, hi = segment
+    starts, sorted_target, left, totals = room.starts, room.sorted_target, room.left, room.totals
     low, high = _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target)
     best, cut = 0.0, -1
     if low == high:
@@ -128,10 +150,11 @@ def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_targe
 
 
 @njit(cache=True, nogil=True)
-def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
+def _summed_cut(bins, target, segment, least, counts, sums):
     """The best cut of one predictor for a target of numbers: its score S_L²/n_L + S_R²/n_R, and the
     last bin on the left.
     """
+    order, lo, hi = segment
     low, high = np.int64(255), np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
@@ -187,11 +210,12 @@ def _parted(bins, cut, order, lo, hi, scratch):
 
 
 @njit(cache=True, nogil=True)
-def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
+def _class_split(bins, widths, target, segment, least, room):
     """The best split of a node by Gini impurity: how much it gains (in records times impurity), the
     predictor and the cut.
     """
-    counts, left, starts, sorted_target = room
+    order, lo, hi = segment
+    totals = room.totals
     n = hi - lo
     for k in range(totals.size):
         totals[k] = 0
@@ -207,13 +231,9 @@ def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
     # Counting costs n + bins × classes, walking n steps and a sort: the cheaper one is taken.
     for f in range(bins.shape[0]):
         if n >= widths[f] * totals.size:
-            score, at = _counted_cut(
-                bins[f], target, order, lo, hi, widths[f], totals, least, counts, left
-            )
+            score, at = _counted_cut(bins[f], target, segment, widths[f], least, room)
         else:
-            score, at = _walked_cut(
-                bins[f], target, order, lo, hi, totals, least, starts, sorted_target, left
-            )
+            score, at = _walked_cut(bins[f], target, segment, least, room)
         if at >= 0 and score > best * EQUAL:
             best, feature, cut = score, f, at
     return best - squares / n, feature, cut, n - squares / n
@@ -238,7 +258,7 @@ def _number_split(bins, target, order, lo, hi, least, room):
     if smallest == largest:
         return 0.0, feature, cut, 0.0
     for f in range(bins.shape[0]):
-        score, at = _summed_cut(bins[f], target, order, lo, hi, least, counts, sums)
+        score, at = _summed_cut(bins[f], target, (order, lo, hi), least, counts, sums)
         if at >= 0 and score > best * EQUAL:
             best, feature, cut = score, f, at
     return best - total * total / (hi - lo), feature, cut, impurity
@@ -291,13 +311,13 @@ def grow_classes(bins, widths, target, classes, least, complexity, deepest):
     widest = np.int64(1)
     for f in range(widths.size):
         widest = max(widest, widths[f])
-    room = (
+    room = ClassRoom(
         np.empty(widest * classes, np.int32),
         np.empty(classes, np.int64),
         np.empty(256, np.int64),
         np.empty(n, np.uint8),
+        np.empty(classes, np.int64),
     )
-    totals = np.empty(classes, np.int64)
     stack[0] = 0, n, -1, 0, 0
     top, made, needed = 1, 0, 0.0
     # CART (Breiman, Friedman, Olshen & Stone 1984), depth first in preorder: the stack holds at
@@ -309,9 +329,7 @@ def grow_classes(bins, widths, target, classes, least, complexity, deepest):
         # Two leaves of the smallest size would not fit, or the tree is deep enough.
         if hi - lo < 2 * least or depth >= deepest:
             continue
-        gain, f, cut, impurity = _class_split(
-            bins, widths, target, order, lo, hi, totals, least, room
-        )
+        gain, f, cut, impurity = _class_split(bins, widths, target, (order, lo, hi), least, room)
         # The complexity parameter of CART is relative to the impurity of the root.
         if made == 1:
             needed = complexity * impurity

@@ -178,12 +178,12 @@ def _walk(
             a = order[step]
             fresh = np.empty(len(live), dtype=np.int64)
             groups_below = kernels.uniques.refine(
-                ids, groups, table.codes[a], widths[a], live, table.sizes, fresh, counts, room
+                ids, groups, (table.codes[a], widths[a]), live, table.sizes, (fresh, counts), room
             )
             kept, kept_ids = np.empty_like(live), np.empty_like(live)
             j = place[mask | 1 << a]
             going = kernels.uniques.mark_uniques(
-                live, fresh, counts, table.single, bits, j >> 6, j & 63, kept, kept_ids
+                live, (fresh, counts), table.single, bits, j, kept, kept_ids
             )
             if going and step + 1 < columns and (mask | 1 << a).bit_count() < size:
                 below(
@@ -212,7 +212,7 @@ def _scored(
     parts = np.zeros((len(bits), columns))
     if len(bits):
         kernels.uniques.score_minimal(
-            bits, np.array(masks), places, np.array(weights), columns, scores, parts, amounts
+            bits, np.array(masks), places, np.array(weights), scores, parts, amounts
         )
     return scores, parts, amounts
 

@@ -60,10 +60,8 @@ def _partitioned(
     parts, ends = np.empty((room, 2), dtype=np.int32), np.empty(min(most, room), dtype=np.int64)
     count = kernels.partition.partition(
         points,
-        len(block),
-        total,
-        crowd,
-        relaxed,
+        (len(block), total),
+        (crowd, relaxed),
         space,
         kernels.points.scratch_for(space),
         parts,
@@ -87,7 +85,7 @@ def blocks_of(
         kernels.points.scratch_for(space),
     )
     chosen, has_cut = kernels.partition.find_cuts(
-        points, one, one + len(points), one + total, one, crowd, relaxed, 1, space, scratch
+        points, (one, one + len(points), one + total, one), (crowd, relaxed, 1), space, scratch
     )
     if not has_cut[0]:
         yield points
@@ -192,7 +190,7 @@ class Cutting:
         places = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
         rules = self.promises.crowd, self.relaxed, CHILDREN
         cuts, has_cut = kernels.partition.find_cuts(
-            self.points, *places, *rules, self.space, self.scratch
+            self.points, places, rules, self.space, self.scratch
         )
         return cuts, has_cut
 

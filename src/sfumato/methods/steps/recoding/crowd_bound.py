@@ -288,8 +288,7 @@ class CrowdPrices:
         one, work = max(LOOK, self.codes.size // 8), np.zeros(1, dtype=np.int64)
         order = self._order()
         verdict = kernels.crowd_costs.costs_as_much(
-            self.codes,
-            self.records,
+            (self.codes, self.records),
             self._terms,
             (self._meets, self._offsets, self._levels),
             order,

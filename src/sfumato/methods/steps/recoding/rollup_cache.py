@@ -42,8 +42,12 @@ class Towers:
     def table(self, prefix: Node) -> ClassTable:
         """The table that shows the prefix and the column after it."""
         stack = self._stacks[len(prefix)]
+        # Tables of other prefixes are dropped: the search is depth first and does not come back to
+        # them.
         while prefix[: len(stack[-1][0])] != stack[-1][0]:
             stack.pop()
+        # Roll-up property (LeFevre et al. 2005): each table is counted from the one below it, which
+        # is smaller than the finest.
         while len(stack[-1][0]) < len(prefix):
             known, table = stack[-1]
             level = prefix[len(known)]
@@ -57,6 +61,8 @@ def shown_tables(lattice: Lattice) -> list[ClassTable]:
     """
     tables = []
     table = lattice.at(lattice.low)
+    # From the last column to the first: each table hides one column more, and is rolled up from the
+    # one before.
     for shown in range(len(lattice.columns) - 1, -1, -1):
         tables.append(table)
         table = table.roll_up({lattice.columns[shown]: lattice.high[shown]})
@@ -73,6 +79,7 @@ def smallest_class(lattice: Lattice) -> int | None:
     base = lattice.base
     if lattice.objective.own is not None:  # the loop keeps sums over columns only
         return None
+    # Several promises of k-anonymity are one: the largest k implies all others.
     sizes = [model.crowd for model in lattice.models if model.crowd is not None]
     if (
         len(sizes) != len(lattice.models)
@@ -88,6 +95,7 @@ def _fits(lattice: Lattice) -> bool:
     """Whether all columns but any one fit one word of a key."""
     levels = zip(lattice.base.ladders, lattice.low, strict=True)
     widths = [int(Layout.of([len(ladder.labels[low])]).widths[0]) for ladder, low in levels]
+    # The worst case is that the narrowest column is the one kept outside the key.
     return bool(widths) and sum(widths) - min(widths) <= 64
 
 
@@ -102,6 +110,8 @@ def raised(lattice: Lattice, k: int) -> Lattice:
     for a, (records, ladder) in enumerate(
         zip(lattice.records_per_code, lattice.base.ladders, strict=True)
     ):
+        # Subset property (LeFevre et al. 2005) with one column: what it suppresses alone, every
+        # node with this level suppresses at least.
         while low[a] < lattice.high[a]:
             sizes = np.bincount(ladder.climb(lattice.base.levels[a], low[a]), weights=records)
             if sizes[sizes < k].sum() <= lattice.budget:
@@ -128,6 +138,8 @@ class Prices:
     def of_lattice(cls, lattice: Lattice) -> Prices:
         """The costs of a lattice's objective."""
         costs = lattice.cell_costs
+        # The mean is linear, so the costs of all columns may be added before anything is
+        # suppressed.
         if lattice.objective.score is objective_named("loss").score:
             weighted = [
                 [w * level for level in levels]
@@ -170,6 +182,9 @@ class Steps:
         lasts = self._levels_of(last)
         seconds = [(NO_CODE, np.zeros(1))] if second is None else self._levels_of(second)
         position = 0
+        # Codes of a level in the order of the second column, then the last: 2 × 3 codes are (0, 0),
+        # (0, 1), (0, 2), (1, 0), … The last column climbs within a chain, the second from chain to
+        # chain.
         for chain, (second_up, second_cells) in enumerate(seconds):
             begins = []
             chain_size = sum(len(cells) for _, cells in lasts) * len(second_cells)
@@ -183,6 +198,7 @@ class Steps:
                     above = np.add.outer(codes, up)
                 ups.append(position + above.ravel())
                 fold = np.zeros(above.size, dtype=np.int64)
+                # Only the lowest level of a chain is folded: its higher levels follow from there.
                 if level == 0 and chain + 1 < len(seconds):
                     next_chain = begins[0] + chain_size + SPARE
                     fold = next_chain + np.add.outer(second_up * size, np.arange(size)).ravel()
@@ -191,8 +207,10 @@ class Steps:
                 second_prices.append(np.repeat(second_cells, size))
             starts.append([*begins, position])
             position += SPARE
-            for parts in (ups, folds, prices, second_prices):
-                parts.append(np.zeros(SPARE))
+            for codes_above in (ups, folds):
+                codes_above.append(np.zeros(SPARE, dtype=np.int64))
+            for costs in (prices, second_prices):
+                costs.append(np.zeros(SPARE))
         price, second_price = np.concatenate(prices), np.concatenate(second_prices)
         feature = -1
         if self.prices.mean:
@@ -253,6 +271,7 @@ class Tower:
     ) -> None:
         self.lattice, self.k, self.steps, self.last, self.budget = lattice, k, steps, last, budget
         prices = steps.prices
+        # Columns of the key, by which classes are grouped.
         others = [a for a in range(len(lattice.columns)) if a not in {last, second}]
         lasts = [last] if second is None else [second, last]
         keys, codes, self._bits = _split_keys(table, others, lasts)
@@ -261,6 +280,7 @@ class Tower:
             for a in others
             if a in known
         ]
+        # Half the memory where every count fits 32 bits: more of a table stays in the cache.
         size, counts = len(table), np.uint32 if lattice.records < 2**32 else np.uint64
         # Room behind the lowest table for as large a one; pages that nobody writes to take no
         # memory.
@@ -329,6 +349,7 @@ class Tower:
         """Put a table on top, with columns at higher levels, and tally it where there is room to
         write that; without ``writes`` nothing can be rolled up from it.
         """
+        # The table on top is the smallest finer one at hand (roll-up property).
         source = self.height - 1
         self._lengthen(source)
         whole, lost = tally or (self.whole, self.lost)
@@ -386,6 +407,7 @@ class Tower:
         """
         groups, entries, costs, bounds = self._arrays
         first, end, first_entry, end_entry = bounds[source].tolist()
+        # A coarser table is never larger than the one it is rolled up from.
         if 2 * end - first > len(groups):
             size = 3 * end - first
             groups, costs = _longer(groups[:end], size), _longer(costs[:end], size)
@@ -513,9 +535,11 @@ class Peaks:
         table = lattice.at(lattice.low)
         paired = lattice.budget * FEW_SUPPRESSED <= lattice.records and table.keys.shape[1] == 1
         rows: list[list[list[int]]] = []
+        # Tower a shows the columns up to a, with a as the last one; those after it are at the top.
         for a in range(len(lattice.columns) - 1, -1, -1):
             tower = Tower(lattice, k, table, a, steps, range(a + 1), budget=lattice.budget)
             self._towers.insert(0, tower)
+            # Levels of pairs: the subset property with two columns.
             if paired:
                 rows.insert(0, _levels_beside(lattice, k, table, a, steps))
             table = tower.without_last(table)
@@ -525,6 +549,7 @@ class Peaks:
     def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
         """By level of the next column: what :class:`Tower` tallies."""
         tower, size = self._towers[len(prefix)], len(prefix)
+        # Tables that are not finer than the prefix cannot be rolled up to it.
         while not _above(prefix, tower.levels):
             tower.cut(tower.height - 1)
         rest, tally = tower.levels[size:], (tower.whole, tower.lost)
@@ -540,6 +565,8 @@ class Peaks:
         else:
             tower.climb((*prefix, *rest), tally)
         whole = tower.whole.tolist()
+        # Levels beyond the budget are the lowest ones, so their number says where the feasible ones
+        # begin: tables for prefixes to come need not be finer than that.
         self._least[size] = tower.low + sum(level[0] > self._budget for level in whole)
         return whole, tower.lost.tolist()
 

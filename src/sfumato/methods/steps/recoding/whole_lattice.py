@@ -63,8 +63,10 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
         return None
     whole, lost = tallies
     suppressed, classes, smallest, squares = _by_node(lattice, whole, order)
+    # ``lost`` has what the last column cost first, then the sums by feature: it joins its own.
     missed = lost[..., 1:].copy()
     missed[..., prices.of[last]] += lost[..., 0]
+    # All nodes in lexicographic order of their levels.
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
     levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(
         lattice.low, dtype=np.int16
@@ -128,6 +130,7 @@ def _walk(
     """
     lattice = tower.lattice
     sizes = [lattice.high[a] - lattice.low[a] + 1 for a in before]
+    # The place of a table among all: mixed radix, the first column slowest.
     strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     whole = np.empty((math.prod(sizes), *tower.whole.shape), dtype=np.int64)
     lost = np.empty((math.prod(sizes), *tower.lost.shape))
@@ -136,6 +139,9 @@ def _walk(
     # is at its top: half of all tables of Adult, where that column is sex.
     innermost = max((i for i, size in enumerate(sizes) if size > 1), default=0)
 
+    # Depth first: every table is rolled up from one in which a single column is one level lower, so
+    # that each costs one pass over a table little larger than itself. The recursion is as deep as
+    # the lattice is high.
     def climb(place: int, row: int) -> None:
         """All tables with the columns from a place on above their lowest level; on top stands the
         one where they are not.
@@ -180,6 +186,8 @@ def _scores(
     suppressed, classes, squares = sums
     n = max(1, lattice.records)
     full = np.column_stack([np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)])
+    # The mean of all cells follows from sums: what the level costs all records, less what the
+    # suppressed would have cost, plus 1 for each of their cells.
     if prices.mean:
         weights = np.array(lattice.weights)
         mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
@@ -257,6 +265,7 @@ def effort(lattice: Lattice) -> float:
     judged in Python.
     """
     classes = len(lattice.base)
+    # Other models are judged in Python, node by node.
     if smallest_class(lattice) is None:
         return float(lattice.size) * (classes + PYTHON_CLASSES) * PYTHON_FACTOR
     return float(lattice.size) * classes / SHRINKING
@@ -324,6 +333,7 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
 def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
     n = max(1, lattice.records)
     weights, tops = np.array(lattice.weights), np.maximum(1, np.array(lattice.tops, dtype=np.int64))
+    # Precision (Sweeney 2002): one minus the mean height of cells; suppressed cells are at the top.
     height = counted.levels @ (weights / tops)
     gone = counted.suppressed / n
     return Landscape(
@@ -350,6 +360,8 @@ def every_table(lattice: Lattice) -> Iterator[ClassTable]:
         if a == len(lattice.columns):
             yield table
             return
+        # A level is rolled up from the one below it, and passed down as the finest table for the
+        # later columns.
         for level in range(lattice.low[a], lattice.high[a] + 1):
             table = table.roll_up({lattice.columns[a]: level})
             yield from below(table, a + 1)
@@ -371,6 +383,7 @@ def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
     failing = lattice.failing(classes)
     tally = lattice.tally(classes, classes.records * failing)
     records, sizes = classes.records[~failing], classes.sizes[~failing]
+    # Marketer risk: the expected share of records that are linked rightly, Σ records ∕ size.
     marketer = float((records / sizes).sum() / records.sum()) if len(sizes) else 0.0
     prosecutor = 1.0 / float(sizes.min()) if len(sizes) else 0.0
     score = lattice.objective.score(tally)

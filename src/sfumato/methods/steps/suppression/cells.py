@@ -414,12 +414,10 @@ class _Cover:
         groups: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
             self.keys,
             rare,
-            self.shown(hidden),
-            hidden,
+            (self.shown(hidden), hidden),
             self.absent,
             self.parts.amounts,
-            self.left,
-            self.frequencies,
+            self._unit_counts(),
             self.k,
         )
         return groups
@@ -434,15 +432,19 @@ class _Cover:
             self._all_units(),
             self.absent,
             sets,
-            np.concatenate([[0], np.cumsum(sizes)]),
-            np.concatenate([members for _, (_, members, _) in found]),
-            np.concatenate([donors for _, (_, _, donors) in found]),
+            kernels.suppression.UnitGroups(
+                starts=np.concatenate([[0], np.cumsum(sizes)]),
+                members=np.concatenate([members for _, (_, members, _) in found]),
+                donors=np.concatenate([donors for _, (_, _, donors) in found]),
+            ),
             self.k,
-            self.frequencies,
-            self.left,
+            self._unit_counts(),
         )
         self.units.append(units)
         self.hidden.append(sets[groups])
+
+    def _unit_counts(self) -> tuple[NDArray[np.int64], ...]:
+        return kernels.suppression.UnitCounts(self.frequencies, self.left)
 
     def _all_units(self) -> tuple[NDArray[Any], ...]:
         return kernels.suppression.PackedUnits(self.keys, self.words, self.fields, self.missing)
@@ -462,13 +464,11 @@ class _Cover:
             chosen = np.flatnonzero(hidden == pattern)
             hidden[chosen] = kernels.suppression.restore(
                 self._all_units(),
-                self.shown(pattern),
+                (self.shown(pattern), pattern),
                 watched,
                 units[chosen],
-                pattern,
                 self.k,
-                self.frequencies,
-                self.left,
+                self._unit_counts(),
                 relied_on,
             )
         self.units, self.hidden = [units[hidden != 0]], [hidden[hidden != 0]]
