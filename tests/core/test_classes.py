@@ -588,11 +588,7 @@ def test_numpy_rolls_up_and_tallies_as_the_loops_do(data):
         keys.reshape(-1, 1),
         records,
         gone,
-        words,
-        shifts,
-        widths,
-        rng.random(climbs.size),
-        offsets,
+        lattice.CostedColumns(words, shifts, widths, rng.random(climbs.size), offsets),
     )
     assert lattice._tally_by_numpy(*facts, lost) == lattice._tally(*facts, again)
     np.testing.assert_array_equal(lost, again)

@@ -190,8 +190,8 @@ def near_and_close(columns, ranks, k, t, reach, moved, groups):
 @inner
 def _limits(row, left, bounds, later, least, most):
     """How many of every bucket a class may take so that the classes after it can still be filled;
-    False if none can. ``bounds`` is ``low, high`` of all classes, ``later`` their sums over this and
-    the classes after it.
+    False if none can. ``bounds`` is ``low, high`` of all classes, ``later`` their sums over this
+    and the classes after it.
     """
     low, high = bounds
     later_low, later_high = later

@@ -93,7 +93,8 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
     of its last column has the same candidates for all chosen classes, for that one costs no more
     and leaves the same choices.
 
-    ``classes`` is the codes and the records of all classes, ``tree`` ``meets, offsets, levels`` as :func:`meet` has them, with a row of ``meets`` a
+    ``classes`` is the codes and the records of all classes, ``tree`` ``meets, offsets, levels``
+    as :func:`meet` has them, with a row of ``meets`` a
     chosen class; ``limits`` is ``goal, k, most``. ``work[0]`` counts the candidates that are looked
     at, and the search ends unproved when they are more than ``most``. Room: the candidates of one
     prefix a column and chosen class.

@@ -12,8 +12,8 @@ from sfumato.kernels.loop_cache import njit
 
 _EMPTY = np.int32(-1)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
-"""2⁶⁴ divided by the golden ratio (Knuth's multiplicative hashing): the upper bits of a product with
-it depend on all bits of a key.
+"""2⁶⁴ divided by the golden ratio (Knuth's multiplicative hashing): the upper bits of a product
+with it depend on all bits of a key.
 """
 Rolled = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -275,7 +275,7 @@ class TowerArrays(NamedTuple):
     """(tables, 4): first group, end of groups, first entry, end of entries."""
 
 
-class Levels(NamedTuple):
+class ColumnLevels(NamedTuple):
     """The levels of columns, one behind the other from the lowest to the highest: their codes are
     numbered through.
     """
@@ -333,7 +333,7 @@ class Room(NamedTuple):
     """Per column that climbs, where it begins in ``changes`` and ``rises``."""
 
 
-class Job(NamedTuple):
+class ClimbJob(NamedTuple):
     """What :func:`climb` is to do."""
 
     source: int
@@ -350,7 +350,7 @@ class Job(NamedTuple):
     """Whether the entries of the target are written: not where nothing is rolled up from it."""
     climbs: NDArray[np.int64]
     """(columns that climb, 5): shift and width of its bits, the feature that its cells cost, the
-    place of its level before among the ``Levels``, and how many levels it climbs.
+    place of its level before among the ``ColumnLevels``, and how many levels it climbs.
     """
 
 
@@ -359,10 +359,10 @@ def climb(tower, job, steps, last, room, whole, lost):
     """Roll up columns of a table in a tower, and tally the new table on every level of the last
     column.
 
-    ``steps`` are the ``Levels`` of all columns, ``last`` the ``LastColumns``.
+    ``steps`` are the ``ColumnLevels`` of all columns, ``last`` the ``LastColumns``.
 
-    ``whole`` receives, by chain and level, records in classes below *k*, kept classes, the smallest of them
-    and the sum of their squared sizes; ``lost`` what the cells of suppressed records would
+    ``whole`` receives, by chain and level, records in classes below *k*, kept classes, the
+    smallest of them and the sum of their squared sizes; ``lost`` what the cells of suppressed records would
     have cost: first those of the last column, then by feature. Of a level that suppresses more than
     the budget all that counts is that it does.
 
@@ -477,6 +477,52 @@ def _clear_tallies(whole, lost, levels):
 
 
 @njit(cache=True, nogil=True)
+def _fold_chain(seen, sums, folds, starts, chain, n):
+    """Add up the n codes of a group for the next chain, in which the second column is one level
+    higher; returns how many codes that are. One visit a code.
+    """
+    begin, next_n = starts[chain + _ONE, 0], _ZERO
+    for i in range(starts[chain, 0], starts[chain, 0] + n):
+        code = np.uint64(seen[i])
+        above = np.uint64(folds[code])
+        seen[begin + next_n] = above
+        next_n += _ONE if sums[above] == 0 else _ZERO
+        sums[above] += sums[code]
+    return next_n
+
+
+@njit(cache=True, nogil=True)
+def _tally_class(code, size, rows, k, last, whole, lost):
+    """Tally one class on all rows of a chain from its own on, the columns of the key aside."""
+    row, end = rows
+    if size >= k:
+        while row < end:
+            whole[row, 1] += 1
+            whole[row, 2] = min(whole[row, 2], size)
+            whole[row, 3] += size * size
+            row += _ONE
+        return
+    while row < end:
+        whole[row, 0] += size
+        lost[row, 0] += np.float64(size) * last.prices[code]
+        if last.feature >= 0:
+            lost[row, 1 + last.feature] += size * last.second_prices[code]
+        code = np.uint64(last.ups[code])
+        row += _ONE
+
+
+@njit(cache=True, nogil=True)
+def _second_cost(seen, sums, begin, n, k, last):
+    """What the cells of the second column cost in the classes below k among n codes."""
+    cost = 0.0
+    for i in range(begin, begin + n):
+        code = np.uint64(seen[i])
+        size = np.int64(sums[code])
+        cost += np.float64(size if size < k else 0) * last.second_prices[code]
+    return cost
+
+
+@njit(cache=True, nogil=True)
 def _merge(tower, job, last, room, whole, lost):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on
     every level.
@@ -489,7 +535,7 @@ def _merge(tower, job, last, room, whole, lost):
     source, target = bounds[job.source], bounds[job.target]
     following, first = room.links[0], room.links[1]
     seen, sums, jumps = room.seen, room.sums, room.jumps
-    ups, folds, prices, second_prices, starts, feature = last
+    ups, folds, prices, _, starts, feature = last
     k, levels, budget, writes = job.k, np.uint64(job.levels), job.budget, job.writes
     span = np.uint64(starts.shape[1] - 1)
     # Levels below ``lowest`` exceed the budget, and their tallies end there. Classes only merge on
@@ -517,10 +563,8 @@ def _merge(tower, job, last, room, whole, lost):
             for i in range(n):
                 code = np.uint64(seen[i])
                 if writes:
-                    entries[end, 0], entries[end, 1] = code, sums[code]
-                    end += _ONE
-                if levels == _ZERO:
-                    sums[code] = 0
+                    entries[end, 0], entries[end, 1], end = code, sums[code], end + _ONE
+                sums[code] = 0 if levels == _ZERO else sums[code]
             if levels > _ZERO:
                 n = _lift_codes(seen, sums, jumps, n, starts[0, lowest])
         level, first_level, chain = lowest, _ZERO, _ZERO
@@ -528,13 +572,7 @@ def _merge(tower, job, last, room, whole, lost):
             # The second column climbs one level: its sums wait where the next chain begins.
             next_n = _ZERO
             if first_level + span < levels:
-                next_begin = starts[chain + _ONE, 0]
-                for i in range(starts[chain, 0], starts[chain, 0] + n):
-                    code = np.uint64(seen[i])
-                    above = np.uint64(folds[code])
-                    seen[next_begin + next_n] = above
-                    next_n += _ONE if sums[above] == 0 else _ZERO
-                    sums[above] += sums[code]
+                next_n = _fold_chain(seen, sums, folds, starts, chain, n)
             while level < span:
                 begin_seen, row = starts[chain, level], first_level + level
                 writes_now = writes and row == _ZERO
@@ -547,30 +585,12 @@ def _merge(tower, job, last, room, whole, lost):
                     if writes_now:
                         entries[end, 0], entries[end, 1] = code, size
                         end += _ONE
-                    if size < k:
-                        while row < first_level + span:
-                            whole[row, 0] += size
-                            lost[row, 0] += np.float64(size) * prices[code]
-                            for f in range(costs.shape[1]):
-                                lost[row, 1 + f] += size * costs[new, f]
-                            if feature >= 0:
-                                lost[row, 1 + feature] += size * second_prices[code]
-                            row += _ONE
-                            code = np.uint64(ups[code])
-                    else:
-                        while row < first_level + span:
-                            whole[row, 1] += 1
-                            whole[row, 2] = min(whole[row, 2], size)
-                            whole[row, 3] += size * size
-                            row += _ONE
+                    _tally_class(code, size, (row, first_level + span), job.k, last, whole, lost)
+                    for f in range(costs.shape[1] if size < k else 0):
+                        lost[row : first_level + span, 1 + f] += size * costs[new, f]
                     break
                 if feature >= 0:
-                    second_cost = 0.0
-                    for i in range(begin_seen, begin_seen + n):
-                        code = np.uint64(seen[i])
-                        size = np.int64(sums[code])
-                        second_cost += np.float64(size if size < k else 0) * second_prices[code]
-                    lost[row, 1 + feature] += second_cost
+                    lost[row, 1 + feature] += _second_cost(seen, sums, begin_seen, n, k, last)
                 gone, kept, squares, cost = _NOTHING, _NOTHING, _NOTHING, 0.0
                 # How much larger than k the smallest kept class is; a class below k wraps to a
                 # number beyond all others.
@@ -760,47 +780,3 @@ def _in_small_classes(counts, cells, k):
     for cell in range(cells):
         records += counts[cell] if counts[cell] < k else _NOTHING
     return records
-
-
-# The loop that finds which points nothing beats.
-
-
-def unbeaten(points: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of ``points`` that no other row is at most equal to in every entry; of equal rows
-    the first in ``order``.
-
-    ``order`` sorts the rows by their first entry, then the second and so on, so that no row beats
-    one before it.
-    """
-    found = np.empty(
-        order.size, np.int64
-    )  # not made by the loop: numba's own arrays take longer to load than it takes
-    return found[: _unbeaten(points, order, found)].copy()
-
-
-@njit(cache=True, nogil=True)
-def _unbeaten(points, order, found):
-    """Write the unbeaten rows and say how many there are; one that has just beaten another is
-    asked first: neighbours are beaten by the same ones.
-    """
-    count = 0
-    # Sort-filter skyline (Chomicki, Godfrey, Gryz & Liang 2003): what stands in the list is never
-    # thrown out again, since no later row beats an earlier one.
-    for i in order:
-        beaten = False
-        for at in range(count):
-            other = found[at]
-            beaten = True
-            for f in range(points.shape[1]):
-                if points[other, f] > points[i, f]:
-                    beaten = False
-                    break
-            if beaten:
-                for before in range(at, 0, -1):
-                    found[before] = found[before - 1]
-                found[0] = other
-                break
-        if not beaten:
-            found[count] = i
-            count += 1
-    return count

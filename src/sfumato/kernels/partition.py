@@ -352,7 +352,8 @@ def partition(points, segment, rule, space, scratch, parts, ends):
 def _consider(a, values_kept, gone, region, space, scratch, trim):
     """Write a trim down if it is worth more per record than the best so far.
 
-    ``values_kept`` is the first and last rank that stay and how many values. ``region`` is total records, crowd, loss of all
+    ``values_kept`` is the first and last rank that stay and how many values.
+    ``region`` is total records, crowd, loss of all
     its cells, and the loss of cells that are suppressed: those that stay lose less, those that go
     lose the rest.
     """

@@ -94,8 +94,8 @@ def pushed(tableau, basis, point, bounds, goal, near, most):
     """Push one variable as far up (sign 1) or down as the equations and bounds let it; ``point``
     goes along.
 
-    ``bounds`` is the lowest and highest value of every variable, ``goal`` the variable and its sign.
-    The answer is the prices of the last basis, and whether it is the best one: nothing can be said
+    ``bounds`` is the lowest and highest value of every variable, ``goal`` the variable and its
+    sign. The answer is the prices of the last basis, and whether it is the best one: nothing can be said
     when ``most`` steps did not suffice.
     """
     low, high = bounds

@@ -136,7 +136,7 @@ def count_agreeing(keys, amounts, order, starts, shown):
 
 
 class UnitCounts(NamedTuple):
-    """How frequent units are by now; both arrays have an entry a unit and are brought up to date."""
+    """How frequent units are by now: arrays with an entry a unit, which are brought up to date."""
 
     frequencies: NDArray[np.int64]
     """Records that agree with a record of the unit that shows all its cells."""

@@ -166,7 +166,7 @@ class Steps:
                 ups.append(ladder.up[level] if level < high else np.zeros(size, dtype=np.int64))
                 cells.append(prices.cells[a][level])
                 sizes.append(size)
-        self.levels = kernels.lattice.Levels(
+        self.levels = kernels.lattice.ColumnLevels(
             np.concatenate(ups).astype(np.uint32),
             np.concatenate(cells),
             np.cumsum(sizes).astype(np.uint64),
@@ -353,7 +353,7 @@ class Tower:
         source = self.height - 1
         self._lengthen(source)
         whole, lost = tally or (self.whole, self.lost)
-        job = kernels.lattice.Job(
+        job = kernels.lattice.ClimbJob(
             source=source,
             target=source + 1,
             k=self.k,
@@ -383,7 +383,7 @@ class Tower:
         """Tally the table on top."""
         top = self.height - 1
         whole, lost = tally
-        job = kernels.lattice.Job(
+        job = kernels.lattice.ClimbJob(
             source=top,
             target=top,
             k=self.k,
@@ -395,7 +395,7 @@ class Tower:
         self._run(job, whole, lost)
 
     def _run(
-        self, job: kernels.lattice.Job, whole: NDArray[np.int64], lost: NDArray[np.float64]
+        self, job: kernels.lattice.ClimbJob, whole: NDArray[np.int64], lost: NDArray[np.float64]
     ) -> None:
         kernels.lattice.climb(
             self._arrays, job, self.steps.levels, self._last, self._room, whole, lost

@@ -46,7 +46,11 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     """
     prices, order = Prices.of_lattice(lattice), _order(lattice)
     *before, last = order
-    second = before.pop() if _one_number(lattice, order[-2:]) else None
+    # Two columns are tallied as one where their pairs of codes stay in the processor's first cache.
+    second = None
+    pairs = [len(lattice.base.ladders[a].labels[lattice.low[a]]) for a in order[-2:]]
+    if len(pairs) == 2 and math.prod(pairs) <= MOST_PAIRS:
+        second = before.pop()
     columns, table = range(len(lattice.columns)), lattice.at(lattice.low)
     tower = Tower(
         lattice,
@@ -214,25 +218,12 @@ def _order(lattice: Lattice) -> list[int]:
     """The columns as the loop walks them: many codes first, and last the two with most levels, done
     in one pass.
     """
-    codes = _code_counts(lattice)
+    ladders = zip(lattice.base.ladders, lattice.low, strict=True)
+    codes = [len(ladder.labels[low]) for ladder, low in ladders]
     columns = sorted(range(len(codes)), key=lambda a: (-codes[a], a))
     by_levels = sorted(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
     lasts = by_levels[-2:]
     return [*(a for a in columns if a not in lasts), *lasts]
-
-
-def _code_counts(lattice: Lattice) -> list[int]:
-    """Per column, its number of codes at the lowest level that is searched."""
-    ladders = zip(lattice.base.ladders, lattice.low, strict=True)
-    return [len(ladder.labels[low]) for ladder, low in ladders]
-
-
-def _one_number(lattice: Lattice, lasts: Sequence[int]) -> bool:
-    """Whether the loop may take the last two columns as one, whose pairs of codes stay in the
-    processor's first cache.
-    """
-    codes = _code_counts(lattice)
-    return len(lasts) == 2 and codes[lasts[0]] * codes[lasts[1]] <= MOST_PAIRS
 
 
 MOST_PAIRS = 4096
