@@ -195,7 +195,7 @@ RACES = (
         "every node of Adult-9",
         "the best node is ARX's optimum, and all nodes are there",
         every_node,
-        aim=0.3,
+        aim=0.2,
     ),
     Race(
         "hierarchy file, 10⁵ lines, 63k × 7",

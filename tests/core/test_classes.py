@@ -575,7 +575,7 @@ def test_numpy_rolls_up_and_tallies_as_the_loops_do(data):
     climbs = np.concatenate([rng.integers(0, 2**width, 2**width) for width in widths])
     of_columns = (shifts, widths, climbs, offsets)
     for ours, loops in zip(
-        lattice._rolled_up(keys, records, *of_columns),
+        lattice._roll_up_by_numpy(keys, records, *of_columns),
         lattice._roll_up_word(keys, records, *of_columns),
         strict=True,
     ):
@@ -588,13 +588,9 @@ def test_numpy_rolls_up_and_tallies_as_the_loops_do(data):
         keys.reshape(-1, 1),
         records,
         gone,
-        words,
-        shifts,
-        widths,
-        rng.random(climbs.size),
-        offsets,
+        lattice.CostedColumns(words, shifts, widths, rng.random(climbs.size), offsets),
     )
-    assert lattice._tallied(*facts, lost) == lattice._tally(*facts, again)
+    assert lattice._tally_by_numpy(*facts, lost) == lattice._tally(*facts, again)
     np.testing.assert_array_equal(lost, again)
 
 

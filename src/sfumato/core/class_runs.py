@@ -54,11 +54,13 @@ def rolled_up_in_runs(classes: ClassTable, levels: tuple[int, ...]) -> ClassTabl
         classes.keys.reshape(-1),
         classes.records,
         run_shift,
-        place.shifts[inside],
-        place.widths[inside],
-        np.concatenate([*climbs, none]),
-        np.concatenate([*steps, none]),
-        offsets,
+        kernels.runs.ClimbingColumns(
+            shifts=place.shifts[inside],
+            widths=place.widths[inside],
+            climbs=np.concatenate([*climbs, none]),
+            steps=np.concatenate([*steps, none]),
+            offsets=offsets,
+        ),
         cells,
     )
     if not in_order:

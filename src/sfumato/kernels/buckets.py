@@ -44,6 +44,8 @@ def _distance(members, size, reach, moved):
     """The distance of the class with these ranks, ascending."""
     n = reach.size
     total, start = 0.0, 0
+    # Between two ranks the distribution of the class is constant: one area a member, the whole line
+    # is covered.
     for c in range(size + 1):
         end = members[c] if c < size else n - 1
         total += _area(c / size, c * n // size, start, end, reach, moved)
@@ -100,6 +102,8 @@ def _swap(size, candidates, line, numbers, t, inside):
         members[a] = ranks[numbers[inside[order[a]]]]
     places = inside[order]
     now = _distance(members, size, reach, moved)
+    # Greedy: a candidate replaces the member whose loss lowers the distance most. Candidates × k²
+    # steps at worst.
     for c in range(candidates.size):
         if now <= t:
             break
@@ -131,8 +135,13 @@ def _swap(size, candidates, line, numbers, t, inside):
 
 
 @inner
-def _around(columns, numbers, count, line, centre, k, t, out, groups, group):
-    """A class of k records around a point; returns how many are left."""
+def _around(remaining, line, centre, limits, out, groups, group):
+    """A class of k records around a point; returns how many are left.
+
+    ``remaining`` is the points, their numbers and how many are left; ``limits`` is ``k, t``.
+    """
+    columns, numbers, count = remaining
+    k, t = limits
     _distances(columns, 0, count, centre, out)
     order = np.argsort(out[:count], kind="mergesort")
     inside = order[:k].copy()
@@ -153,16 +162,18 @@ def near_and_close(columns, ranks, k, t, reach, moved, groups):
     numbers = np.arange(count)
     out = np.empty(count)
     centre, other = np.empty(columns.shape[0]), np.empty(columns.shape[0])
+    # MDAV (Domingo-Ferrer & Torra 2005): two classes a round, around the point farthest from the
+    # mean and the one farthest from that; n² ∕ k distances.
     while count >= 2 * k:
         both = count >= 3 * k
         for a in range(columns.shape[0]):
             centre[a] = columns[a, :count].sum() / count
         _copy_point(columns, _farthest(columns, numbers, count, centre, out), centre)
         _copy_point(columns, _farthest(columns, numbers, count, centre, out), other)
-        count = _around(columns, numbers, count, line, centre, k, t, out, groups, made)
+        count = _around((columns, numbers, count), line, centre, (k, t), out, groups, made)
         made += 1
         if both:
-            count = _around(columns, numbers, count, line, other, k, t, out, groups, made)
+            count = _around((columns, numbers, count), line, other, (k, t), out, groups, made)
             made += 1
     for i in range(count):
         groups[numbers[i]] = made
@@ -177,10 +188,14 @@ def near_and_close(columns, ranks, k, t, reach, moved, groups):
 
 
 @inner
-def _limits(row, left, low, high, later_low, later_high, least, most):
+def _limits(row, left, bounds, later, least, most):
     """How many of every bucket a class may take so that the classes after it can still be filled;
-    False if none can.
+    False if none can. ``bounds`` is ``low, high`` of all classes, ``later`` their sums over this
+    and the classes after it.
     """
+    low, high = bounds
+    later_low, later_high = later
+    # What later classes can take at most must go now, what they need at least must stay.
     for j in range(left.size):
         later_low[j] -= low[row, j]
         later_high[j] -= high[row, j]
@@ -211,6 +226,7 @@ def _nearest_of_each(numbers, buckets, count, out, most, found, places):
             at -= 1
         else:
             found[j] += 1
+        # Insertion sort into at most ``most[j]`` places: one pass over the records.
         while at > 0:
             before = places[j, at - 1]
             if out[before] < out[i] or (out[before] == out[i] and numbers[before] < numbers[i]):
@@ -221,16 +237,17 @@ def _nearest_of_each(numbers, buckets, count, out, most, found, places):
 
 
 @inner
-def _choose(size, numbers, out, least, found, places, taken, chosen):
+def _choose(numbers, out, least, found, places, taken, chosen):
     """Take the least of every bucket, then the nearest of all buckets that have room; how many were
-    found.
+    found. ``chosen`` has room for the size of the class.
     """
-    count = 0
+    count, size = 0, chosen.size
     for j in range(found.size):
         taken[j] = least[j]
         for a in range(least[j]):
             chosen[count] = places[j, a]
             count += 1
+    # A merge of sorted lists, one for each bucket.
     while count < size:
         best = -1
         for j in range(found.size):
@@ -253,13 +270,16 @@ def _choose(size, numbers, out, least, found, places, taken, chosen):
 
 
 @inner
-def _remove(columns, numbers, buckets, count, chosen, size, sums, left, groups, group):
+def _remove(remaining, buckets, chosen, sums, left, groups, group):
     """Put the chosen records into a class and close the gaps; returns how many are left."""
-    gone = np.sort(chosen[:size])
+    columns, numbers, count = remaining
+    size = chosen.size
+    gone = np.sort(chosen)
     for a in range(size):
         left[buckets[gone[a]]] -= 1
         for axis in range(columns.shape[0]):
             sums[axis] -= columns[axis, gone[a]]
+    # From the end, as _take moves the points: the buckets must follow them.
     for b in range(size - 1, -1, -1):
         buckets[gone[b]] = buckets[count - (size - b)]
     return _take(columns, numbers, count, chosen, size, groups, group)
@@ -285,8 +305,9 @@ def share_out(columns, buckets, sizes, low, high, groups):
     found, taken = np.empty(shares, np.int64), np.empty(shares, np.int64)
     places, chosen = np.empty((shares, high.max()), np.int64), np.empty(sizes.max(), np.int64)
     out, centre, sums = np.empty(count), np.empty(columns.shape[0]), columns.sum(axis=1)
+    # One class a turn, each a pass over the records that are left.
     for row in range(sizes.size):
-        if not _limits(row, left, low, high, later_low, later_high, least, most):
+        if not _limits(row, left, (low, high), (later_low, later_high), least, most):
             return row
         if least.sum() > sizes[row] or most.sum() < sizes[row]:
             return row
@@ -295,9 +316,8 @@ def share_out(columns, buckets, sizes, low, high, groups):
         _copy_point(columns, _farthest(columns, numbers, count, centre, out), centre)
         _distances(columns, 0, count, centre, out)
         _nearest_of_each(numbers, buckets, count, out, most, found, places)
-        if _choose(sizes[row], numbers, out, least, found, places, taken, chosen) < sizes[row]:
+        members = chosen[: sizes[row]]
+        if _choose(numbers, out, least, found, places, taken, members) < sizes[row]:
             return row
-        count = _remove(
-            columns, numbers, buckets, count, chosen, sizes[row], sums, left, groups, row
-        )
+        count = _remove((columns, numbers, count), buckets, members, sums, left, groups, row)
     return sizes.size

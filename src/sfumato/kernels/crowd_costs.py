@@ -80,7 +80,7 @@ PROVED, REFUTED, STOPPED = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
+def costs_as_much(classes, terms, tree, order, sums, limits, work):
     """Whether every choice of levels that leaves each chosen class ``k`` records costs at least
     ``goal``.
 
@@ -93,11 +93,13 @@ def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
     of its last column has the same candidates for all chosen classes, for that one costs no more
     and leaves the same choices.
 
-    ``tree`` is ``meets, offsets, levels`` as :func:`meet` has them, with a row of ``meets`` a
+    ``classes`` is the codes and the records of all classes, ``tree`` ``meets, offsets, levels``
+    as :func:`meet` has them, with a row of ``meets`` a
     chosen class; ``limits`` is ``goal, k, most``. ``work[0]`` counts the candidates that are looked
     at, and the search ends unproved when they are more than ``most``. Room: the candidates of one
     prefix a column and chosen class.
     """
+    codes, records = classes
     (meets, offsets, levels), (goal, k, most) = tree, limits
     n, columns = codes.shape
     members = sums.shape[0]
@@ -114,11 +116,13 @@ def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
                 candidates[m, 0, sizes[0, m]], rest[m, 0, sizes[0, m]] = s, sums[m, s]
                 sizes[0, m] += 1
     depth = 0
+    # Depth first branch and bound over the columns, without recursion: ``level`` is the path.
     while depth >= 0:
         if depth == columns:
             return REFUTED
         a = order[depth]
         level[depth] += 1
+        # Terms rise with the levels, so all higher levels of this column reach the goal too.
         if level[depth] == levels[a] or decided[depth] + terms[a, level[depth]] >= goal:
             level[depth], before[depth] = -1, -1
             depth -= 1
@@ -128,6 +132,7 @@ def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
         for m in range(members):
             work[0] += sizes[depth, m]
             size, weight = 0, 0
+            # Candidates of the prefix are filtered, not searched anew: each costs one look-up.
             for i in range(sizes[depth, m]):
                 s = candidates[m, depth, i]
                 at = meets[m, offsets[a] + codes[s, a]]
@@ -144,6 +149,7 @@ def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
                 break
         if work[0] > most:
             return STOPPED
+        # Same candidates as on a lower level: dominated by it.
         if cut or total == before[depth]:
             continue
         before[depth] = total

@@ -44,9 +44,11 @@ def settle(made):
         sizes[g] = 0
         for a in range(points.shape[1]):
             sums[g, a] = 0.0
+    # Sums are taken in the order of the records, so that they are the same on every machine.
     for i in range(points.shape[0]):
         join(made, i, made.groups[i])
     free[0] = 0
+    # A stack of free numbers, the lowest on top.
     for g in range(sizes.size - 1, -1, -1):
         if sizes[g] == 0:
             free[0] += 1
@@ -65,6 +67,7 @@ def squared_error(points, groups, count):
     for g in range(count):
         for a in range(d):
             means[g, a] /= max(sizes[g], 1.0)
+    # Two passes, means first: exact where the short formula would lose digits.
     total = 0.0
     for i in range(n):
         own = 0.0
@@ -91,6 +94,7 @@ def leave(made, i):
     """Take a record out of its group."""
     g = made.groups[i]
     made.sizes[g] -= 1
+    # The last member takes the place that is free: constant time.
     last = made.members[g, made.sizes[g]]
     made.members[g, made.places[i]] = last
     made.places[last] = made.places[i]
@@ -109,6 +113,8 @@ def _away(made, i, g):
     """The squared distance of a record from the mean of a group."""
     points, sums, share = made.points, made.sums, 1.0 / made.sizes[g]
     s, t, u, v = 0.0, 0.0, 0.0, 0.0
+    # Four sums without a dependence between them: the processor adds them side by side. The order
+    # is fixed, so is the rounding.
     for a in range(0, points.shape[1], 4):
         gap = points[i, a] - sums[g, a] * share
         s += gap * gap
@@ -139,6 +145,8 @@ def _cost_of_swapping(made, i, j):
     points, sums, g, h = made.points, made.sums, made.groups[i], made.groups[j]
     p, q = 1.0 / made.sizes[g], 1.0 / made.sizes[h]
     s, t, u, v, both = 0.0, 0.0, 0.0, 0.0, p + q
+    # Δ = Σ gap · (2(m_h − m_g) − gap(1/n_g + 1/n_h)): both groups keep their sizes, so the change
+    # follows from means and the gap of the two records.
     for a in range(0, points.shape[1], 4):
         gap = points[j, a] - points[i, a]
         s += gap * (2.0 * (sums[h, a] * q - sums[g, a] * p) - gap * both)
@@ -154,6 +162,7 @@ def _cost_of_swapping(made, i, j):
 @inner
 def try_move(made, k, i, g, limit):
     """Move a record to another group where its own can spare it."""
+    # Both groups must keep their limits: k at least, and the room there is.
     if made.sizes[made.groups[i]] <= k or made.sizes[g] >= made.members.shape[1] - 1:
         return False
     if _cost_of_joining(made, i, g) - _gain_of_leaving(made, i) >= limit:
@@ -169,6 +178,7 @@ def try_swap(made, i, j, limit):
     """
     g, h = made.groups[i], made.groups[j]
     best, least = -1, limit
+    # All members of the other group but j, whose neighbourhood is the reason to go there.
     for b in range(made.sizes[h]):
         other = made.members[h, b]
         if other != j:
@@ -184,6 +194,7 @@ def try_swap(made, i, j, limit):
 
 @inner
 def _back(made, records, homes, count):
+    # In the opposite order, so that members stand where they stood.
     for b in range(count - 1, -1, -1):
         _shift(made, records[b], homes[b])
 
@@ -201,6 +212,8 @@ def try_dissolve(made, g, reach, limit, records, homes):
         added -= _away(made, records[b], g)
     for b in range(size):
         i, best, least = records[b], -1, np.inf
+        # Groups of near records only: those far away cost more. ``h != best`` spares a second look
+        # at the best.
         for r in range(reach):
             h = made.groups[made.near[i, r]]
             if h != g and h != best and made.sizes[h] < made.members.shape[1] - 1:
@@ -208,6 +221,7 @@ def try_dissolve(made, g, reach, limit, records, homes):
                 if cost < least:
                     best, least = h, cost
         added += least
+        # Joining only adds: once beyond the limit it stays there.
         if best < 0 or added >= limit:
             _back(made, records, homes, b)
             return False
@@ -226,6 +240,7 @@ def try_create(made, k, i, limit, records, homes):
         return False
     g = made.free[made.free[0]]
     added, count = 0.0, 0
+    # The record itself comes first (r = −1), then its neighbours by distance.
     for r in range(-1, made.near.shape[1]):
         j = i if r < 0 else np.int64(made.near[i, r])
         h = made.groups[j]

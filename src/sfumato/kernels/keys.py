@@ -56,6 +56,7 @@ def pack(keys: Keys, codes: NDArray[Any], word: int, shift: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _pack(keys, codes, word, shift):
+    # Bits of other columns stay: fields do not overlap, and the key starts at 0.
     for i in range(codes.size):
         keys[i, word] |= np.uint64(codes[i]) << np.uint64(shift)
 
@@ -72,6 +73,7 @@ def pack_mapped(
 
 @njit(cache=True, nogil=True)
 def _pack_mapped(keys, codes, moved, word, shift):
+    # One pass: codes are mapped and packed while they are in a register.
     for i in range(codes.size):
         keys[i, word] |= np.uint64(moved[codes[i]]) << np.uint64(shift)
 
@@ -87,6 +89,7 @@ def mapped(codes: NDArray[Any], moved: NDArray[Any]) -> NDArray[Any]:
 @njit(cache=True, nogil=True)
 def _mapped(codes, moved):
     found = np.empty(codes.size, moved.dtype)
+    # A gather from a small table; one read and write a row.
     for i in range(codes.size):
         found[i] = moved[codes[i]]
     return found
@@ -102,6 +105,7 @@ def _hash(keys, i):
     16: in a table of 65,536 slots all keys that differ in them alone would stand in one queue.
     """
     h = np.uint64(0x9E3779B97F4A7C15)
+    # The finalizer of MurmurHash3 (constants by Austin Appleby), one round a word.
     for w in range(keys.shape[1]):
         h = (h ^ keys[i, w]) * np.uint64(0xFF51AFD7ED558CCD)
         h ^= h >> np.uint64(32)
@@ -121,6 +125,7 @@ def _same(left, i, right, j):
 def _rehash(first, keys, count, slots):
     table = np.full(slots, _EMPTY, np.int64)
     mask = np.uint64(slots - 1)
+    # Linear probing; keys are distinct, so none has to be compared.
     for g in range(count):
         h = _hash(keys, first[g]) & mask
         while table[h] != _EMPTY:
@@ -155,6 +160,7 @@ def _grouped(keys: NDArray[np.uint64]) -> tuple[Ids, Ids]:
 
 @njit(cache=True, nogil=True, inline="always")
 def _slot(key, high_bits):
+    # Fibonacci hashing (Knuth): 2⁶⁴ ∕ golden ratio; the upper bits depend on all bits.
     return (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
 
 
@@ -167,6 +173,8 @@ def _group_word(keys):
     bits = 12
     count = np.int64(0)
     table = _respread(known, count, np.int64(bits))
+    # One pass; expected 1.5 probes a row at a load of at most one half. Numbers follow first
+    # appearance, so they do not depend on the hash.
     for i in range(n):
         key = keys[i]
         mask = np.uint64(table.size - 1)
@@ -181,6 +189,7 @@ def _group_word(keys):
             first[g] = i
             known[g] = key
             count += 1
+            # Four times as large: growing costs a third of all insertions in total.
             if 2 * count > table.size:
                 bits += 2
                 table = _respread(known, count, bits)
@@ -201,6 +210,7 @@ def ranked(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Key
 @njit(cache=True, nogil=True, inline="always")
 def _ones(word):
     """How many bits of a word are set."""
+    # Population count, sums of bits in pairs, nibbles and bytes (Warren, Hacker's Delight 5-1).
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -213,10 +223,12 @@ def _ones(word):
 def _ranked(keys, span):
     one, low = np.uint64(1), np.uint64(63)
     bits = np.zeros((span + 63) // 64, np.uint64)
+    # A set bit for every key that occurs: span ∕ 8 bytes, and random writes into them.
     for i in range(keys.size):
         bits[keys[i] >> np.uint64(6)] |= one << (keys[i] & low)
     below = np.empty(bits.size, np.uint32)
     count = np.uint64(0)
+    # Prefix sums of the population counts: rank in constant time (a succinct rank index).
     for w in range(bits.size):
         below[w] = count
         count += _ones(bits[w])
@@ -224,6 +236,7 @@ def _ranked(keys, span):
     place = 0
     for w in range(bits.size):
         word = bits[w]
+        # The lowest set bit again and again: keys come out ascending.
         while word != 0:
             last = word & (~word + one)
             known[place] = np.uint64(w) * np.uint64(64) + _ones(last - one)
@@ -317,6 +330,7 @@ def _respread(known, count, bits):
     for h in range(table.size):
         table[h] = _EMPTY
     mask = np.uint64(table.size - 1)
+    # Known keys are distinct: they are placed without comparing.
     for g in range(count):
         h = _slot(known[g], np.uint64(64 - bits))
         while table[h] != _EMPTY:
@@ -333,6 +347,7 @@ def _group_words(keys):
     slots = 4096
     table = np.full(slots, _EMPTY, np.int64)
     count = 0
+    # As _group_word, comparing all words of a key.
     for i in range(n):
         mask = np.uint64(slots - 1)
         h = _hash(keys, i) & mask
@@ -376,6 +391,7 @@ def _look_up(known, keys):
     table = _rehash(np.arange(known.shape[0]), known, known.shape[0], slots)
     mask = np.uint64(slots - 1)
     found = np.empty(keys.shape[0], np.int64)
+    # One probe sequence a key; an empty slot ends it: the key is not among the known ones.
     for i in range(keys.shape[0]):
         h = _hash(keys, i) & mask
         while table[h] != _EMPTY and not _same(known, table[h], keys, i):
@@ -402,6 +418,7 @@ def _lie_outside(known, keys, bits):
     """
     one, low, high = np.uint64(1), np.uint64(63), np.uint64(64 - bits)
     there = np.zeros(1 << (bits - 6), np.uint64)
+    # A Bloom filter with one hash: no known key is missed, few others pass.
     for g in range(known.size):
         h = _slot(known[g], high)
         there[h >> np.uint64(6)] |= one << (h & low)
@@ -411,6 +428,7 @@ def _lie_outside(known, keys, bits):
         h = _slot(key, high)
         if there[h >> np.uint64(6)] & (one << (h & low)):
             first, end = 0, known.size
+            # Binary search decides for those that pass: exact.
             while first < end:
                 middle = (first + end) // 2
                 if known[middle] < key:
@@ -446,6 +464,7 @@ def add_by_fields(keys: Keys, records: Ids, places: Places) -> Ids:
 @njit(cache=True, nogil=True)
 def _add_by_fields(keys, records, words, shifts, widths, size):
     sums = np.zeros(size, np.int64)
+    # Codes of the columns side by side make an index: no hashing, 2^widths sums.
     for i in range(keys.shape[0]):
         code = np.uint64(0)
         for c in range(words.size):
@@ -470,6 +489,7 @@ def first_rows(ids: NDArray[Any], groups: int) -> Ids:
 @njit(cache=True, nogil=True)
 def _first_rows(ids, groups):
     first = np.empty(groups, np.int64)
+    # From the end: the first row is written last and stays.
     for i in range(ids.size - 1, -1, -1):
         first[ids[i]] = i
     return first
@@ -517,6 +537,7 @@ def merge_counts(starts, codes, counts, ids, groups, domain):
     sorted only when every merged class had them in an order; callers must not rely on the order.
     """
     members = np.zeros(groups + 1, np.int64)
+    # Counting sort of the classes by group: three passes, no comparison.
     for i in range(ids.size):
         members[ids[i] + 1] += 1
     for g in range(groups):
@@ -529,6 +550,8 @@ def merge_counts(starts, codes, counts, ids, groups, domain):
     new_starts = np.empty(groups + 1, np.int64)
     new_codes = np.empty(codes.size, codes.dtype)
     new_counts = np.empty(counts.size, counts.dtype)
+    # ``place`` has where a code was written last; an entry before the begin of the group at hand
+    # belongs to an earlier group, so nothing is cleared. One visit an entry.
     place = np.full(domain, -1, np.int64)
     end = 0
     for g in range(groups):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from sfumato.kernels.keys import StandIn, _hash, _same
 from sfumato.kernels.loop_cache import njit
 
 _EMPTY = np.int32(-1)
+_HASH = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ divided by the golden ratio (Knuth's multiplicative hashing): the upper bits of a product
+with it depend on all bits of a key.
+"""
 Rolled = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -23,7 +27,7 @@ def roll_up(keys: NDArray[np.uint64], records: NDArray[np.int64], *columns: NDAr
     rule, take a path three times as fast.
     """
     if keys.shape[1] == 1:
-        one_word = _rolled_up if _rolling.serves(len(keys)) else _roll_up_word
+        one_word = _roll_up_by_numpy if _rolling.serves(len(keys)) else _roll_up_word
         rolled, new_records, ids = one_word(keys.reshape(-1), records, *columns[1:])
         return rolled.reshape(-1, 1), new_records, ids
     return _roll_up_words(keys, records, *columns)  # type: ignore[no-any-return]
@@ -38,6 +42,7 @@ def climb_keys(keys, words, shifts, widths, climbs, offsets):
     of the higher levels.
     """
     climbed = keys.copy()
+    # Exclusive or with both codes replaces one by the other and leaves other bits alone.
     for i in range(keys.shape[0]):
         for a in range(words.size):
             shift = np.uint64(shifts[a])
@@ -51,7 +56,7 @@ def climb_keys(keys, words, shifts, widths, climbs, offsets):
 _rolling, _tallying = StandIn(), StandIn()
 
 
-def _rolled_up(
+def _roll_up_by_numpy(
     keys: NDArray[np.uint64],
     records: NDArray[np.int64],
     shifts: NDArray[np.int64],
@@ -88,6 +93,8 @@ def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
     ids = np.empty(n, np.int64)
     count = np.int32(0)
     table = _spread_keys(new_keys, count, bits)
+    # Linear probing as in kernels.keys; records are added as the class is found. One pass, and a
+    # look-up a column that climbs.
     for i in range(n):
         key = keys[i]
         for a in range(shifts.size):
@@ -95,7 +102,7 @@ def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
             code = (key >> shift) & ((np.uint64(1) << np.uint64(widths[a])) - np.uint64(1))
             key ^= (code ^ np.uint64(climbs[offsets[a] + np.int64(code)])) << shift
         slot_mask = np.uint64(table.size - 1)
-        h = (key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)
+        h = (key * _HASH) >> np.uint64(64 - bits)
         g = table[h]
         while g >= 0 and new_keys[g] != key:
             h = (h + np.uint64(1)) & slot_mask
@@ -106,6 +113,7 @@ def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
             new_keys[g] = key
             new_records[g] = 0
             count += np.int32(1)
+            # Four times as large when half full.
             if 2 * count > table.size:
                 bits += 2
                 table = _spread_keys(new_keys, count, bits)
@@ -119,8 +127,9 @@ def _spread_keys(keys, count, bits):
     """A hash table of so many bits with the first keys."""
     table = np.full(1 << bits, _EMPTY, np.int32)
     mask = np.uint64(table.size - 1)
+    # Keys are distinct: nothing is compared.
     for g in range(count):
-        h = (keys[g] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)
+        h = (keys[g] * _HASH) >> np.uint64(64 - bits)
         while table[h] >= 0:
             h = (h + np.uint64(1)) & mask
         table[h] = g
@@ -139,6 +148,8 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
     new_records = np.zeros(n, np.int64)
     ids = np.empty(n, np.int64)
     count = 0
+    # The key is written behind the last class first: if it is new it stays there, else it is
+    # written over by the next.
     for i in range(n):
         for w in range(keys.shape[1]):
             new_keys[count, w] = keys[i, w]
@@ -162,15 +173,23 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
     return new_keys[:count].copy(), new_records[:count].copy(), ids
 
 
+class CostedColumns(NamedTuple):
+    """Where columns lie in a key, and what their cells cost."""
+
+    words: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    """What a cell costs by code, one column and level behind the other."""
+    offsets: NDArray[np.int64]
+    """Per column, where the codes of its present level begin in ``costs``."""
+
+
 def tally(
     keys: NDArray[np.uint64],
     records: NDArray[np.int64],
     gone: NDArray[np.int64],
-    words: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    costs: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    columns: CostedColumns,
     lost: NDArray[np.float64],
 ) -> tuple[int, int, float]:
     """What a node keeps and loses when ``gone`` records of each class are suppressed.
@@ -178,24 +197,21 @@ def tally(
     ``lost[a]`` receives, over the suppressed records, the sum of column *a*'s cell cost. Returns
     kept classes, kept records, and the sum of squared kept class sizes.
     """
-    taken = _tallied if _tallying.serves(len(keys)) else _tally
-    return taken(keys, records, gone, words, shifts, widths, costs, offsets, lost)
+    add_up = _tally_by_numpy if _tallying.serves(len(keys)) else _tally
+    return add_up(keys, records, gone, columns, lost)
 
 
-def _tallied(
+def _tally_by_numpy(
     keys: NDArray[np.uint64],
     records: NDArray[np.int64],
     gone: NDArray[np.int64],
-    words: NDArray[np.int64],
-    shifts: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    costs: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    columns: CostedColumns,
     lost: NDArray[np.float64],
 ) -> tuple[int, int, float]:
     """What :func:`_tally` gives, by numpy: sums are taken one by one, in the order of the classes,
     not in pairs.
     """
+    words, shifts, widths, costs, offsets = columns
     kept = (records - gone)[records > gone]
     hit = np.flatnonzero(gone)
     for a in range(len(words)):
@@ -208,10 +224,12 @@ def _tallied(
 
 
 @njit(cache=True, nogil=True)
-def _tally(keys, records, gone, words, shifts, widths, costs, offsets, lost):
+def _tally(keys, records, gone, columns, lost):
+    words, shifts, widths, costs, offsets = columns
     kept_classes = 0
     kept_records = 0
     squares = 0.0
+    # One pass; columns are looked at only for classes that lose records.
     for i in range(records.size):
         kept = records[i] - gone[i]
         if kept > 0:
@@ -227,13 +245,15 @@ def _tally(keys, records, gone, words, shifts, widths, costs, offsets, lost):
     return kept_classes, kept_records, squares
 
 
-# The loop of towers: coarser and coarser tables stacked upon each other, and what their nodes keep
-# under k-anonymity.
+# A tower: coarser and coarser tables stacked upon each other, and what their nodes keep under
+# k-anonymity.
 #
-# A table is kept as *groups*: the classes that agree in all columns but one, the last. A group has
+# A table is held as *groups*: the classes that agree in all columns but one, the last. A group has
 # one key and a run of entries, one for each code of the last column it holds. So rolling up any
-# other column merges whole groups and hashes far fewer keys than there are classes, and all levels
-# of the last column are tallied in one pass.
+# other column merges whole groups and hashes far fewer keys than there are classes (Adult with nine
+# columns: 19,502 classes, 3,900 groups), and all levels of the last column are tallied in one pass.
+# That a coarser table may be counted from a finer one instead of from the records is the roll-up
+# property of Incognito (LeFevre, DeWitt, Ramakrishnan 2005).
 #
 # A coarser table is written behind the one it is rolled up from. Indices are unsigned where it
 # is hot: they need no test for a negative one.
@@ -242,86 +262,156 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _NOTHING, _LARGEST = np.int64(0), np.int64(2**62)
 
 
+class TowerArrays(NamedTuple):
+    """The tables of a tower, one behind the other in the same arrays."""
+
+    groups: NDArray[np.uint64]
+    """(groups, 3): the key, and where its entries begin and end."""
+    entries: NDArray[Any]
+    """(entries, 2): the code of the last column at its lowest level, and the number of records."""
+    costs: NDArray[np.float64]
+    """(groups, features): what one record of the group costs in all columns but the last."""
+    bounds: NDArray[np.int64]
+    """(tables, 4): first group, end of groups, first entry, end of entries."""
+
+
+class ColumnLevels(NamedTuple):
+    """The levels of columns, one behind the other from the lowest to the highest: their codes are
+    numbered through.
+    """
+
+    ups: NDArray[np.uint32]
+    """Per code, the code one level above it within its level; 0 at the highest."""
+    prices: NDArray[np.float64]
+    """Per code, what a cell with it costs."""
+    starts: NDArray[np.uint64]
+    """Where the codes of each level begin, and where those of the last one end."""
+
+
+class LastColumns(NamedTuple):
+    """The levels of the last column, which are tallied in one pass; or of the last two, as if they
+    were one: its codes are pairs, ``second * size + last``.
+
+    A chain has the levels of the last column at one level of the second; there is one chain where
+    one column is the last. Codes of all levels and chains are numbered through.
+    """
+
+    ups: NDArray[np.uint32]
+    """Per code, the code above it in its chain; on the highest level that behind the chain."""
+    folds: NDArray[np.uint32]
+    """Per code on the lowest level of a chain, the code in the next chain."""
+    prices: NDArray[np.float64]
+    """Per code, what a cell of the last column costs."""
+    second_prices: NDArray[np.float64]
+    """Per code, what a cell of the second column costs."""
+    starts: NDArray[np.uint64]
+    """(chains, levels + 1): where the codes of each level begin, and those behind the chain."""
+    feature: int
+    """The feature that cells of the second column count to; -1 where ``prices`` includes them."""
+
+
+class Room(NamedTuple):
+    """Room for :func:`climb` to work in. It makes no array: what numba imports for that takes
+    longer than a search.
+    """
+
+    slots: NDArray[np.int32]
+    """A hash table of 2^b slots, at least twice the groups of a table."""
+    links: NDArray[np.int32]
+    """(3, groups): the next group of the same chain, the first of a chain, its latest."""
+    seen: NDArray[np.uint32]
+    """The codes that a group has, those of each level from where its codes begin."""
+    sums: NDArray[Any]
+    """The records of each code in the group at hand, as long as ``seen``; 0 between groups."""
+    jumps: NDArray[np.uint32]
+    """The code above each lowest code of the last column on the lowest level still tallied."""
+    changes: NDArray[np.uint64]
+    """Per code of a column that climbs, what changes in the bits of a key."""
+    rises: NDArray[np.float64]
+    """The same of what a record costs."""
+    begins: NDArray[np.uint64]
+    """Per column that climbs, where it begins in ``changes`` and ``rises``."""
+
+
+class ClimbJob(NamedTuple):
+    """What :func:`climb` is to do."""
+
+    source: int
+    """The table to roll up, as a row of ``bounds``."""
+    target: int
+    """The table to write; the same as the source where nothing climbs."""
+    k: int
+    """Classes of fewer records are suppressed."""
+    levels: int
+    """How many levels of the last column are tallied; 0: the table is only written."""
+    budget: int
+    """So many suppressed records end the tally of a level."""
+    writes: bool
+    """Whether the entries of the target are written: not where nothing is rolled up from it."""
+    climbs: NDArray[np.int64]
+    """(columns that climb, 5): shift and width of its bits, the feature that its cells cost, the
+    place of its level before among the ``ColumnLevels``, and how many levels it climbs.
+    """
+
+
 @njit(cache=True, nogil=True)
-def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, lost):
+def climb(tower, job, steps, last, room, whole, lost):
     """Roll up columns of a table in a tower, and tally the new table on every level of the last
     column.
 
-    ``groups`` has a row a group with its key and where its entries begin and end, ``entries`` a row
-    an entry with the code of the last column and the records, ``costs`` a row a group with what the
-    cells of its columns cost. ``bounds`` has a row a table: its first group, the end of its groups,
-    its first entry, the end of its entries.
+    ``steps`` are the ``ColumnLevels`` of all columns, ``last`` the ``LastColumns``.
 
-    ``table`` is ``source, target, k, levels, budget``: the table to roll up and the one to write
-    (the same: nothing is rolled up), the size below which a class is suppressed, how many levels of
-    the last column are tallied (0: the table is only written), and how many suppressed records end
-    the tally of a level. ``rise`` is ``climbs, steps``. ``climbs`` has a row a column that climbs:
-    the shift and width of its bits, which cost its cells count to, the place of its level before,
-    and how many levels it climbs. ``steps`` is ``ups, prices, starts``: the levels of all columns
-    one behind the
-    other: the code one level above every code, what a cell costs, and where each level begins.
-    ``last`` is the same of the last column alone (0 above the top), with one more beginning at the
-    end. ``scratch`` is room to work in: a power of two of hash slots, at least twice the groups;
-    three rows of the groups' length; ``seen`` and ``sums`` (all 0) of two more than the codes of
-    all levels of the last column; ``jumps`` of as many as its lowest level has; ``changes`` of all
-    codes of ``steps``, and ``begins`` of all columns. No array is made here: what numba imports for
-    that takes longer than a search.
-
-    ``whole`` receives, by level, records in classes below *k*, kept classes, the smallest of them
-    and the sum of their squared sizes; ``lost`` what the cells of suppressed records would
+    ``whole`` receives, by chain and level, records in classes below *k*, kept classes, the
+    smallest of them and the sum of their squared sizes; ``lost`` what the cells of suppressed records would
     have cost: first those of the last column, then by feature. Of a level that suppresses more than
     the budget all that counts is that it does.
+
+    Costs one hash a group of the source, one addition an entry of it, and one visit of every class
+    on every level of the last column.
     """
-    source, target = bounds[table[0]], bounds[table[1]]
-    if table[0] == table[1]:
-        links = scratch[1]
-        for g in range(source[1] - source[0]):
+    source, target = tower.bounds[job.source], tower.bounds[job.target]
+    if job.source == job.target:
+        links = room.links
+        for g in range(source[1] - source[0]):  # every group is a chain of itself
             links[0, g], links[1, g] = _EMPTY, g
     else:
-        _roll_up(groups, costs, source, target, rise[0], rise[1], scratch)
-    _merge(groups, entries, costs, source, target, table, last, scratch, whole, lost)
+        _roll_up(tower.groups, tower.costs, source, target, job.climbs, steps, room)
+    _merge(tower, job, last, room, whole, lost)
 
 
 @njit(cache=True, nogil=True)
-def _find_changes(climbs, steps, changes, begins):
-    """Write, for every column that climbs, the change of its bits by code, all levels at once; and
-    where it begins.
+def _find_changes(climbs, steps, room):
+    """Write, for every column that climbs, the change of its bits and costs by code, all levels at
+    once; and where it begins.
 
     A key is raised by one exclusive or a column, ``key ^= changes[begins[c] + code]``: a column at
     bit 8 that climbs from code 5 to code 1 has ``(5 ^ 1) << 8`` there. Costs one look-up a code and
     level.
     """
-    ups, _, starts = steps
+    ups, prices, starts = steps
     begin = _ZERO
     for c in range(climbs.shape[0]):
-        shift, begins[c] = np.uint64(climbs[c, 0]), begin
-        for code in range(starts[climbs[c, 3] + 1] - starts[climbs[c, 3]]):
+        shift, room.begins[c] = np.uint64(climbs[c, 0]), begin
+        before, after = climbs[c, 3], climbs[c, 3] + climbs[c, 4]
+        for code in range(starts[before + 1] - starts[before]):
             above = np.uint64(code)
-            for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
+            for level in range(before, after):
                 above = np.uint64(ups[starts[level] + above])
-            changes[begin] = (np.uint64(code) ^ above) << shift
+            room.changes[begin] = (np.uint64(code) ^ above) << shift
+            room.rises[begin] = prices[starts[after] + above] - prices[starts[before] + code]
             begin += _ONE
 
 
 @njit(cache=True, nogil=True)
-def _rise_in_cost(costs, before, after, climbs, steps):
-    """Add to the costs of a group what its key says that its cells cost more."""
-    _, prices, starts = steps
-    for c in range(climbs.shape[0]):
-        shift, mask = np.uint64(climbs[c, 0]), (_ONE << np.uint64(climbs[c, 1])) - _ONE
-        old, new = starts[climbs[c, 3]], starts[climbs[c, 3] + climbs[c, 4]]
-        costs[climbs[c, 2]] += (
-            prices[new + ((after >> shift) & mask)] - prices[old + ((before >> shift) & mask)]
-        )
-
-
-@njit(cache=True, nogil=True)
-def _roll_up(groups, costs, source, target, climbs, steps, scratch):
+def _roll_up(groups, costs, source, target, climbs, steps, room):
     """Write the groups within ``source`` behind it, with columns higher; chain the old ones to the
     new.
+
+    Open addressing, as in :func:`_roll_up_word`. Old groups with one key may not lie side by side,
+    so each new group keeps a linked list of them, in their order: :func:`_merge` adds them up.
     """
-    slots, links = scratch[0], scratch[1]
-    following, first, latest = links[0], links[1], links[2]
+    slots, changes, rises, begins = room.slots, room.changes, room.rises, room.begins
+    following, first, latest = room.links[0], room.links[1], room.links[2]
     bits = 4
     while (1 << bits) < 2 * (source[1] - source[0]):
         bits += 1
@@ -329,38 +419,41 @@ def _roll_up(groups, costs, source, target, climbs, steps, scratch):
         slots[h] = _EMPTY
     high_bits, slot_mask = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
     begin, count = source[1], np.int32(0)
-    changes, begins = scratch[5], scratch[6]
-    _find_changes(climbs, steps, changes, begins)
+    _find_changes(climbs, steps, room)
     for g in range(source[0], source[1]):
         key = before = groups[g, 0]
         for c in range(climbs.shape[0]):
             mask = (_ONE << np.uint64(climbs[c, 1])) - _ONE
             key ^= changes[begins[c] + ((before >> np.uint64(climbs[c, 0])) & mask)]
-        h = (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
+        h = (key * _HASH) >> high_bits
         new = slots[h]
         while new >= 0 and groups[begin + new, 0] != key:
             h = (h + _ONE) & slot_mask
             new = slots[h]
-        here = np.int32(g - source[0])
-        following[here] = _EMPTY
+        old = np.int32(g - source[0])
+        following[old] = _EMPTY
         if new < 0:
             slots[h] = count
             groups[begin + count, 0] = key
             for f in range(costs.shape[1]):
                 costs[begin + count, f] = costs[g, f]
-            _rise_in_cost(costs[begin + count], groups[g, 0], key, climbs, steps)
-            first[count] = latest[count] = here
+            for c in range(climbs.shape[0]):
+                # Groups that merge agree in all codes, so the first one says what all will cost.
+                mask = (_ONE << np.uint64(climbs[c, 1])) - _ONE
+                code = (before >> np.uint64(climbs[c, 0])) & mask
+                costs[begin + count, climbs[c, 2]] += rises[begins[c] + code]
+            first[count] = latest[count] = old
             count += np.int32(1)
         else:
-            following[latest[new]] = here
-            latest[new] = here
+            following[latest[new]] = old
+            latest[new] = old
     target[0], target[1], target[2] = begin, begin + count, source[3]
 
 
 @njit(cache=True, nogil=True)
-def _lift_codes(seen, sums, jumps, distinct, here):
-    """Add the sums of the lowest codes up on a higher level, which begins at ``here``; returns how
-    many it has.
+def _lift_codes(seen, sums, jumps, distinct, begin):
+    """Add the sums of the lowest codes up on a higher level, which begins at ``begin``; returns how
+    many codes it has.
     """
     n = _ZERO
     for i in range(distinct):
@@ -368,41 +461,87 @@ def _lift_codes(seen, sums, jumps, distinct, here):
         size = sums[code]
         sums[code] = 0
         above = np.uint64(jumps[code])
-        seen[here + n] = above
-        n += _ONE if sums[here + above] == 0 else _ZERO
-        sums[here + above] += size
+        seen[begin + n] = above
+        n += _ONE if sums[above] == 0 else _ZERO
+        sums[above] += size
     return n
 
 
 @njit(cache=True, nogil=True)
 def _clear_tallies(whole, lost, levels):
     """Nothing is suppressed, kept or lost on any level yet."""
-    for each in range(levels):
-        whole[each, 0], whole[each, 1], whole[each, 2], whole[each, 3] = 0, 0, _LARGEST, 0
+    for level in range(levels):
+        whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
         for f in range(lost.shape[1]):
-            lost[each, f] = 0.0
+            lost[level, f] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _merge(groups, entries, costs, source, target, table, last, scratch, whole, lost):
+def _fold_chain(seen, sums, folds, starts, chain, n):
+    """Add up the n codes of a group for the next chain, in which the second column is one level
+    higher; returns how many codes that are. One visit a code.
+    """
+    begin, next_n = starts[chain + _ONE, 0], _ZERO
+    for i in range(starts[chain, 0], starts[chain, 0] + n):
+        code = np.uint64(seen[i])
+        above = np.uint64(folds[code])
+        seen[begin + next_n] = above
+        next_n += _ONE if sums[above] == 0 else _ZERO
+        sums[above] += sums[code]
+    return next_n
+
+
+@njit(cache=True, nogil=True)
+def _tally_class(code, size, rows, k, last, whole, lost):
+    """Tally one class on all rows of a chain from its own on, the columns of the key aside."""
+    row, end = rows
+    if size >= k:
+        while row < end:
+            whole[row, 1] += 1
+            whole[row, 2] = min(whole[row, 2], size)
+            whole[row, 3] += size * size
+            row += _ONE
+        return
+    while row < end:
+        whole[row, 0] += size
+        lost[row, 0] += np.float64(size) * last.prices[code]
+        if last.feature >= 0:
+            lost[row, 1 + last.feature] += size * last.second_prices[code]
+        code = np.uint64(last.ups[code])
+        row += _ONE
+
+
+@njit(cache=True, nogil=True)
+def _second_cost(seen, sums, begin, n, k, last):
+    """What the cells of the second column cost in the classes below k among n codes."""
+    cost = 0.0
+    for i in range(begin, begin + n):
+        code = np.uint64(seen[i])
+        size = np.int64(sums[code])
+        cost += np.float64(size if size < k else 0) * last.second_prices[code]
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def _merge(tower, job, last, room, whole, lost):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on
     every level.
 
     A code is written down whenever it comes and kept only when it is new, a size is added to both
-    sides or to none: what cannot be guessed by the processor is not a branch.
+    sides or to none: what cannot be guessed by the processor is not a branch. One addition an old
+    entry; then some 25 instructions for every class on every level.
     """
-    following, first, seen, sums, jumps = (
-        scratch[1][0],
-        scratch[1][1],
-        scratch[2],
-        scratch[3],
-        scratch[4],
-    )
-    ups, prices, starts = last
-    k, levels, budget = table[2], np.uint64(table[3]), table[4]
-    # Levels below ``lowest`` exceed the budget: classes merge on the way up, so every group
-    # suppresses most on the lowest level. ``jumps`` leads from a code to the one above it on that
-    # level.
+    groups, entries, costs, bounds = tower
+    source, target = bounds[job.source], bounds[job.target]
+    following, first = room.links[0], room.links[1]
+    seen, sums, jumps = room.seen, room.sums, room.jumps
+    ups, folds, prices, _, starts, feature = last
+    k, levels, budget, writes = job.k, np.uint64(job.levels), job.budget, job.writes
+    span = np.uint64(starts.shape[1] - 1)
+    # Levels below ``lowest`` exceed the budget, and their tallies end there. Classes only merge on
+    # the way up (Samarati's generalization property, 2001), so every group suppresses most on the
+    # lowest level and the levels beyond the budget are the lowest ones. ``jumps`` leads from a code
+    # to the one above it on level ``lowest``.
     lowest = _ZERO
     _clear_tallies(whole, lost, levels)
     end = np.uint64(target[2])
@@ -415,55 +554,87 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
                 n += _ONE if sums[code] == 0 else _ZERO
                 sums[code] += entries[e, 1]
             old = following[old]
-        for i in range(n):
-            code = np.uint64(seen[i])
-            entries[end, 0], entries[end, 1] = code, sums[code]
-            end += _ONE
-            if levels == 0:
-                sums[code] = 0
-        while lowest < levels and whole[lowest, 0] > budget:
-            for start in range(starts[1]):
-                jumps[start] = ups[
-                    starts[lowest] + (np.uint64(jumps[start]) if lowest > _ZERO else start)
-                ]
+        while lowest < span and levels > _ZERO and whole[lowest, 0] > budget:
+            for start in range(starts[0, 1]):
+                jumps[start] = ups[np.uint64(jumps[start]) if lowest > _ZERO else start]
             lowest += _ONE
-        if lowest > _ZERO and levels > _ZERO:
-            n = _lift_codes(seen, sums, jumps, n, starts[lowest])
-        level = lowest
-        while level < levels:
-            here, above = starts[level], starts[level + _ONE]
-            gone, kept, least, squares, cost = _NOTHING, 0, whole[level, 2], _NOTHING, 0.0
-            n, distinct = _ZERO, n
-            for i in range(here, here + distinct):
-                code = here + np.uint64(seen[i])
-                size = np.int64(sums[code])
-                sums[code] = 0
-                few = size < k
-                small = size if few else _NOTHING
-                gone += small
-                kept += 0 if few else 1
-                least = min(least, _LARGEST if few else size)
-                squares += _NOTHING if few else size * size
-                cost += np.float64(small) * prices[code]
-                next_code = np.uint64(ups[code])
-                seen[above + n] = next_code
-                n += _ONE if sums[above + next_code] == 0 else _ZERO
-                sums[above + next_code] += size
-            whole[level, 0] += gone
-            whole[level, 1] += kept
-            whole[level, 2] = least
-            whole[level, 3] += squares
-            lost[level, 0] += cost
-            for f in range(costs.shape[1]):
-                lost[level, 1 + f] += gone * costs[new, f]
-            level += _ONE
-        sums[starts[levels]] = 0  # above the top all went into one
-        groups[new, 1], groups[new, 2] = begin, end
-    target[3] = end
+        if lowest > _ZERO or levels == _ZERO:
+            # The lowest level is not tallied, so the entries are written here.
+            for i in range(n):
+                code = np.uint64(seen[i])
+                if writes:
+                    entries[end, 0], entries[end, 1], end = code, sums[code], end + _ONE
+                sums[code] = 0 if levels == _ZERO else sums[code]
+            if levels > _ZERO:
+                n = _lift_codes(seen, sums, jumps, n, starts[0, lowest])
+        level, first_level, chain = lowest, _ZERO, _ZERO
+        while first_level < levels:
+            # The second column climbs one level: its sums wait where the next chain begins.
+            next_n = _ZERO
+            if first_level + span < levels:
+                next_n = _fold_chain(seen, sums, folds, starts, chain, n)
+            while level < span:
+                begin_seen, row = starts[chain, level], first_level + level
+                writes_now = writes and row == _ZERO
+                if n == _ONE:
+                    # One class, which stays as it is on all levels above: nearly half of all groups
+                    # have one entry, and on the highest level most groups are one class.
+                    code = np.uint64(seen[begin_seen])
+                    size = np.int64(sums[code])
+                    sums[code] = 0
+                    if writes_now:
+                        entries[end, 0], entries[end, 1] = code, size
+                        end += _ONE
+                    _tally_class(code, size, (row, first_level + span), job.k, last, whole, lost)
+                    for f in range(costs.shape[1] if size < k else 0):
+                        lost[row : first_level + span, 1 + f] += size * costs[new, f]
+                    break
+                if feature >= 0:
+                    lost[row, 1 + feature] += _second_cost(seen, sums, begin_seen, n, k, last)
+                gone, kept, squares, cost = _NOTHING, _NOTHING, _NOTHING, 0.0
+                # How much larger than k the smallest kept class is; a class below k wraps to a
+                # number beyond all others.
+                margin = np.uint64(whole[row, 2] - k)
+                end_seen = starts[chain, level + _ONE]
+                for i in range(begin_seen, begin_seen + n):
+                    code = np.uint64(seen[i])
+                    size = np.int64(sums[code])
+                    sums[code] = 0
+                    if writes_now:
+                        entries[end, 0], entries[end, 1] = code, size
+                        end += _ONE
+                    small = size if size < k else _NOTHING
+                    large = size - small
+                    gone += small
+                    kept += _NOTHING if size < k else 1
+                    margin = min(margin, np.uint64(size - k))
+                    squares += large * large
+                    cost += np.float64(small) * prices[code]
+                    above = np.uint64(ups[code])
+                    seen[end_seen] = above
+                    end_seen += _ONE if sums[above] == 0 else _ZERO
+                    sums[above] += size
+                level += _ONE
+                n = end_seen - starts[chain, level]
+                whole[row, 0] += gone
+                whole[row, 1] += kept
+                whole[row, 2] = np.int64(margin) + k
+                whole[row, 3] += squares
+                lost[row, 0] += cost
+                for f in range(costs.shape[1]):
+                    lost[row, 1 + f] += gone * costs[new, f]
+            sums[starts[chain, span]] = 0  # behind the chain all went into one
+            n, level = next_n, _ZERO
+            first_level += span
+            chain += _ONE
+        if writes:
+            groups[new, 1], groups[new, 2] = begin, end
+    if writes:
+        target[3] = end
 
 
 @njit(cache=True, nogil=True)
-def lay_groups(keys, codes, records, known, steps, scratch, groups, entries, costs):
+def lay_groups(keys, codes, records, known, steps, scratch, tower):
     """Lay out classes as the groups of a tower's lowest table; returns how many groups there are.
 
     ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of
@@ -477,14 +648,17 @@ def lay_groups(keys, codes, records, known, steps, scratch, groups, entries, cos
     counting.
     """
     slots, (ids, firsts, ends) = scratch
+    groups, entries, costs, bounds = tower
     slot_mask, high_bits = np.uint64(slots.size - 1), np.uint64(64)
+    # 64 − b for 2^b slots: the hash keeps the upper b bits.
     for bit in range(63):
         if (1 << bit) < slots.size:
             high_bits -= _ONE
     count = 0
     ends[0] = 0
+    # A hash a class numbers the groups in order of first appearance.
     for i in range(keys.size):
-        h = (keys[i] * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
+        h = (keys[i] * _HASH) >> high_bits
         group = slots[h]
         while group >= 0 and keys[firsts[group]] != keys[i]:
             h = (h + _ONE) & slot_mask
@@ -498,6 +672,8 @@ def lay_groups(keys, codes, records, known, steps, scratch, groups, entries, cos
         ids[i] = group
         ends[group + 1] += 1
     _, prices, starts = steps
+    # Prefix sums: where the entries of each group begin. All records of a group cost alike in the
+    # columns of its key.
     for group in range(count):
         ends[group + 1] += ends[group]
         key = keys[firsts[group]]
@@ -511,6 +687,7 @@ def lay_groups(keys, codes, records, known, steps, scratch, groups, entries, cos
         at = ends[ids[i]]
         entries[at, 0], entries[at, 1] = codes[i], records[i]
         ends[ids[i]] += 1
+    bounds[0, 0], bounds[0, 1], bounds[0, 2], bounds[0, 3] = 0, count, 0, keys.size
     return count
 
 
@@ -535,6 +712,7 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
     shift, mask = np.uint64(columns[last, 0]), (_ONE << np.uint64(columns[last, 1])) - _ONE
     place, spans = columns[last, 2], columns[last, 3]
     size = starts[place + 1] - starts[place]
+    # Subset property (LeFevre et al. 2005) for every pair of columns.
     for i in range(last):
         other = columns[i, 2]
         rows = starts[other + 1] - starts[other]
@@ -551,6 +729,8 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
             cell = ((keys[c] >> other_shift) & other_mask) * size + ((keys[c] >> shift) & mask)
             room[counts, cell] += records[c]
         for level in range(columns[i, 3]):
+            # A higher level of the other column merges classes, so the lowest legal level only
+            # falls; it is searched from the bottom, which is cheap on tables so small.
             rows = starts[other + level + 1] - starts[other + level]
             least, source, width = 0, counts, size
             while least < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
@@ -586,6 +766,7 @@ def _fold_rows(source, target, width, steps, place):
     begin, end = starts[place], starts[place + 1]
     for cell in range((starts[place + 2] - end) * width):
         target[cell] = 0
+    # Whole rows are added: sequential reads and writes.
     for row in range(end - begin):
         above = np.uint64(ups[begin + row]) * width
         for code in range(width):
@@ -599,45 +780,3 @@ def _in_small_classes(counts, cells, k):
     for cell in range(cells):
         records += counts[cell] if counts[cell] < k else _NOTHING
     return records
-
-
-# The loop that finds which points nothing beats.
-
-
-def unbeaten(points: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of ``points`` that no other row is at most equal to in every entry; of equal rows
-    the first in ``order``.
-
-    ``order`` sorts the rows by their first entry, then the second and so on, so that no row beats
-    one before it.
-    """
-    found = np.empty(
-        order.size, np.int64
-    )  # not made by the loop: numba's own arrays take longer to load than it takes
-    return found[: _unbeaten(points, order, found)].copy()
-
-
-@njit(cache=True, nogil=True)
-def _unbeaten(points, order, found):
-    """Write the unbeaten rows and say how many there are; one that has just beaten another is
-    asked first: neighbours are beaten by the same ones.
-    """
-    count = 0
-    for i in order:
-        beaten = False
-        for at in range(count):
-            other = found[at]
-            beaten = True
-            for f in range(points.shape[1]):
-                if points[other, f] > points[i, f]:
-                    beaten = False
-                    break
-            if beaten:
-                for before in range(at, 0, -1):
-                    found[before] = found[before - 1]
-                found[0] = other
-                break
-        if not beaten:
-            found[count] = i
-            count += 1
-    return count

@@ -45,10 +45,36 @@ class WaitingGroups(NamedTuple):
     homes: NDArray[np.int64]
 
 
+class OpenRegions(NamedTuple):
+    """Regions opened so far: a hash table of their numbers by mark, the mark of each, and its
+    records and pledged records.
+    """
+
+    table: NDArray[np.int32]
+    marks: NDArray[np.uint64]
+    ledger: NDArray[np.int64]
+    """(regions, 2)"""
+
+
+class Hierarchies(NamedTuple):
+    """The hierarchies of all columns in flat arrays; ``bases[column, level]`` is where the codes of
+    a level begin.
+    """
+
+    climbs: NDArray[np.int64]
+    """Per code at level 0, its node on a level."""
+    costs: NDArray[np.float64]
+    """What a cell with that node costs."""
+    bases: NDArray[np.int64]
+    high: NDArray[np.int64]
+    """The highest level that a column may have."""
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _mark(cells, i):
     codes, offsets, marks = cells
     mark = np.uint64(0)
+    # Zobrist hashing (1970): a random word a column and node, joined by exclusive or.
     for a in range(codes.shape[1]):
         mark ^= marks[offsets[a] + codes[i, a]]
     return mark
@@ -58,6 +84,7 @@ def _mark(cells, i):
 def _slot(table, known, mark):
     """Where a mark stands in a hash table of indices into ``known``, or where it would be put."""
     mask = np.uint64(table.size - 1)
+    # Marks are random already: one shift mixes upper bits in.
     s = (mark ^ (mark >> np.uint64(29))) & mask
     while table[s] >= 0 and known[table[s]] != mark:
         s = (s + np.uint64(1)) & mask
@@ -69,6 +96,7 @@ def _group(cells, rest, active, count, groups):
     """Group the records still waiting by their cell; returns how many groups there are."""
     table, places, known, sizes, group_of, _ = groups
     found = 0
+    # One probe a waiting class and a look-up a column.
     for p in range(count):
         i = active[p]
         mark = _mark(cells, i)
@@ -101,14 +129,16 @@ def grouped(codes, rest, waiting, offsets, marks):
 
 
 @njit(cache=True, nogil=True)
-def _sort_out(found, known, sizes, k, least, opened, region_marks, homes):
+def _sort_out(found, groups, k, least, opened):
     """Where each group may go: an open region, a new one, a new one if it can borrow, or nowhere
     yet.
     """
+    known, sizes, homes = groups.known, groups.sizes, groups.homes
     served = False
     short = False
+    # An open region is free for everybody: joining it costs nobody anything.
     for g in range(found):
-        homes[g] = opened[_slot(opened, region_marks, known[g])]
+        homes[g] = opened.table[_slot(opened.table, opened.marks, known[g])]
         if homes[g] >= 0:
             served = True
         elif sizes[g] >= k:
@@ -121,22 +151,27 @@ def _sort_out(found, known, sizes, k, least, opened, region_marks, homes):
 
 
 @njit(cache=True, nogil=True)
-def _borrow(cells, k, groups, parts, lenders, begin, end, ledger, loans, room):
+def _borrow(cells, k, groups, parts, lending, ledger, loans):
     """Promise short groups records of regions that have more than k; latest regions, which cost
     most, lend first.
 
-    ``lenders[begin:end]`` are parts that may have something to spare; those that have not are taken
+    ``lending`` is ``lenders, begin, end``: ``lenders[begin:end]`` are parts that may have something
+    to spare; those that have not are taken
     out for good. ``ledger`` holds the sizes of the regions and what they have pledged. ``loans``
-    receives (part, group, amount), ``room`` of them at most; what is promised is taken from the
+    receives (part, group, amount), as many as it has room for; what is promised is taken from the
     lender at once. Returns the new ``begin`` and the loans.
     """
     table, _, known, sizes, _, homes = groups
     part_class, part_region, part_amount = parts
-    made = 0
+    lenders, begin, end = lending
+    room, made = loans.shape[0], 0
     kept = end
+    # Latest first: events go by rising cost, so those regions gain most by giving records away.
+    # Lenders that are used up are squeezed out on the way, which pays for the walk.
     for j in range(end - 1, begin - 1, -1):
         p = lenders[j]
         region = part_region[p]
+        # Neither now nor after loans come back can it spare a record.
         if part_amount[p] == 0 or ledger[region, 0] + ledger[region, 1] <= k:
             continue
         kept -= 1
@@ -164,6 +199,7 @@ def _settle_loans(loans, made, sizes, k, parts, ledger):
     """Give back what was promised to groups that did not get enough; says whether any group did."""
     part_region, part_amount = parts[1], parts[2]
     any_good = False
+    # A loan is undone by adding back what was taken: no copy of the ledger is needed.
     for j in range(made):
         p, g, amount = loans[j]
         ledger[part_region[p], 1] -= amount
@@ -177,12 +213,14 @@ def _settle_loans(loans, made, sizes, k, parts, ledger):
 
 
 @njit(cache=True, nogil=True)
-def _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger):
+def _open(found, groups, k, regions, opened):
     """Open a region for every group that is, or has become, large enough."""
+    known, sizes, homes, ledger = groups.known, groups.sizes, groups.homes, opened.ledger
+    # Marks go into the table of open regions, so that later events find them.
     for g in range(found):
         if homes[g] == _CROWD or (homes[g] == _SHORT and sizes[g] >= k):
-            opened[_slot(opened, region_marks, known[g])] = regions
-            region_marks[regions] = known[g]
+            opened.table[_slot(opened.table, opened.marks, known[g])] = regions
+            opened.marks[regions] = known[g]
             ledger[regions, 0] = 0
             ledger[regions, 1] = 0
             homes[g] = regions
@@ -191,14 +229,16 @@ def _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger):
 
 
 @njit(cache=True, nogil=True)
-def _fill(active, count, groups, homes, rest, loans, made, parts, used, ledger):
+def _fill(active, groups, rest, loans, parts, used, ledger):
     """Move waiting and lent records to their regions; returns how many classes still wait and the
     parts used.
     """
     part_class, part_region, part_amount = parts
+    group_of, homes = groups.group_of, groups.homes
     waiting = 0
-    for p in range(count):
-        i, home = active[p], homes[groups[p]]
+    # In place: those who wait move to the front and keep their order.
+    for p in range(active.size):
+        i, home = active[p], homes[group_of[p]]
         if home < 0:
             active[waiting] = i
             waiting += 1
@@ -209,7 +249,7 @@ def _fill(active, count, groups, homes, rest, loans, made, parts, used, ledger):
         ledger[home, 0] += rest[i]
         rest[i] = 0
         used += 1
-    for j in range(made):
+    for j in range(loans.shape[0]):
         if loans[j, 2] > 0:
             home = homes[loans[j, 1]]
             part_class[used] = part_class[loans[j, 0]]
@@ -246,10 +286,11 @@ def cover(codes, records, k, nodes, least, bases, marks):
     slots = 16
     while slots < 2 * n + 2:
         slots *= 2
-    opened = np.full(slots, np.int32(-1), np.int32)
+    region_slots = np.full(slots, np.int32(-1), np.int32)
     tables = np.full(slots, np.int32(-1), np.int32)
     region_marks = np.empty(n + 1, np.uint64)
     ledger = np.empty((n + 1, 2), np.int64)
+    opened = OpenRegions(region_slots, region_marks, ledger)
     places = np.empty(n + 1, np.uint64)
     known = np.empty(n + 1, np.uint64)
     sizes = np.empty(n + 1, np.int64)
@@ -260,6 +301,8 @@ def cover(codes, records, k, nodes, least, bases, marks):
     offsets = np.empty(m, np.int64)
     cells = CellMarks(codes, offsets, marks)
     regions = used = begin = made = 0
+    # Greedy by rising cost of cells: an event costs the classes that still wait, and these get
+    # fewer.
     for e in range(nodes.shape[0]):
         if count == 0:
             break
@@ -270,19 +313,23 @@ def cover(codes, records, k, nodes, least, bases, marks):
         table = tables[:slots]  # as small as can be: it stays in the cache
         groups = WaitingGroups(table, places, known, sizes, group_of, homes)
         found = _group(cells, rest, active, count, groups)
-        served, short = _sort_out(found, known, sizes, k, least[e], opened, region_marks, homes)
+        served, short = _sort_out(found, groups, k, least[e], opened)
         made = 0
         if short:
             begin, made = _borrow(
-                cells, k, groups, parts, lenders, begin, used, ledger, loans, limit - used - count
+                cells,
+                k,
+                groups,
+                parts,
+                (lenders, begin, used),
+                ledger,
+                loans[: max(0, limit - used - count)],
             )
             if _settle_loans(loans, made, sizes, k, parts, ledger):
                 served = True
         if served:
-            regions = _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger)
-            count, used = _fill(
-                active, count, group_of, homes, rest, loans, made, parts, used, ledger
-            )
+            regions = _open(found, groups, k, regions, opened)
+            count, used = _fill(active[:count], groups, rest, loans[:made], parts, used, ledger)
         for g in range(
             found
         ):  # only slots that were used: clearing all would cost more than grouping the few who wait
@@ -303,6 +350,8 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
         first = part_class[starts[z]]
         for a in range(m):
             level = low[a]
+            # All agree with the first record, so all agree: hierarchies are trees. The level only
+            # rises, so a column costs its records plus its levels.
             for p in range(starts[z] + 1, starts[z + 1]):
                 one, other = codes[first, a], codes[part_class[p], a]
                 while (
@@ -315,16 +364,18 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
 
 
 @njit(cache=True, nogil=True)
-def widened(codes, i, levels, members, climbs, costs, bases, high):
+def widened(codes, i, levels, members, hierarchies):
     """Cost of the cell of each region once record *i* belongs to it too; infinite where that may
     not be.
     """
+    climbs, costs, bases, high = hierarchies
     m = codes.shape[1]
     found = np.empty(members.size, np.float64)
     for z in range(members.size):
         cost = 0.0
         for a in range(m):
             one, other, level = codes[i, a], codes[members[z], a], levels[z, a]
+            # The level at which two codes meet is no lower than that of the region.
             while (
                 level <= high[a]
                 and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]

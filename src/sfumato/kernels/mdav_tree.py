@@ -49,6 +49,7 @@ def _select(values, order, low, high, middle):
     than any from there on.
     """
     high -= 1
+    # Quickselect (Hoare 1961, FIND): linear on average; only the side with the middle goes on.
     while low < high:
         pivot = values[order[(low + high) // 2]]
         i, j = low, high
@@ -73,6 +74,7 @@ def _select(values, order, low, high, middle):
 def _widest(columns, order, low, high):
     """The dimension in which some records reach farthest."""
     best, width = 0, -1.0
+    # One pass a dimension over the records of the node.
     for a in range(columns.shape[0]):
         least, most = np.inf, -np.inf
         for i in range(low, high):
@@ -88,10 +90,12 @@ def _planted(columns):
     """The tree of all records."""
     d, n = columns.shape
     leaves = 1
+    # A power of two of leaves: children are 2i and 2i + 1, no pointers are stored.
     while leaves * _LEAF < n:
         leaves *= 2
     starts, ends = np.zeros(2 * leaves, np.int64), np.zeros(2 * leaves, np.int64)
     order, ends[1] = np.arange(n), n
+    # k-d tree (Bentley 1975), cut at the median of the widest dimension: n log n on average.
     for node in range(1, leaves):
         low, high = starts[node], ends[node]
         middle = (low + high) // 2
@@ -107,6 +111,7 @@ def _planted(columns):
     tree = BoxTree(
         points, order, at, starts, ends, lows, highs, np.empty(2 * leaves, np.int64), leaves
     )
+    # Children have higher numbers, so they are measured before their parents.
     for node in range(2 * leaves - 1, 0, -1):
         _measure(tree, node)
     return tree
@@ -146,6 +151,7 @@ def _away(point, other):
 def _reach(tree, node, centre):
     """The squared distance of a point from the farthest corner of a box."""
     total = 0.0
+    # Either end of the box may be the farther one in a dimension.
     for a in range(centre.size):
         low, high = tree.lows[node, a] - centre[a], tree.highs[node, a] - centre[a]
         total += max(low * low, high * high)
@@ -156,6 +162,7 @@ def _reach(tree, node, centre):
 def _gap(tree, node, centre):
     """The squared distance of a point from a box."""
     total = 0.0
+    # At most one of the two terms is not 0: the point lies below the box, above it, or inside.
     for a in range(centre.size):
         gap = max(tree.lows[node, a] - centre[a], 0.0) + min(tree.highs[node, a] - centre[a], 0.0)
         total += gap * gap
@@ -183,12 +190,16 @@ def _farthest(tree, centre, waiting):
     """
     best, most, second = -1, -1.0, -1.0
     waiting[0], height = 1, 1
+    # Branch and bound over boxes, the farther child first, so that ``most`` rises early. A stack as
+    # deep as the tree, one more a level.
     while height > 0:
         height -= 1
         node = waiting[height]
         if tree.least[node] == tree.numbers.size:
             continue
         reach = _reach(tree, node, centre)
+        # No record of the box can be farther, or as far with a smaller number; nor the next one
+        # elsewhere.
         if best >= 0 and not (reach >= most and tree.least[node] < tree.numbers[best]):
             if reach <= second or _only(tree, node, tree.points[best]):
                 continue
@@ -218,11 +229,14 @@ def _nearest(tree, centre, k, waiting, taken, outs):
     """
     found = 0
     waiting[0], height = 1, 1
+    # Branch and bound, the nearer child first; k nearest in order, ties by number.
     while height > 0:
         height -= 1
         node = waiting[height]
         if tree.least[node] == tree.numbers.size:
             continue
+        # All records of a box are at least as far as the box: it is passed over when k nearer ones
+        # are there.
         gap = _gap(tree, node, centre)
         if found == k and (
             gap > outs[k - 1] or (gap == outs[k - 1] and tree.least[node] > taken[k - 1])
@@ -243,6 +257,7 @@ def _nearest(tree, centre, k, waiting, taken, outs):
                 continue
             place = found if found < k else k - 1
             found = min(found + 1, k)
+            # Insertion sort: k is small, and most records are farther than all k.
             while place > 0 and (
                 outs[place - 1] > away or (outs[place - 1] == away and taken[place - 1] > number)
             ):
@@ -255,6 +270,7 @@ def _nearest(tree, centre, k, waiting, taken, outs):
 def _leaf_of(tree, position):
     """The leaf that holds a position."""
     node = 1
+    # log n steps; starts of nodes never change.
     while node < tree.leaves:
         node = 2 * node + (1 if position >= tree.starts[2 * node + 1] else 0)
     return node
@@ -270,6 +286,7 @@ def _remove(tree, number):
     tree.numbers[place], tree.at[tree.numbers[last]] = tree.numbers[last], place
     for a in range(tree.points.shape[1]):
         tree.points[place, a] = tree.points[last, a]
+    # Boxes shrink on the way to the root, so that searches stay tight: log n boxes.
     while node >= 1:
         _measure(tree, node)
         node //= 2
@@ -293,6 +310,7 @@ class RecordsLeft(NamedTuple):
 @inner
 def _add(left, a, value):
     """Add to the sum of a dimension; what rounding takes away is carried along."""
+    # Compensated summation (Neumaier 1974): sums stay exact to the last digit over many removals.
     total = left.sums[a] + value
     if abs(left.sums[a]) >= abs(value):
         left.carried[a] += (left.sums[a] - total) + value

@@ -19,11 +19,13 @@ from sfumato.kernels.group_changes import (
 from sfumato.kernels.loop_cache import njit
 from sfumato.kernels.points import inner
 
+# Distances of so many records, 8 kilobytes, are still in the first cache when they are compared.
 _CHUNK = 1024
 
 
 @inner
 def _centre(columns, count, centre):
+    # Summed anew in the order of the records: sums that were brought up to date would drift.
     for a in range(columns.shape[0]):
         total = 0.0
         for i in range(count):
@@ -50,6 +52,7 @@ def _distances(columns, low, high, centre, out):
 def _farthest(columns, numbers, count, centre, out):
     """The place of the record farthest from a point; ``out`` receives all distances."""
     best, most = 0, -1.0
+    # Chunk by chunk: distances by vector instructions, then the comparison, which is not.
     for low in range(0, count, _CHUNK):
         high = min(low + _CHUNK, count)
         _distances(columns, low, high, centre, out)
@@ -65,6 +68,7 @@ def _nearest(numbers, count, out, k, places):
     """The places of the k records with the least ``out``, in ``places``."""
     found = 0
     limit = np.inf
+    # Most records are farther than the k-th so far and cost one comparison.
     for i in range(count):
         if out[i] > limit:
             continue
@@ -91,6 +95,7 @@ def _take(columns, numbers, count, places, k, groups, group):
     for a in range(k):
         groups[numbers[places[a]]] = group
     gone = np.sort(places[:k])
+    # From the highest place down: the last record moves into the gap and is never one that goes.
     for b in range(k - 1, -1, -1):
         count -= 1
         numbers[gone[b]] = numbers[count]
@@ -118,6 +123,8 @@ def mdav(columns, k, groups):
     numbers = np.arange(count)
     out, places = np.empty(count), np.empty(k, np.int64)
     centre, other = np.empty(columns.shape[0]), np.empty(columns.shape[0])
+    # MDAV (Domingo-Ferrer & Torra 2005): n ∕ k groups with a pass over all records left, n² ∕ k in
+    # all.
     while count >= 2 * k:
         both = count >= 3 * k
         _centre(columns, count, centre)
@@ -170,8 +177,11 @@ def _extend(columns, numbers, count, points, group, groups, room, gamma, out, re
         for i in range(count):
             if i != best:
                 least = min(least, out[i])
+        # d_in < gamma · d_out (Solanas & Martínez-Ballesté 2006); roots, since gamma is for
+        # distances.
         if not np.sqrt(reach[record]) < gamma * np.sqrt(least):
             break
+        # The new member may be nearer to those left than all others of the group.
         members[0] = best
         for i in range(count):
             reach[numbers[i]] = min(reach[numbers[i]], out[i])
@@ -195,6 +205,7 @@ def v_mdav(points, k, gamma, groups):
     out, places = np.empty(count), np.empty(k, np.int64)
     reach, middle = np.empty(count), np.empty(columns.shape[0])
     _centre(columns, count, middle)
+    # The mean of all records stays the reference: it is computed once (V-MDAV).
     while count >= k:
         seed = numbers[_farthest(columns, numbers, count, middle, out)]
         _distances(columns, 0, count, points[seed], out)
@@ -231,6 +242,7 @@ def _join_nearest(points, numbers, count, groups, made):
     for i in range(n):
         if left[i]:
             best, least = 0, np.inf
+            # Fewer than k records times all groups.
             for g in range(made):
                 away = 0.0
                 for a in range(d):
@@ -285,6 +297,8 @@ def anneal(made, k, draws, temperature, tries, active):
         np.empty(made.members.shape[1], np.int64),
         np.empty(made.members.shape[1], np.int64),
     )
+    # Simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983); the acceptance limit is drawn first,
+    # so that a change can be given up before it is complete.
     for _ in range(tries):
         limit = -temperature * np.log(_uniform(draws))
         i = np.int64(active[_below(draws, active.size)])
@@ -295,6 +309,7 @@ def anneal(made, k, draws, temperature, tries, active):
         elif kind < 2.0 * _DISSOLVE:
             try_create(made, k, i, limit, records, homes)
         else:
+            # The smaller of two draws: near ones are more likely.
             j = np.int64(made.near[i, min(_below(draws, width), _below(draws, width))])
             if made.groups[j] != made.groups[i] and not try_move(made, k, i, made.groups[j], limit):
                 try_swap(made, i, j, limit)
@@ -311,10 +326,12 @@ def descend(made, k, active, least, rounds):
         np.empty(made.members.shape[1], np.int64),
     )
     total = 0
+    # Every change lowers the error by more than ``least``, so this ends.
     for _ in range(rounds):
         found = 0
         for b in range(active.size):
             i = np.int64(active[b])
+            # Once a group: for its first member.
             if made.members[made.groups[i], 0] == i:
                 found += try_dissolve(made, made.groups[i], width, -least, records, homes)
             found += try_create(made, k, i, -least, records, homes)

@@ -88,6 +88,8 @@ def make_buffers(files, tree, work):
 @njit(cache=True, nogil=True, inline="always")
 def _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k):
     """What any record of a node costs at least against record *i* in one column."""
+    # Every case of a cell that the node holds (open, missing, a value) is a lower bound for its
+    # records; the least of them bounds all.
     kind, mark, occurring = kinds[k], marks[i, k], holds[node, k]
     if mark == OPEN:
         return rules[k, OPENED]
@@ -147,6 +149,7 @@ def _bound(
     the limit.
     """
     total = 0.0
+    # Costs are not negative, so a sum beyond the limit stays there: the branch is cut.
     for k in range(kinds.size):
         least = _least(
             kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
@@ -185,6 +188,8 @@ def descend(query, best, counting, files, tree, buffers, listed):
     limit = best + slack * (1.0 + abs(best)) if counting else best
     result, amount, height = 0 if counting else -1, 0, 1
     stack[0], bounds[0] = 0, -np.inf
+    # Branch and bound in a tree of boxes (Friedman, Bentley & Finkel 1977): no record of a box
+    # costs less than the bound of the box, so a box above the limit is passed over.
     while height > 0:
         height -= 1
         node = stack[height]
@@ -235,6 +240,7 @@ def descend(query, best, counting, files, tree, buffers, listed):
             height += 2
             continue
         work[0] += spans[node, 1] - spans[node, 0]
+        # A leaf: records one by one, each given up as soon as it exceeds the limit.
         for p in range(spans[node, 0], spans[node, 1]):
             j = order[p]
             if j == skip:
@@ -282,6 +288,7 @@ def _shortest(i, files, holders, done):
     are.
     """
     column, least = -1, np.int64(2**62)
+    # Lengths are differences of starts: a few look-ups a column, nothing is compared.
     for k in range(files.marks.shape[1]):
         base = holders.lists[k]
         if base < 0 or done[k] or files.marks[i, k] < 0:
@@ -339,6 +346,7 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
             entry += 1 + matches[m]
         for p in range(list_starts[entry], list_starts[entry + 1]):
             j = listed[p]
+            # Compared by way of another column already.
             if seen[j] == i:
                 continue
             seen[j] = i
@@ -393,6 +401,8 @@ def nearest(queries, files, tree, holders, slack, work):
         best, floor, settled = np.inf, 0.0, False
         done[:], candidates.size[0] = False, 0
         stamp_agreeing(query.record, files, buffers.stamps)
+        # Threshold rule (Fagin, Lotem & Naor 2003): records on no list so far cost at least
+        # ``floor``; when that exceeds the best, no other can be as near.
         while not settled:
             k, length = _shortest(query.record, files, holders, done)
             if k < 0 or length > max(FEW, records.size // share):
@@ -469,6 +479,7 @@ def _insert(distance, j, impostors):
     """Put a record in its place among the nearest so far."""
     records, distances = impostors.records, impostors.distances
     p = distances.size - 1
+    # Insertion sort: the list is short.
     while p > 0 and (
         distances[p - 1] > distance or (distances[p - 1] == distance and records[p - 1] > j)
     ):

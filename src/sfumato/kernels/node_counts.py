@@ -25,6 +25,7 @@ def read_codes(keys, shift, width, climb, codes):
     a key of one word.
     """
     mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+    # A read in order and a look-up in a table of 2^width codes at most, which stays in the cache.
     for i in range(keys.size):
         codes[i] = climb[(keys[i] >> np.uint64(shift)) & mask]
 
@@ -34,6 +35,8 @@ def count_cells(ids, codes, records, climb, size, counts):
     """Add the records of every class to its cell of ``counts``: three reads in order, a look-up in
     a small table and an addition.
     """
+    # Unsigned cells: no test for a negative index. Random writes; fewer than 2^18 cells stay in the
+    # second cache.
     for i in range(codes.size):
         counts[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])] += records[i]
 
@@ -50,6 +53,7 @@ def count_lost(ids, codes, records, climb, size, k, slots):
     """
     shift = np.uint64(64)
     room = slots.size
+    # 64 − b: the hash keeps the upper b bits.
     while room > 1:
         room >>= 1
         shift -= np.uint64(1)
@@ -58,6 +62,7 @@ def count_lost(ids, codes, records, climb, size, k, slots):
         # Two shifts: one by 64, where there is a single slot, would be no shift at all.
         slots[((cell * np.uint64(HASH)) >> np.uint64(1)) >> (shift - np.uint64(1))] += records[i]
     lost = np.int64(0)
+    # Empty slots add 0.
     for slot in range(slots.size):
         if slots[slot] < k:
             lost += slots[slot]
@@ -74,6 +79,7 @@ def draw_rows(ids, codes, climb, size, share):
     """
     shift = np.uint64(64 - share)
     amount = 0
+    # The upper bits of the hash are 0 for one cell in 2^share, whatever order cells have.
     for i in range(codes.size):
         cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
         amount += (cell * np.uint64(HASH)) >> shift == 0
@@ -112,6 +118,8 @@ def tally_cells(counts, size, k, prices, costs, whole, lost):
     gone, kept, least, squares = np.int64(0), np.int64(0), np.int64(2**62), np.int64(0)
     for f in range(lost.size):
         lost[f] = 0.0
+    # One look at every cell. Records of small cells are added up by group first, so that the
+    # features of a group are read once and not at all where nothing is suppressed.
     for g in range(costs.shape[0]):
         small = np.int64(0)
         for c in range(size):
@@ -136,6 +144,7 @@ def number_cells(counts):
     ``counts`` the group of every cell.
     """
     groups = 0
+    # Two passes: the number of groups is known before room is made for them.
     for cell in range(counts.size):
         groups += counts[cell] > 0
     amounts, cells = np.empty(groups, counts.dtype), np.empty(groups, np.int64)
@@ -143,6 +152,7 @@ def number_cells(counts):
     for cell in range(counts.size):
         if counts[cell] > 0:
             amounts[group], cells[group] = counts[cell], cell
+            # Counts become numbers in place; empty cells keep their 0, and no class asks for them.
             counts[cell] = group
             group += 1
     return amounts, cells
@@ -154,6 +164,7 @@ def regroup(ids, codes, climb, size, numbers):
     cell.
     """
     found = np.empty(ids.size, np.uint32)
+    # The cost of one column decided: one random read a class.
     for i in range(ids.size):
         found[i] = numbers[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])]
     return found

@@ -62,6 +62,7 @@ def _child_cuts(values, a, total, crowd, most, space, scratch):
     level = meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
+    # Values are in the order of the tree, so those of one child lie side by side: one pass.
     while i < values:
         first, left = i, np.int64(0)
         while (
@@ -73,6 +74,7 @@ def _child_cuts(values, a, total, crowd, most, space, scratch):
             i += 1
         if left < crowd or total - left < crowd:
             continue
+        # Insertion into the best so far: there are few.
         j = found
         while j > 0 and abs(2 * cuts[j - 1, 4] - total) > abs(2 * left - total):
             if j < most:
@@ -93,6 +95,7 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
     Returns how many cuts that makes.
     """
     base, best = space.dims[AT, a], -1
+    # The most frequent value that is not a cell by itself; of equals the first.
     for i in range(values):
         rank = scratch.values[RANK, i]
         alone = space.cells[LOW, base + rank] == space.cells[HIGH, base + rank]
@@ -107,18 +110,20 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
 
 
 @inner
-def _cuts_of(values, a, total, crowd, shared, most, found, space, scratch):
+def _cuts_of(values, a, total, rule, found, space, scratch):
     """The cuts of one dimension that leave enough records on both sides, in the order in which they
     are tried, after ``found`` others.
 
     Either the cuts that keep the values of a cell together, or (``shared``) the one that shares out
-    those of the median.
+    those of the median. ``rule``: the crowd of either side, ``shared``, and how many cuts are kept.
     """
+    crowd, shared, most = rule
     cuts = scratch.cuts
     least = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
     if space.dims[FORM, a] == TREE and not shared:
         found = _child_cuts(values, a, total, crowd, most, space, scratch)
     median, below = np.int64(0), np.int64(0)
+    # The weighted median, by adding up the values in their order.
     while 2 * (below + scratch.values[AMOUNT, median]) < total:
         below += scratch.values[AMOUNT, median]
         median += 1
@@ -145,15 +150,16 @@ def _cuts_of(values, a, total, crowd, shared, most, found, space, scratch):
 
 
 @inner
-def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
-    """Write the first cut but ``skip`` of the points from start to end (``segment``) to ``chosen``;
-    whether there is one.
+def _find_cut(points, segment, rule, skip, space, scratch, chosen):
+    """Write the first cut but ``skip`` of a ``segment`` to ``chosen``; whether there is one. A
+    segment is its first point, its end and its records.
 
     ``rule``: the crowd that either side must keep, whether a value may be shared out, and how many
     cuts of a dimension are looked at.
     """
-    start, end = segment
+    start, end, total = segment
     crowd, relaxed, most = rule
+    # Two crowds do not fit (LeFevre, DeWitt & Ramakrishnan 2006: no allowable cut).
     if total < 2 * crowd:
         return False
     measure(points, start, end, space, scratch)
@@ -172,7 +178,8 @@ def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
                 found = _value_cut(values, a, total, crowd, stage == 0, space, scratch)
                 values = join_cells(space, a, scratch.values, values)
             if stage != 1:
-                found = _cuts_of(values, a, total, crowd, stage == 2, most, found, space, scratch)
+                found = _cuts_of(values, a, total, (crowd, stage == 2, most), found, space, scratch)
+            # Cuts come in a fixed order, so the n-th is the same whenever it is asked for.
             if skip < found:
                 for c in range(5):
                     chosen[c] = scratch.cuts[skip, c]
@@ -182,16 +189,20 @@ def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
 
 
 @njit(cache=True, nogil=True)
-def find_cuts(points, starts, ends, totals, skips, crowd, relaxed, most, space, scratch):
-    """Per segment of points the first cut but ``skips``, and whether there is one."""
+def find_cuts(points, segments, rule, space, scratch):
+    """Per segment of points the first cut but ``skips``, and whether there is one.
+
+    ``segments`` has the first point, the end, the records and the skips of each; ``rule`` as in
+    :func:`_find_cut`.
+    """
+    starts, ends, totals, skips = segments
     chosen = np.zeros((starts.size, 5), np.int64)
     found = np.zeros(starts.size, np.bool_)
     for s in range(starts.size):
         found[s] = _find_cut(
             points,
-            (starts[s], ends[s]),
-            totals[s],
-            (crowd, relaxed, most),
+            (starts[s], ends[s], totals[s]),
+            rule,
             skips[s],
             space,
             scratch,
@@ -216,6 +227,7 @@ def sides(points, starts, ends, cuts):
     right.
     """
     d = points.shape[1] - 2
+    # Points are only looked at: a cut whose sides break a promise leaves no trace.
     length = 0
     for s in range(starts.size):
         length += ends[s] - starts[s]
@@ -241,6 +253,7 @@ def cut_all(points, starts, ends, cuts):
     """
     d = points.shape[1] - 2
     middles, totals = starts.copy(), np.zeros(starts.size, np.int64)
+    # Partition in place, one swap a point that goes left (Lomuto).
     for s in range(starts.size):
         filled = np.int64(0)
         for i in range(starts[s], ends[s]):
@@ -276,6 +289,7 @@ def cut(points, start, end, chosen):
         left = chosen[1] <= rank <= chosen[2]
         if rank == chosen[2] + 1 and fill > 0:
             left = True
+            # A point stands for equal records; it is divided so that exactly ``fill`` go left.
             if points[i, d] > fill:
                 _copy(points, i, last)
                 points[last, d] -= fill
@@ -289,24 +303,29 @@ def cut(points, start, end, chosen):
 
 
 @njit(cache=True, nogil=True)
-def partition(points, count, total, crowd, relaxed, space, scratch, parts, ends):
+def partition(points, segment, rule, space, scratch, parts, ends):
     """Cut until nothing can be cut, with no other promise than a crowd on both sides.
 
-    The first ``count`` of ``points`` are used, and room behind them where points are divided.
+    ``segment`` is how many of ``points`` are used, and their records; behind them is room where
+    points are divided. ``rule``: the crowd, and whether a value may be shared out.
     ``parts`` receives class and records, region after region, ``ends`` the ends of the regions in
     ``parts``. Returns the number of regions.
 
     The segments not yet done lie one after the other; the last one is always next, so it can grow
     when it is cut.
     """
+    count, total = segment
+    crowd, relaxed = rule
     d = points.shape[1] - 2
     begins, totals = np.zeros(ends.size + 1, np.int64), np.zeros(ends.size + 1, np.int64)
     chosen = np.zeros(5, np.int64)
     totals[0] = total
     waiting, top, regions, written = 1, count, 0, 0
+    # Depth first with a stack of segments: the right side is next, and lies at the end of the
+    # array. O(n log n) rows on balanced cuts.
     while waiting > 0:
         start, here = begins[waiting - 1], totals[waiting - 1]
-        if _find_cut(points, (start, top), here, (crowd, relaxed, 1), 0, space, scratch, chosen):
+        if _find_cut(points, (start, top, here), (crowd, relaxed, 1), 0, space, scratch, chosen):
             middle, top = cut(points, start, top, chosen)
             totals[waiting - 1] = chosen[4]
             begins[waiting], totals[waiting] = middle, here - chosen[4]
@@ -330,19 +349,22 @@ def partition(points, count, total, crowd, relaxed, space, scratch, parts, ends)
 
 
 @inner
-def _consider(a, first, last, distinct, gone, region, space, scratch, trim):
+def _consider(a, values_kept, gone, region, space, scratch, trim):
     """Write a trim down if it is worth more per record than the best so far.
 
-    ``first`` and ``last`` are the ranks that stay. ``region`` is total records, crowd, loss of all
+    ``values_kept`` is the first and last rank that stay and how many values.
+    ``region`` is total records, crowd, loss of all
     its cells, and the loss of cells that are suppressed: those that stay lose less, those that go
     lose the rest.
     """
+    first, last, distinct = values_kept
     total, crowd, width, weight = region
     if total - gone < crowd:
         return False
     narrower = space.scales[WEIGHT, a] * (
         scratch.widths[a] - cell_loss(space, a, first, last, distinct)
     )
+    # Gain of those who stay less the cost of those who go, per record that goes.
     worth = ((total - gone) * narrower - gone * (weight - width)) / gone
     if worth <= trim[0]:
         return False
@@ -355,14 +377,13 @@ def _trim_line(count, a, region, space, scratch, trim):
     """Take values from either end of a line."""
     values = scratch.values
     below, above = np.int64(0), np.int64(0)
+    # From either end, all prefixes and suffixes: sums go along.
     for i in range(count - 1):
         below += values[AMOUNT, i]
         above += values[AMOUNT, count - 1 - i]
         _consider(
             a,
-            values[RANK, i + 1],
-            values[RANK, count - 1],
-            count,
+            (values[RANK, i + 1], values[RANK, count - 1], count),
             below,
             region,
             space,
@@ -371,9 +392,7 @@ def _trim_line(count, a, region, space, scratch, trim):
         )
         _consider(
             a,
-            values[RANK, 0],
-            values[RANK, count - 2 - i],
-            count,
+            (values[RANK, 0], values[RANK, count - 2 - i], count),
             above,
             region,
             space,
@@ -389,7 +408,7 @@ def _trim_set(count, a, region, space, scratch, trim):
     for i in range(count):
         first = values[RANK, 1 if i == 0 else 0]
         last = values[RANK, count - 2 if i == count - 1 else count - 1]
-        if _consider(a, first, last, count - 1, values[AMOUNT, i], region, space, scratch, trim):
+        if _consider(a, (first, last, count - 1), values[AMOUNT, i], region, space, scratch, trim):
             trim[4] = values[RANK, i]
 
 
@@ -410,9 +429,7 @@ def _trim_tree(count, a, region, space, scratch, trim):
             i += 1
         _consider(
             a,
-            values[RANK, first],
-            values[RANK, i - 1],
-            count,
+            (values[RANK, first], values[RANK, i - 1], count),
             region[0] - kept,
             region,
             space,
@@ -458,6 +475,7 @@ def find_trims(points, starts, ends, crowd, space, scratch):
 def trim(points, starts, ends, trims):
     """Put the points that stay before those that go; returns where those begin that go."""
     middles = starts.copy()
+    # As cut_all: in place, those that stay first.
     for s in range(starts.size):
         for i in range(starts[s], ends[s]):
             rank = points[i, np.int64(trims[s, 1])]
@@ -487,6 +505,7 @@ def _distances_from(points, seed, space, near):
 def _measure_from(points, seed, left, count, space, near, costs):
     """The distance of all points that are left from a seed: the loss of a cell that covers both."""
     _distances_from(points, seed, space, near)
+    # Distances to all ranks were worked out once, so a point costs one look-up a dimension.
     for i in range(count):
         total = 0.0
         for a in range(space.dims.shape[1]):
@@ -516,6 +535,7 @@ def _nearest(left, count, costs, most, chosen):
     scale = (_BINS - 1) / greatest if greatest > 0.0 else 0.0
     for i in range(count):
         bins[np.int64(costs[left[i]] * scale)] += 1
+    # A histogram of 256 bins: linear, where a sort would take n log n for each cluster.
     limit, below = 0, bins[0]
     while below < most and limit < _BINS:
         limit += 1
@@ -568,6 +588,7 @@ def _widen(points, i, space, scratch):
 @inner
 def _remove(left, where, count, i):
     """Take a point out of those that are left."""
+    # The last one takes its place: constant time, and ``where`` finds it again.
     last = left[count - 1]
     left[where[i]] = last
     where[last] = where[i]
@@ -576,9 +597,9 @@ def _remove(left, where, count, i):
 
 
 @njit(cache=True, nogil=True)
-def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
+def cluster(points, sizes, rule, space, scratch, groups):
     """Cluster points so that each cluster has at least ``crowd`` of their ``sizes``; returns the
-    number of clusters.
+    number of clusters. ``rule`` is ``crowd, pool, far``.
 
     ``groups`` receives the cluster of each point, −1 for the few that are left over. A cluster
     starts at the point nearest to the start of the last one, or farthest (``far``), and grows by
@@ -586,6 +607,7 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
     equal ones the first point is taken.
     """
     n, d = points.shape[0], points.shape[1] - 2
+    crowd, pool, far = rule
     left, where = np.arange(n), np.arange(n)
     near, costs = np.zeros(space.limits.shape[1]), np.zeros(n)
     chosen = np.empty(n if pool == 0 else min(n, 4 * pool), np.int64)
@@ -594,6 +616,8 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
         groups[i] = -1
         remaining += sizes[i]
     _measure_from(points, left[0], left, count, space, near, costs)
+    # k-member clustering (Byun, Kamra, Bertino & Li 2007): greedy, n ∕ k clusters of n distances
+    # each, so n² ∕ k.
     while remaining >= crowd:
         seed = _next_seed(left, count, costs, far)
         _open_box(points, seed, space, scratch)
@@ -610,6 +634,8 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
             if found <= 0:
                 found = _pool_of(left, count, pool, costs, chosen)
             best, least, worst = 0, np.inf, 0.0
+            # All of the pool are tried again after each member: the box has grown, and with it all
+            # losses.
             for c in range(found):
                 grown = _loss_with(points, chosen[c], space, scratch)
                 score = records * (grown - loss) + points[chosen[c], d] * grown
@@ -661,6 +687,7 @@ def nearest_groups(some, others, lows, highs, distinct, records, space):
     for g in range(records.size):
         alone[g] = records[g] * _union_loss(lows, highs, distinct, g, g, space)
     found = np.full(some.size, -1, np.int64)
+    # All pairs; only the few groups that break a promise are on the left side.
     for s in range(some.size):
         g, least = some[s], np.inf
         for o in range(others.size):

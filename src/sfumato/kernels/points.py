@@ -83,6 +83,7 @@ def meeting_level(space, a, low, high):
     """The lowest level of a tree on which two ranks are under one node."""
     size, base = space.dims[SIZE, a], space.dims[TREE_AT, a]
     level = 0
+    # All ranks meet at the root, so this ends.
     while space.nodes[base + level * size + low] != space.nodes[base + level * size + high]:
         level += 1
     return level
@@ -98,6 +99,7 @@ def cell_loss(space, a, low, high, distinct):
         return space.losses[space.dims[TREE_AT, a] + level * space.dims[SIZE, a] + low]
     if low == high:
         return 0.0
+    # Missing values have the highest rank: a cell with them and others says nothing.
     if high == space.dims[MISSING, a]:
         return 1.0
     if space.scales[SPAN, a] <= 0.0:
@@ -122,6 +124,8 @@ def measure(points, start, end, space, scratch):
         scratch.box[HIGH, a] = -1
         scratch.box[DISTINCT, a] = 0
     scratch.stamps[-1] += 1
+    # One pass over the points. A value of a set is counted once: its stamp is the number of this
+    # measurement, so that nothing is cleared in between.
     for i in range(start, end):
         if points[i, d] == 0:
             continue
@@ -148,6 +152,7 @@ def by_width(space, scratch):
     """Put the dimensions in order of weight times width, the widest first; equal ones stay in their
     order.
     """
+    # Insertion sort: dimensions are few, and equal ones must keep their order.
     for i in range(space.dims.shape[1]):
         key = space.scales[WEIGHT, i] * scratch.widths[i]
         j = i
@@ -166,6 +171,7 @@ def by_width(space, scratch):
 def _sort(values, n):
     """Shell sort of a few ranks with their amounts."""
     gap = 1
+    # Gaps 1, 4, 13, 40, … (Knuth): n^1.5 at worst, no recursion and no room.
     while gap < n // 3:
         gap = 3 * gap + 1
     while gap > 0:
@@ -195,6 +201,7 @@ def value_weights(points, start, end, a, scratch):
         scratch.values,
     )
     n = np.int64(0)
+    # A histogram costs the range, a sort n log n: eight ranks a point is where they meet.
     if high - low < 8 * (end - start):
         for rank in range(low, high + 1):
             values[HISTOGRAM, rank] = 0
@@ -213,6 +220,7 @@ def value_weights(points, start, end, a, scratch):
             n += 1
     _sort(values, n)
     found = 0
+    # Equal ranks lie side by side now, and are added up in place.
     for i in range(1, n):
         if values[RANK, found] == values[RANK, i]:
             values[AMOUNT, found] += values[AMOUNT, i]
@@ -230,6 +238,7 @@ def join_cells(space, a, values, n):
     """
     base = space.dims[AT, a]
     found = np.int64(-1)
+    # Values ascend, so those of one cell follow one another: in place, one pass.
     for i in range(n):
         last = space.cells[HIGH, base + values[RANK, i]]
         if found >= 0 and values[RANK, found] == last:
@@ -251,6 +260,7 @@ def boxes(points, ids, groups, count):
     d = points.shape[1] - 2
     lows = np.full((count, d), np.int32(2**31 - 1), np.int32)
     highs = np.full((count, d), np.int32(-1), np.int32)
+    # One pass over the points, in any order.
     for i in range(ids.size):
         g = groups[i]
         if points[ids[i], d] == 0:
@@ -271,6 +281,7 @@ def people_inside(points, ids, groups, people, lows, highs):
     """
     d = points.shape[1] - 2
     sums = np.zeros(lows.shape[0], np.int64)
+    # No branch a dimension: most points are inside.
     for i in range(ids.size):
         g = groups[i]
         inside = True

@@ -46,7 +46,7 @@ def controlled(fractions, draws, result):
                 owner[here] = i
             cell[here, j] = value
             if _path(cell, owner, here, j, by_column, by_slot, queue):
-                _cancel(cell, owner, here, j, by_column, by_slot, draws[used], result)
+                _cancel(cell, owner, here, j, (by_column, by_slot), draws[used], result)
                 used += 1
         _tidy(cell, owner, result, 1)
     _tidy(cell, owner, result, columns)
@@ -100,8 +100,9 @@ def _path(cell, owner, here, j, by_column, by_slot, queue):
 
 
 @njit(cache=True)
-def _cancel(cell, owner, here, j, by_column, by_slot, draw, result):
+def _cancel(cell, owner, here, j, circle, draw, result):
     """Move the cells of a circle up and down by turns until one is 0 or 1."""
+    by_column, by_slot = circle  # the slot before each column, and the column before each slot
     up, down = 1 - cell[here, j], cell[here, j]
     c = j
     while (

@@ -4,13 +4,29 @@ side by side: runs.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.kernels.loop_cache import njit
 
 
+class ClimbingColumns(NamedTuple):
+    """The columns of a key of one word that climb."""
+
+    shifts: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    climbs: NDArray[np.uint32]
+    """Per code of every column, its code after climbing."""
+    steps: NDArray[np.uint32]
+    """The same code times the number of cells of the columns before it."""
+    offsets: NDArray[np.int64]
+    """Per column, where its codes begin in ``climbs`` and ``steps``."""
+
+
 @njit(cache=True, nogil=True)
-def roll_up_runs(keys, records, run_shift, shifts, widths, climbs, steps, offsets, cells):
+def roll_up_runs(keys, records, run_shift, columns, cells):
     """What :func:`sfumato.kernels.lattice.roll_up` gives of keys of one word without the class of
     every old one, by a table of cells; no hash, no comparison.
 
@@ -25,6 +41,7 @@ def roll_up_runs(keys, records, run_shift, shifts, widths, climbs, steps, offset
     Legal where no run comes twice, as in the order of the keys: else no classes come back, with
     False. A look-up a column and one in ``numbers``, which is small enough to stay in the cache.
     """
+    shifts, widths, climbs, steps, offsets = columns
     n = keys.size
     new_keys = np.empty(n, np.uint64)  # room for all; what is never written takes no memory
     new_records = np.empty(n, np.int64)
@@ -35,6 +52,7 @@ def roll_up_runs(keys, records, run_shift, shifts, widths, climbs, steps, offset
     kept = np.uint64(0)  # bits that do not belong to a run
     if run_shift < 64:
         kept = ~np.uint64(0) << np.uint64(run_shift)
+    # One pass in the order of the keys.
     for i in range(n):
         key = keys[i]
         if key & kept != run:
@@ -49,6 +67,7 @@ def roll_up_runs(keys, records, run_shift, shifts, widths, climbs, steps, offset
             )
             cell += np.uint64(steps[offsets[a] + np.int64(code)])
         g = numbers[cell]
+        # The first class of its cell in this run.
         if g < first:
             g = count
             numbers[cell] = g

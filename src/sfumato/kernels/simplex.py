@@ -90,16 +90,20 @@ def _price(tableau, basis, column, sign, prices):
 
 
 @njit(cache=True, nogil=True)
-def pushed(tableau, basis, point, low, high, column, sign, near, most):
+def pushed(tableau, basis, point, bounds, goal, near, most):
     """Push one variable as far up (sign 1) or down as the equations and bounds let it; ``point``
     goes along.
 
-    The answer is the prices of the last basis, and whether it is the best one: nothing can be said
+    ``bounds`` is the lowest and highest value of every variable, ``goal`` the variable and its
+    sign. The answer is the prices of the last basis, and whether it is the best one: nothing can be said
     when ``most`` steps did not suffice.
     """
+    low, high = bounds
+    column, sign = goal
     rows, columns = tableau.shape
     prices = np.zeros(columns)
     stalled = 0
+    # Bounded primal simplex (Dantzig 1963): a step costs rows × columns.
     for _ in range(most):
         _price(tableau, basis, column, sign, prices)
         entering, best = -1, TINY
@@ -115,6 +119,7 @@ def pushed(tableau, basis, point, low, high, column, sign, near, most):
                 entering, best = other, abs(worth)
                 if stalled > 20:  # the first that will do: no circles
                     break
+        # No variable can improve the goal: optimal.
         if entering < 0:
             return prices, True
         way = 1.0 if prices[entering] > 0 else -1.0

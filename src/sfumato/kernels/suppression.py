@@ -34,6 +34,7 @@ def group_shown(keys, rows, shown):
     table of the groups.
     """
     bits = 4
+    # At most half full: about 1.5 probes a search (Knuth, linear probing).
     while (1 << bits) < 2 * rows.size:
         bits += 1
     table = np.full(1 << bits, _EMPTY, np.int32)
@@ -106,6 +107,8 @@ def count_agreeing(keys, amounts, order, starts, shown):
     found = np.zeros(amounts.size, np.int64)
     # patterns are few and records many: records meet by way of a hash table for each pair of
     # patterns, never one by one
+    # O(patterns² · rows): a missing cell agrees with everything, which is not transitive, so no
+    # single grouping would do.
     for p in range(starts.size - 1):
         for q in range(p, starts.size - 1):
             small, large = order[starts[p] : starts[p + 1]], order[starts[q] : starts[q + 1]]
@@ -117,6 +120,7 @@ def count_agreeing(keys, amounts, order, starts, shown):
             theirs = np.zeros(len(known), np.int64)
             for r in range(small.size):
                 mine[ids[r]] += amounts[small[r]]
+            # Within a pattern both sides are the same rows, counted once.
             if p == q:
                 for r in range(small.size):
                     found[small[r]] += mine[ids[r]]
@@ -131,23 +135,49 @@ def count_agreeing(keys, amounts, order, starts, shown):
     return found
 
 
+class UnitCounts(NamedTuple):
+    """How frequent units are by now: arrays with an entry a unit, which are brought up to date."""
+
+    frequencies: NDArray[np.int64]
+    """Records that agree with a record of the unit that shows all its cells."""
+    left: NDArray[np.int64]
+    """Records of the unit that still show all their cells."""
+
+
+class UnitGroups(NamedTuple):
+    """Groups of units that agree when columns are hidden."""
+
+    starts: NDArray[np.int64]
+    """(groups + 1,): where the members of each begin."""
+    members: NDArray[np.int64]
+    """Units, one group after the other."""
+    donors: NDArray[np.int64]
+    """Per group, the unit whose records may be suppressed to help the members; −1: none."""
+
+
 @njit(cache=True, nogil=True)
-def groups_of(keys, rows, shown, hidden, absent, amounts, left, frequencies, k):
+def groups_of(keys, rows, hiding, absent, amounts, unit_counts, k):
     """The groups of some units that agree when columns are hidden, those with at least k records of
     all units.
 
     Group *g* has ``members[starts[g]:starts[g+1]]``; its donor is the unit with most records left
-    that are not rare, −1 where there is none.
+    that are not rare, −1 where there is none. ``hiding`` is the bits of a key that stay shown, and
+    the hidden columns as bits.
     """
+    shown, hidden = hiding
+    frequencies, left = unit_counts
     ids, known, table = group_shown(keys, rows, shown)
     at = find_shown(keys, np.arange(amounts.size), shown, known, table)
     totals = np.zeros(len(known), np.int64)
     donors = np.full(len(known), -1, np.int64)
+    # Records of all units count towards k, also those that are not to be covered now.
     for i in range(amounts.size):
         g = at[i]
         if g < 0:
             continue
         totals[g] += amounts[i]
+        # A donor must not be rare itself, must have records left, and must have all the cells that
+        # are hidden.
         if frequencies[i] < k or left[i] == 0 or absent[i] & hidden:
             continue
         if donors[g] < 0 or left[i] > left[donors[g]]:
@@ -248,12 +278,14 @@ def _sift(heap, worth, size):
 
 
 @njit(cache=True, nogil=True)
-def cover(all_units, absent, hidden, starts, members, donors, k, frequencies, left):
+def cover(all_units, absent, hidden, unit_groups, k, unit_counts):
     """Suppress records, the group that gains most first, until no member of any group is too rare.
 
     Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Brings ``frequencies``
     and ``left`` up to date and returns unit and group of every record suppressed.
     """
+    starts, members, donors = unit_groups
+    frequencies, left = unit_counts
     size = starts.size - 1
     by_deficit = np.zeros(k + 1, np.int64)
     worth = np.empty(size)
@@ -277,7 +309,7 @@ def cover(all_units, absent, hidden, starts, members, donors, k, frequencies, le
         if now > 0:
             before = len(units)
             hideable = (absent[inside] & hidden[g]) == 0
-            _cover_group(all_units, hideable, inside, donors[g], k, frequencies, left, units)
+            _cover_group(all_units, hideable, inside, donors[g], k, unit_counts, units)
             for _ in range(len(units) - before):
                 groups.append(g)
         size -= 1
@@ -287,10 +319,11 @@ def cover(all_units, absent, hidden, starts, members, donors, k, frequencies, le
 
 
 @njit(cache=True, nogil=True)
-def _cover_group(all_units, hideable, members, donor, k, frequencies, left, units):
+def _cover_group(all_units, hideable, members, donor, k, unit_counts, units):
     """Suppress records of one group until no member is too rare, or nothing can be hidden that
     helps.
     """
+    frequencies, left = unit_counts
     while True:
         rarest = _rarest(members, k, frequencies, left)
         if rarest < 0:
@@ -346,14 +379,17 @@ def _largest_other(members, hideable, unit, left):
 
 
 @njit(cache=True, nogil=True)
-def restore(all_units, shown, watched, units, hidden, k, frequencies, left, relied_on):
-    """Show again what nobody needs hidden, record by record; all have the same columns ``hidden``.
+def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
+    """Show again what nobody needs hidden, record by record; all hide the same
+    columns (``hiding`` as in :func:`groups_of`).
 
     ``watched`` are the units that would be too rare by themselves. A record keeps hidden what those
     need that have exactly k records, and all of it when it would be too rare itself. ``relied_on``
     marks units whose frequency must not fall below k. Returns what each record hides afterwards.
     """
     keys, missing = all_units.keys, all_units.missing
+    shown, hidden = hiding
+    frequencies, left = unit_counts
     plain = watched[missing[watched] == 0]
     odd = watched[missing[watched] != 0]
     ids, known, table = group_shown(keys, plain, shown)

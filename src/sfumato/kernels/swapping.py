@@ -311,17 +311,22 @@ class Profiles(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def find_donors(seekers, uniforms, areas, quotas, weights, profiles, partner, similar):
+def find_donors(seekers, uniforms, area_quotas, weights, profiles, partner, similar):
     """Give each seeker that is still free a donor, while its area has a quota left.
 
-    ``weights`` are per household, 0 for those that cannot be donors. Writes ``partner`` and the
+    ``area_quotas`` is the area of every household, and by area how many swaps are left. ``weights``
+    are per household, 0 for those that cannot be donors. Writes ``partner`` and the
     profile by which the two are ``similar``.
     """
+    areas, quotas = area_quotas
     places, households, stretches, trees = profiles
+    # Seekers in their order; a swap takes both out of all trees, so that nobody is swapped twice.
+    # Profiles × log n a swap.
     for n in range(seekers.size):
         h = seekers[n]
         if partner[h] != h or quotas[areas[h]] <= 0:
             continue
+        # Profiles in their order: the first that offers a donor is taken.
         for p in range(trees.shape[0]):
             place = _donor(trees[p], stretches[p, h], uniforms[n])
             if place < 0:

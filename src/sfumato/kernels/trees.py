@@ -8,7 +8,10 @@ goes left when its bin is at most the ``cut``; a leaf has −1 for its ``feature
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.kernels.loop_cache import njit
 
@@ -20,17 +23,35 @@ the order of the sums.
 """
 
 
+class ClassRoom(NamedTuple):
+    """Room to look for the best split of a node; a segment ``order[lo:hi]`` has its records."""
+
+    counts: NDArray[np.int32]
+    """(bins × classes,): records of each bin and class."""
+    left: NDArray[np.int64]
+    """(classes,): records of each class left of the cut."""
+    starts: NDArray[np.int64]
+    """(256,): where each bin ends among the sorted targets."""
+    sorted_target: NDArray[np.uint8]
+    """(records,): classes in the order of the bins."""
+    totals: NDArray[np.int64]
+    """(classes,): records of each class in the node."""
+
+
 @njit(cache=True, nogil=True)
-def _counted_cut(bins, target, order, lo, hi, width, totals, least, counts, left):
+def _counted_cut(bins, target, segment, width, least, room):
     """The best cut of one predictor by counts of bins × classes: its score Σ L²/n_L + Σ R²/n_R, and
     the last bin on the left.
 
     The sums of squares are kept running: h records of a class that has L on the left add h(2L + h)
     there, and h(h − 2R) on the right.
     """
+    order, lo, hi = segment
+    counts, left, totals = room.counts, room.left, room.totals
     classes = totals.size
     for i in range(width * classes):
         counts[i] = 0
+    # One pass over the records; what follows costs bins × classes only.
     for i in range(lo, hi):
         counts[np.int64(bins[order[i]]) * classes + target[order[i]]] += 1
     squares_left = np.int64(0)
@@ -50,8 +71,10 @@ def _counted_cut(bins, target, order, lo, hi, width, totals, least, counts, left
                 left[k] += h
                 n_left += h
         n_right = hi - lo - n_left
+        # The right side only shrinks from here on: no later cut can be legal.
         if n_right < least:
             break
+        # A bin without records gives the cut of the bin before it, which came first.
         if n_left > before and n_left >= least:
             score = squares_left / n_left + squares_right / n_right
             if score > best * EQUAL:
@@ -64,12 +87,14 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
     """Targets of the records of a node in the order of their bins; returns the lowest and highest
     bin. ``starts[b]`` ends bin b.
     """
+    # Bins are bytes: 255 is the highest there is.
     low, high = np.int64(255), np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
         low, high = min(low, own), max(high, own)
     if low == high:
         return low, high
+    # Counting sort over the bins between lowest and highest; stable, two passes over the records.
     for b in range(low, high + 1):
         starts[b] = 0
     for i in range(lo, hi):
@@ -87,10 +112,12 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
 
 
 @njit(cache=True, nogil=True)
-def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_target, left):
+def _walked_cut(bins, target, segment, least, room):
     """As :func:`_counted_cut`, record by record: for nodes with fewer records than there are bins ×
     classes.
     """
+    order, lo, hi = segment
+    starts, sorted_target, left, totals = room.starts, room.sorted_target, room.left, room.totals
     low, high = _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target)
     best, cut = 0.0, -1
     if low == high:
@@ -101,6 +128,7 @@ def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_targe
         left[k] = 0
         squares_right += totals[k] * totals[k]
     place = 0
+    # A record of class k moves left: L² grows by 2L + 1, R² by 1 − 2R. Integers, so sums are exact.
     for b in range(low, high):
         end = starts[b]
         if end == place:
@@ -122,10 +150,11 @@ def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_targe
 
 
 @njit(cache=True, nogil=True)
-def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
+def _summed_cut(bins, target, segment, least, counts, sums):
     """The best cut of one predictor for a target of numbers: its score S_L²/n_L + S_R²/n_R, and the
     last bin on the left.
     """
+    order, lo, hi = segment
     low, high = np.int64(255), np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
@@ -144,6 +173,7 @@ def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
     for b in range(low, high + 1):
         total += sums[b]
     n_left, sum_left = 0, 0.0
+    # Cuts lie between occupied bins; of equal scores the first is taken.
     for b in range(low, high):
         if counts[b] == 0:
             continue
@@ -165,6 +195,8 @@ def _parted(bins, cut, order, lo, hi, scratch):
     where the right ones begin.
     """
     place, others = lo, 0
+    # Stable partition: left ones are written in place, which never overtakes the read, right ones
+    # wait in the scratch.
     for i in range(lo, hi):
         if bins[order[i]] <= cut:
             order[place] = order[i]
@@ -178,11 +210,12 @@ def _parted(bins, cut, order, lo, hi, scratch):
 
 
 @njit(cache=True, nogil=True)
-def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
+def _class_split(bins, widths, target, segment, least, room):
     """The best split of a node by Gini impurity: how much it gains (in records times impurity), the
     predictor and the cut.
     """
-    counts, left, starts, sorted_target = room
+    order, lo, hi = segment
+    totals = room.totals
     n = hi - lo
     for k in range(totals.size):
         totals[k] = 0
@@ -192,17 +225,15 @@ def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
     for k in range(totals.size):
         squares += totals[k] * totals[k]
     best, feature, cut = 0.0, -1, -1
+    # One class only: nothing can be gained.
     if squares == n * n:
         return 0.0, feature, cut, n - squares / n
+    # Counting costs n + bins × classes, walking n steps and a sort: the cheaper one is taken.
     for f in range(bins.shape[0]):
         if n >= widths[f] * totals.size:
-            score, at = _counted_cut(
-                bins[f], target, order, lo, hi, widths[f], totals, least, counts, left
-            )
+            score, at = _counted_cut(bins[f], target, segment, widths[f], least, room)
         else:
-            score, at = _walked_cut(
-                bins[f], target, order, lo, hi, totals, least, starts, sorted_target, left
-            )
+            score, at = _walked_cut(bins[f], target, segment, least, room)
         if at >= 0 and score > best * EQUAL:
             best, feature, cut = score, f, at
     return best - squares / n, feature, cut, n - squares / n
@@ -216,6 +247,7 @@ def _number_split(bins, target, order, lo, hi, least, room):
     counts, sums = room
     total, squares = 0.0, 0.0
     smallest = largest = target[order[lo]]
+    # Variance by sums: the target has mean 0, so no digits are lost to a large mean.
     for i in range(lo, hi):
         y = target[order[i]]
         total += y
@@ -226,7 +258,7 @@ def _number_split(bins, target, order, lo, hi, least, room):
     if smallest == largest:
         return 0.0, feature, cut, 0.0
     for f in range(bins.shape[0]):
-        score, at = _summed_cut(bins[f], target, order, lo, hi, least, counts, sums)
+        score, at = _summed_cut(bins[f], target, (order, lo, hi), least, counts, sums)
         if at >= 0 and score > best * EQUAL:
             best, feature, cut = score, f, at
     return best - total * total / (hi - lo), feature, cut, impurity
@@ -237,6 +269,8 @@ def _begin(n, least):
     """Room for a tree of n records: feature, cut, left, right, parent, lo, hi, depth of the nodes,
     the records, and scratch.
     """
+    # Leaves hold at least ``least`` records, and a binary tree has one inner node fewer than
+    # leaves.
     most = 2 * (n // least + 1) + 1
     nodes = np.full((8, most), -1, np.int64)
     order = np.arange(n).astype(np.int32)
@@ -277,24 +311,26 @@ def grow_classes(bins, widths, target, classes, least, complexity, deepest):
     widest = np.int64(1)
     for f in range(widths.size):
         widest = max(widest, widths[f])
-    room = (
+    room = ClassRoom(
         np.empty(widest * classes, np.int32),
         np.empty(classes, np.int64),
         np.empty(256, np.int64),
         np.empty(n, np.uint8),
+        np.empty(classes, np.int64),
     )
-    totals = np.empty(classes, np.int64)
     stack[0] = 0, n, -1, 0, 0
     top, made, needed = 1, 0, 0.0
+    # CART (Breiman, Friedman, Olshen & Stone 1984), depth first in preorder: the stack holds at
+    # most one open node a level and side.
     while top > 0:
         top -= 1
         lo, hi, depth = _enter(nodes, made, stack, top)
         made += 1
+        # Two leaves of the smallest size would not fit, or the tree is deep enough.
         if hi - lo < 2 * least or depth >= deepest:
             continue
-        gain, f, cut, impurity = _class_split(
-            bins, widths, target, order, lo, hi, totals, least, room
-        )
+        gain, f, cut, impurity = _class_split(bins, widths, target, (order, lo, hi), least, room)
+        # The complexity parameter of CART is relative to the impurity of the root.
         if made == 1:
             needed = complexity * impurity
         if f < 0 or gain <= needed:
@@ -315,6 +351,7 @@ def grow_numbers(bins, target, least, complexity, deepest):
     room = np.empty(256, np.int64), np.empty(256, np.float64)
     stack[0] = 0, n, -1, 0, 0
     top, made, needed = 1, 0, 0.0
+    # As in grow_classes, by variance.
     while top > 0:
         top -= 1
         lo, hi, depth = _enter(nodes, made, stack, top)
@@ -360,6 +397,7 @@ def route(nodes, bins):
     """
     packed = _close_together(nodes)
     found = np.zeros(bins.shape[1], np.int64)
+    # One step down a level and record; the left child is the next node, so most steps read on.
     for i in range(bins.shape[1]):
         node = 0
         while packed[node, 0] >= 0:

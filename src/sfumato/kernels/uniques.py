@@ -13,20 +13,23 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def refine(ids, groups, codes, cardinality, live, sizes, fresh, counts, table):
-    """Groups refined by one column, for the ``live`` records: new ids into ``fresh``, their sizes
-    into ``counts``.
+def refine(ids, groups, column, live, sizes, refined, table):
+    """Groups refined by one column, for the ``live`` records.
 
-    ``table`` is room for one number per pair of an old group and a code, or for a hash of such
+    ``column`` is its codes and how many there are; ``refined`` receives the new ids and the sizes
+    of the new groups. ``table`` is room for one number per pair of an old group and a code, or for a hash of such
     pairs. Returns the number of new groups.
     """
-    wanted = groups * cardinality
+    codes, cardinality = column
+    fresh, counts = refined
+    pairs = groups * cardinality
     found = 0
     if (
-        wanted <= table.size
+        pairs <= table.size
     ):  # a slot for every pair of group and code: nothing to hash, nothing to compare
-        for slot in range(wanted):
+        for slot in range(pairs):
             table[slot] = -1
+        # Group and code make a slot: constant time a record.
         for position in range(live.size):
             row = live[position]
             slot = ids[position] * cardinality + codes[row]
@@ -68,18 +71,22 @@ def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
 
 
 @njit(cache=True, nogil=True)
-def mark_uniques(live, fresh, counts, single, bits, word, bit, kept, kept_ids):
+def mark_uniques(live, refined, single, bits, subset, kept, kept_ids):
     """Set the bit of a subset for every record that is alone on it; the others go on. Returns how
     many go on.
 
     ``single`` is the number of a record among those that are alone on all columns, or −1: only they
-    are marked.
+    are marked. ``refined`` is as :func:`refine` wrote it.
     """
+    fresh, counts = refined
+    word, bit = subset >> 6, np.uint64(subset & 63)
     going = 0
+    # Alone on a subset is alone on every superset, so the record leaves the walk (SUDA, Elliot,
+    # Manning & Ford 2002).
     for position in range(live.size):
         row = live[position]
         if counts[fresh[position]] == 1:
-            bits[single[row], word] |= np.uint64(1) << np.uint64(bit)
+            bits[single[row], word] |= np.uint64(1) << bit
         else:
             kept[going] = row
             kept_ids[going] = fresh[position]
@@ -88,7 +95,7 @@ def mark_uniques(live, fresh, counts, single, bits, word, bit, kept, kept_ids):
 
 
 @njit(cache=True, nogil=True)
-def score_minimal(bits, masks, places, weights, columns, scores, parts, amounts):
+def score_minimal(bits, masks, places, weights, scores, parts, amounts):
     """Per record: the sum of the weights of its minimal subsets, the share of each column, and how
     many there are.
 
@@ -96,7 +103,10 @@ def score_minimal(bits, masks, places, weights, columns, scores, parts, amounts)
     is *j*, or −1. A subset is minimal when the record is not alone on any subset with one column
     less.
     """
+    columns = parts.shape[1]
     for row in range(bits.shape[0]):
+        # Smaller subsets come first, so the bits of those below are final. Columns × subsets a
+        # record.
         for subset in range(masks.size):
             mask = masks[subset]
             alone = bits[row, subset >> 6] >> np.uint64(subset & 63) & np.uint64(1)

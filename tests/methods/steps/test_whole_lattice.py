@@ -103,7 +103,10 @@ def test_the_walk_equals_judging_node_by_node(objective, data, table, k):
         table, (KAnonymity(k),), objective=objective, levels=bounds, weights=weights, budget=budget
     )
     assert smallest_class(lattice) == (k if lattice.objective.own is None else None)
-    assert_equals_judging(lattice, whole_lattice(lattice))
+    # the loop takes the last two columns as one, or the last one alone
+    for most_pairs in (whole_lattice_module.MOST_PAIRS, 0):
+        with mock.patch.object(whole_lattice_module, "MOST_PAIRS", most_pairs):
+            assert_equals_judging(lattice, whole_lattice(lattice))
 
 
 @pytest.mark.slow
@@ -283,6 +286,27 @@ def test_keys_of_many_bits_are_judged_in_python():
     )
     assert smallest_class(lattice) is None and lattice.size == 4
     assert_equals_judging(lattice, whole_lattice(lattice))
+
+
+@pytest.mark.parametrize("objective", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_two_columns_in_one_pass_equal_judging_node_by_node(objective, seed):
+    # six columns of 2 to 5 levels on 80 rows: groups of many entries, chains of several groups
+    rng = np.random.default_rng(seed)
+    columns, paths = [], []
+    for depth in rng.permutation([1, 1, 2, 2, 3, 4]).tolist():
+        codes = rng.integers(0, 2**depth, 80)
+        columns.append([f"{code:0{depth}b}" for code in codes])
+        values = {f"{code:0{depth}b}" for code in range(2**depth)}
+        paths.append({v: [v[: depth - up] + "*" * up for up in range(depth + 1)] for v in values})
+    table = RandomTable(list(zip(*columns, strict=True)), paths)
+    lattice = lattice_of(table, (KAnonymity(3),), objective=objective, budget=0.5)
+    pairs = whole_lattice(lattice)
+    assert_equals_judging(lattice, pairs)
+    with mock.patch.object(whole_lattice_module, "MOST_PAIRS", 0):
+        single = whole_lattice(lattice)
+    for name in ("suppressed", "classes", "squares", "prosecutor_risk"):
+        assert getattr(pairs, name).tolist() == getattr(single, name).tolist()
 
 
 @pytest.mark.parametrize("rows", [[("a",)] * 5, [("a",), ("b",)], [("a",)]])

@@ -178,12 +178,12 @@ def _walk(
             a = order[step]
             fresh = np.empty(len(live), dtype=np.int64)
             groups_below = kernels.uniques.refine(
-                ids, groups, table.codes[a], widths[a], live, table.sizes, fresh, counts, room
+                ids, groups, (table.codes[a], widths[a]), live, table.sizes, (fresh, counts), room
             )
             survivors, kept_ids = np.empty_like(live), np.empty_like(live)
             j = mask_position[mask | 1 << a]
             going = kernels.uniques.mark_uniques(
-                live, fresh, counts, table.single, bits, j >> 6, j & 63, survivors, kept_ids
+                live, (fresh, counts), table.single, bits, j, survivors, kept_ids
             )
             if going and step + 1 < columns and (mask | 1 << a).bit_count() < size:
                 below(
@@ -212,14 +212,7 @@ def _scored(
     parts = np.zeros((len(bits), columns))
     if len(bits):
         kernels.uniques.score_minimal(
-            bits,
-            np.array(masks),
-            mask_positions,
-            np.array(weights),
-            columns,
-            scores,
-            parts,
-            amounts,
+            bits, np.array(masks), mask_positions, np.array(weights), scores, parts, amounts
         )
     return scores, parts, amounts
 

@@ -59,7 +59,7 @@ class SmallProgram:
         point = value.astype(np.float64)
         near = 1e-3 * self.slack
         self.prices, best = kernels.simplex.pushed(
-            self.tableau, self.basis, point, low, high, at, float(sign), near, MOST_STEPS
+            self.tableau, self.basis, point, (low, high), (at, float(sign)), near, MOST_STEPS
         )
         if best and self._proved(point, value, low, high, sign * float(point[at] - value[at])):
             return point

@@ -202,7 +202,12 @@ class Joining:
         sizes = self.promises.classes.sizes[members]
         scratch = kernels.points.scratch_for(self.space)
         kernels.partition.cluster(
-            block, sizes, self.promises.crowd, self.pool, self.far, self.space, scratch, clusters
+            block,
+            sizes,
+            (self.promises.crowd, self.pool, self.far),
+            self.space,
+            scratch,
+            clusters,
         )
         return members, clusters
 

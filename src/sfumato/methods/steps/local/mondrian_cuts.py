@@ -65,10 +65,8 @@ def _partitioned(
     )
     count = kernels.partition.partition(
         points,
-        len(block),
-        total,
-        crowd,
-        relaxed,
+        (len(block), total),
+        (crowd, relaxed),
         space,
         kernels.points.scratch_for(space),
         parts,
@@ -93,13 +91,8 @@ def blocks_of(
     )
     cuts, has_cut = kernels.partition.find_cuts(
         points,
-        start_array,
-        start_array + len(points),
-        start_array + total,
-        start_array,
-        crowd,
-        relaxed,
-        1,
+        (start_array, start_array + len(points), start_array + total, start_array),
+        (crowd, relaxed, 1),
         space,
         scratch,
     )
@@ -206,7 +199,7 @@ class Cutting:
         ranges = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
         rules = self.promises.crowd, self.relaxed, CHILDREN
         cuts, has_cut = kernels.partition.find_cuts(
-            self.points, *ranges, *rules, self.space, self.scratch
+            self.points, ranges, rules, self.space, self.scratch
         )
         return cuts, has_cut
 

@@ -68,10 +68,7 @@ class Absorber:
             atom,
             self.levels,
             self.members,
-            ground.climbs,
-            ground.costs,
-            ground.bases,
-            ground.high,
+            kernels.local.Hierarchies(ground.climbs, ground.costs, ground.bases, ground.high),
         )
         with np.errstate(invalid="ignore"):
             extra = (self.sizes + amount) * new - self.sizes * self.costs

@@ -69,10 +69,13 @@ class Bounds:
         """
         lattice = self.lattice
         tally = lattice.tally(coarse, lattice.forced(coarse), known)
+        # Forced suppression grows on the way down: no node with this prefix is feasible.
         if tally.suppressed > lattice.budget:
             return None
         if not lattice.objective.bounded:
             return -math.inf
+        # Two lower bounds, each proved; the larger one holds. The second adds what the other
+        # columns cost whatever the prefix: legal where the objective is a sum over columns.
         return max(
             float(lattice.objective.score(tally)),
             _score_alone(lattice, tally, known) + self.rest[known],
@@ -88,6 +91,8 @@ class Bounds:
         """
         end = len(self.lattice.columns)
         rest, inside = [0.0] * (end + 1), {end: 0.0}
+        # Dynamic programming from the last column on: bounds of shorter suffixes serve as heuristic
+        # of the longer ones.
         for first in range(end - 1, -1, -1):
             cost, complete = yield from self._least_cost(first, end, inside, share)
             rest[first] = max(cost + rest[end], rest[first + 1])
@@ -107,6 +112,9 @@ class Bounds:
         block = _put_first(self.lattice, range(first, end))
         towers, looked = Towers(_others_at_the_top(block, end - first)), 0
         queue: list[tuple[float, Node]] = [(0.0, ())]
+        # A* (Hart, Nilsson & Raphael 1968): ``inside`` never overestimates what the columns to come
+        # cost, so the first complete prefix is the cheapest, and a search that is stopped has a
+        # proved bound at the head of its queue.
         while queue:
             cost, prefix = heapq.heappop(queue)
             if len(prefix) == end - first or looked >= share:
@@ -215,6 +223,7 @@ class Anytime:
 
     def _turns(self) -> Iterator[None]:
         hunt, proof, prices = self._hunt(), self._prove(), self._price()
+        # Round robin: incumbent and bound improve together, and no part can starve the others.
         while not self.decided:
             yield from itertools.islice(hunt, HUNT)
             yield from itertools.islice(prices, PRICES)
@@ -235,6 +244,7 @@ class Anytime:
         judge(self.lattice.high)
         yield
         queue = [(-math.inf, self.lattice.high)]
+        # Greedy descent; it ends where no finer feasible node gains anything.
         for thrift in DIVES:
             node = self.lattice.high
             while True:
@@ -250,6 +260,7 @@ class Anytime:
                     break
                 node = chosen.node
         expanded = set()
+        # Best first local search over neighbours; it visits every node in the end.
         while queue:
             _, node = heapq.heappop(queue)
             if node in expanded:
@@ -284,6 +295,7 @@ class Anytime:
         """
         lattice, towers = self.lattice, Towers(self.lattice)
         queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())] if lattice.columns else []
+        # Best first branch and bound: the head of the queue bounds every node that is not decided.
         while queue and not self._hopeless(queue[0][0]):
             bound, prefix = heapq.heappop(queue)
             self.lower = max(self.lower, bound)
@@ -293,6 +305,7 @@ class Anytime:
                     self._keep(lattice.judge(coarse))
                     continue
                 least = self.bounds.of_prefix(coarse, len(longer))
+                # Cut off: infeasible by monotonicity, or not better than the incumbent.
                 if least is not None and not self._hopeless(least):
                     heapq.heappush(queue, (max(bound, least), longer))
         self.decided = True

@@ -45,6 +45,7 @@ def datafly(lattice: Lattice, progress: Progress = silent) -> Outcome:
     classes = lattice.at(lattice.low)
     climbed = [lattice.judge(classes)]
     rungs = sum(lattice.high) - sum(lattice.low)
+    # Greedy, at most one table a level of the lattice; each is rolled up from the one before.
     while not climbed[-1].feasible and classes.levels != lattice.high:
         column = most_values(lattice, classes)
         classes = classes.roll_up({column: classes.levels[lattice.columns.index(column)] + 1})
@@ -59,6 +60,7 @@ def most_values(lattice: Lattice, classes: ClassTable, among: Sequence[str] | No
     """
     levels = zip(lattice.columns, classes.levels, lattice.high, strict=True)
     able = [c for c, level, high in levels if level < high and (among is None or c in among)]
+    # Classes that only a population has hold no records, and their values do not count.
     counts = {c: len(np.unique(classes.codes(c)[classes.records > 0])) for c in able}
     return max(counts, key=counts.__getitem__)
 
@@ -84,6 +86,7 @@ def argus(lattice: Lattice, progress: Progress = silent) -> Outcome:
     classes = lattice.at(lattice.low)
     climbed = [lattice.judge(classes)]
     rungs = sum(lattice.high) - sum(lattice.low)
+    # Greedy as Datafly; every step counts O(c³) tables of up to three columns.
     while not climbed[-1].feasible and classes.levels != lattice.high:
         column = worst_column(lattice, classes)
         classes = classes.roll_up({column: classes.levels[lattice.columns.index(column)] + 1})
@@ -116,6 +119,8 @@ def unsafe_combinations(lattice: Lattice, node: Node) -> list[int]:
         for s in itertools.combinations(every, size)
     }
     found = [0] * len(node)
+    # Columns outside a set are at their highest level, where they tell nothing apart; sorted, so
+    # that tables are asked for in an order that does not depend on hashes.
     for chosen in sorted(sets):
         table = lattice.at(tuple(node[a] if a in chosen else lattice.high[a] for a in every))
         count = int((lattice.failing(table) & (table.records > 0)).sum())
@@ -153,6 +158,8 @@ def all_admissible(tags: Tags) -> list[Node]:
     the paper joins the survivors of the smaller ones.
     """
     columns = range(len(tags.free))
+    # Subsets by growing size: an infeasible node of two columns tags all nodes of more columns that
+    # share these levels, before any of them is counted.
     for size in range(1, len(tags.free) + 1):
         for subset in itertools.combinations(columns, size):
             _search(tags, subset)
@@ -168,6 +175,7 @@ def _search(tags: Tags, subset: tuple[int, ...]) -> None:
         slice(0, sizes[a]) if a in subset else slice(sizes[a] - 1, sizes[a])
         for a in range(len(sizes))
     )
+    # By rising height. A node that was tagged since the list was made costs nothing.
     for node in sorted(tags.nodes(mark=UNKNOWN, box=box), key=lambda node: (sum(node), node)):
         tags.is_feasible(node)
 
@@ -183,6 +191,7 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """
     require_small(lattice)
     judged = []
+    # No rule prunes here; each table is rolled up from a neighbour.
     for classes in every_table(lattice):
         judged.append(lattice.judge(classes))
         tell(progress, len(judged), lattice.size, "looking at every node")
@@ -221,13 +230,17 @@ def decide(tags: Tags, bottom: Node, top: Node) -> None:
     above any other.
     """
     box = tags.box(bottom, top)
+    # Tags of other branches may have decided this part of the lattice already.
     if not tags.undecided(box):
         return
     start, height = sum(bottom) - sum(tags.lattice.low), sum(top) - sum(bottom)
+    # Bottom and top alone: nothing lies between them.
     if height <= 1:
         tags.is_feasible(bottom)
         tags.is_feasible(top)
         return
+    # Binary search over chains (El Emam et al. 2009): all nodes half way, since a minimal node of
+    # this sublattice is below or above one of them.
     for node in tags.nodes(height=start + height // 2, box=box):
         if tags.is_feasible(node):
             decide(tags, bottom, node)
@@ -285,6 +298,8 @@ def least_height(tags: Tags) -> int | None:
         return next((height for height in range(high + 1) if _has_feasible(tags, height)), None)
     if not _has_feasible(tags, high):
         return None
+    # Bisection is right because of the generalization property: a feasible node of height h has one
+    # of height h + 1 above it (Samarati 2001).
     while low < high:
         middle = (low + high) // 2
         if _has_feasible(tags, middle):
@@ -309,6 +324,8 @@ def all_minimal(tags: Tags) -> list[Judged]:
     if start is None:
         return []
     found: list[Judged] = []
+    # Nodes above a minimal one. Kept apart from the tags: it holds for models that are not monotone
+    # too.
     covered = np.zeros(tags.marks.shape, dtype=np.bool_)
     for height in range(start, int(tags.heights.max()) + 1):
         for node in tags.nodes(height=height):

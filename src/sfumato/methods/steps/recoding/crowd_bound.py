@@ -87,6 +87,7 @@ class CrowdBound:
     def usable(self) -> bool:
         """Whether there is such a bound."""
         lattice, chosen = self.lattice, (self.lattice.budget + 1) * SPARE * GROUP
+        # A price takes a walk over all classes, and the choice of classes sorts them.
         small = (
             0 < len(lattice.base) <= MOST_CLASSES
             and chosen <= MOST_CHOSEN
@@ -103,10 +104,14 @@ class CrowdBound:
             return
         prices = CrowdPrices(self.lattice, self.k, *found)
         yield from prices.choose()
+        # The goal is a quarter of the gap at first; where it cannot be proved, half the step with
+        # four times the work a price.
         step, cap = 0.25, FIRST_CAP
         while step >= SMALLEST_STEP:
             proved, best = prices.common(), prices.total(score())
+            # Rounding errors of sums are taken off before a bound is claimed.
             self.lower = max(self.lower, prices.score(proved - ROUNDING))
+            # The gap is closed, or there is no incumbent to close it to.
             if not proved + ROUNDING < best < math.inf:
                 return
             if not (yield from self._reach(prices, proved + step * (best - proved), cap)):
@@ -121,7 +126,10 @@ class CrowdBound:
         budget = self.lattice.budget
         proved = prices.records_from(goal)
         possible = prices.records_open(goal)
+        # By falling price: those that nearly reach the goal are the cheapest to prove.
         for at in np.argsort(-prices.least, kind="stable").tolist():
+            # Proved: groups that outweigh the budget cost the goal, so a release keeps one of them
+            # in a crowd. Given up: even all others together would not outweigh it.
             if proved > budget or possible <= budget:
                 break
             if prices.least[at] < goal < prices.most[at]:
@@ -156,6 +164,8 @@ def _terms(
             _same,
             _same,
         )
+    # A suppressed cell costs 1. Where a cell could cost more, suppressing would lower the score and
+    # the terms are no lower bound.
     if dearest > 1.0 + ROUNDING:
         return None
     shares = zip(weights, lattice.totals, strict=True)
@@ -214,6 +224,8 @@ class CrowdPrices:
             here = np.array([terms[a][level] for level in span])
             self._terms[a, : len(span)] = np.minimum.accumulate(here[::-1])[::-1]
         sizes = [len(climb) for climb in climbs]
+        # One array for all columns: of code c of column a, its codes on all levels from ``starts[a]
+        # + c * levels[a]`` on.
         self._paths = np.concatenate([climb.reshape(-1) for climb in climbs]).astype(np.int32)
         self._starts = np.cumsum([0, *(climb.size for climb in climbs[:-1])]).astype(np.int64)
         self._offsets = np.cumsum([0, *sizes]).astype(np.int64)
@@ -238,6 +250,7 @@ class CrowdPrices:
         rough = yield from self._guess_prices(
             everybody, max(1, len(self.codes) // SAMPLE), SAMPLE_CROWD
         )
+        # Twice as many as are needed: the sample ranks roughly.
         likely = np.argsort(-rough, kind="stable")[: LIKELY * count * size]
         guesses = yield from self._guess_prices(likely, 1, self.k)
         order = np.argsort(-guesses, kind="stable")[: count * size].reshape(size, count)
@@ -261,6 +274,7 @@ class CrowdPrices:
             kernels.crowd_costs.sums_of_terms(codes, self._terms, meets, self._offsets, sums)
             prices[at] = kernels.crowd_costs.crowd_sum(sums, records, len(sums), k)
             looked_at += len(codes)
+            # One yield for work like that of looking at a table.
             if looked_at >= 2 * len(self.codes):
                 looked_at = 0
                 yield
@@ -274,8 +288,7 @@ class CrowdPrices:
         one, work = max(LOOK, self.codes.size // 8), np.zeros(1, dtype=np.int64)
         order = self._order()
         verdict = kernels.crowd_costs.costs_as_much(
-            self.codes,
-            self.records,
+            (self.codes, self.records),
             self._terms,
             (self._meets, self._offsets, self._levels),
             order,
@@ -313,6 +326,8 @@ class CrowdPrices:
         """What groups that outweigh the records that may be suppressed cost at least: one of them
         is released.
         """
+        # The j dearest groups outweigh the budget, so not all their members can be suppressed: one
+        # group is released whole, at the price of the cheapest of them at least.
         order = np.argsort(-self.least, kind="stable")
         held = np.cumsum(self.weights[order])
         place = int(np.searchsorted(held, self.budget, side="right"))

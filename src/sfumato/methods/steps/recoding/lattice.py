@@ -282,11 +282,9 @@ class Lattice:
             classes.keys,
             classes.records,
             gone,
-            place.words[:known],
-            place.shifts[:known],
-            place.widths[:known],
-            flat,
-            offsets,
+            kernels.lattice.CostedColumns(
+                place.words[:known], place.shifts[:known], place.widths[:known], flat, offsets
+            ),
             lost,
         )
         own = (

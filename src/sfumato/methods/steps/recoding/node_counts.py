@@ -96,6 +96,8 @@ class NodeCounts:
         self._stack = [_Groups((), ids, everybody, np.zeros((1, prices.features)))]
         self._codes: dict[int, NDArray[Any]] = {}
         self._scratch = np.zeros(0, dtype=np.int32)
+        # The sample must exceed the budget by itself: 1 in 2^share cells hold about that share of
+        # what is lost, so the share shrinks as the budget grows. No budget: one in sixteen.
         share = math.log2(lattice.records / (2 * lattice.budget + 1))
         self._share = max(0, min(MOST_SHARE, int(share)))
 
@@ -111,8 +113,12 @@ class NodeCounts:
         low, high = lattice.low[a], lattice.high[a]
         whole = np.zeros((high - low + 1, 4), dtype=np.int64)
         lost = np.zeros((high - low + 1, 1 + self.prices.features))
+        # Until a level is counted it is beyond the budget: levels below the lowest that may be
+        # feasible are never counted.
         whole[:, 0] = lattice.budget + 1
         counts: NDArray[np.int32] | None = None
+        # From the lowest level up: the first is counted from all classes, every other from the
+        # cells of the one before it (roll-up).
         for level in range(self._lowest_left(groups, a), high + 1):
             at_level = whole[level - low], lost[level - low]
             if counts is None:
@@ -125,6 +131,7 @@ class NodeCounts:
                 continue
             size, cells = self._size(a, level), self.prices.cells[a][level]
             kernels.node_counts.tally_cells(counts, size, self.k, cells, groups.costs, *at_level)
+            # The lowest feasible level is what prefixes one column longer begin with most often.
             if (
                 whole[level - low, 0] <= lattice.budget
                 and not groups.finest
@@ -144,8 +151,11 @@ class NodeCounts:
         """
         lattice, sample, ids = self.lattice, groups.sample, groups.sampled_ids
         lowest = lattice.high[a]
+        # From the top down: by monotonicity (Samarati's generalization property) the first level
+        # beyond the budget rules out all below it.
         for level in range(lattice.high[a], lattice.low[a] - 1, -1):
             size, climb = self._size(a, level), self._climb(a, level)
+            # So few cells are counted exactly in no time; a sample would save nothing.
             if size * len(groups.amounts) > CELLS_IN_CACHE:
                 if sample is None or ids is None:
                     sample = self._draw(groups.ids, self._codes_of(a), climb, size)
@@ -155,6 +165,7 @@ class NodeCounts:
                 lost = kernels.node_counts.count_lost(
                     ids, codes, sample.records, climb, size, self.k, slots
                 )
+                # Legal: the sample has whole cells, so what it loses is a part of what all lose.
                 if lost > lattice.budget:
                     break
             lowest = level
@@ -191,6 +202,7 @@ class NodeCounts:
 
     def _groups(self, prefix: Node) -> _Groups:
         """The groups of a prefix, made from those of the longest part of it that is known."""
+        # Depth first: groups of other prefixes are not asked for again.
         while prefix[: len(self._stack[-1].prefix)] != self._stack[-1].prefix:
             self._stack.pop()
         while len(self._stack[-1].prefix) < len(prefix):
@@ -204,6 +216,7 @@ class NodeCounts:
         size, prefix, climb = self._size(a, level), (*groups.prefix, level), self._climb(a, level)
         counts = self._remembered(groups, a, level)
         sample, sampled_ids = groups.sample, groups.sampled_ids
+        # Too many cells for an array: sort them, n log n.
         if counts is None:
             cells, place = np.unique(self._cells(groups, a, level), return_inverse=True)
             ids = place.reshape(-1).astype(np.uint32)
@@ -218,6 +231,7 @@ class NodeCounts:
         if sample is None and self._share and len(amounts) >= FEWEST_GROUPS:
             sample = self._draw(ids, self._codes_of(a), np.zeros_like(climb), size=1)
             sampled_ids = ids[sample.rows]
+        # A cell is ``group * size + code``: both come back by division.
         costs = groups.costs[cells // size]
         costs[:, prices.of[a]] += prices.cells[a][level][cells % size]
         return _Groups(prefix, ids, amounts, costs, sample, sampled_ids)
@@ -249,6 +263,7 @@ class NodeCounts:
     def _counted(self, groups: _Groups, a: int, level: int) -> NDArray[np.int32] | None:
         """The records of every cell; None where there are too many cells."""
         size = self._size(a, level)
+        # One code: cells are the groups.
         if size == 1:
             return groups.amounts.copy()
         if size * len(groups.amounts) > max(MOST_CELLS, 4 * len(self._records)):

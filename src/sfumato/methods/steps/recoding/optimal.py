@@ -68,11 +68,14 @@ class Search:
         self.progress(0.0, WORDS)
         looks: Looks | None = None
         if lattice.columns:
+            # Under k-anonymity alone the loops count; any other model judges class tables.
             looks = (
                 RolledUp(lattice)
                 if k is None or not lattice.records
                 else Crowded(raised(lattice, k), k)
             )
+        # The top is judged first: it is the incumbent that prunes from the start, or shows how much
+        # is lacking where no node is feasible.
         self._keep(lattice.judge(lattice.at(lattice.high)))
         if looks is not None:
             self._walk(looks)
@@ -88,7 +91,11 @@ class Search:
         """
         ground = looks.lattice
         levels = [high - low + 1 for low, high in zip(ground.low, ground.high, strict=True)]
+        # ``_below[d]``: how many nodes share a prefix of d + 1 columns. With 3, 4 and 5 levels: 20,
+        # 5 and 1.
         self._below = [math.prod(levels[depth + 1 :]) for depth in range(len(levels))]
+        # Levels that ``raised`` cut off break the promise in every node: they are decided without a
+        # look.
         self._settle(self.lattice.size - ground.size)
         first = next((a for a, several in enumerate(levels) if several > 1), len(levels) - 1)
         self._visit(ground.low[:first], looks)
@@ -96,7 +103,12 @@ class Search:
     def _visit(self, prefix: Node, looks: Looks) -> None:
         """Decide the next column, the most promising level first."""
         below = self._below[len(prefix)]
+        # Depth first branch and bound (Land & Doig 1960): the least bound first, so that a good
+        # incumbent comes early and prunes what follows. ``sorted`` reads all branches before the
+        # first is entered; bounds are checked again since the incumbent may have improved
+        # meanwhile.
         for bound, level in sorted(self._branches(prefix, looks)):
+            # No node below scores less than its bound, so none can beat the incumbent.
             if self._hopeless(bound):
                 self._settle(below)
             else:
@@ -115,12 +127,16 @@ class Search:
                 )
             if judged is not None:
                 self._keep(judged)
+            # No bound: every node below suppresses more than the budget (monotonicity, see
+            # ``Crowded``).
             if bound is None:
                 self._settle(below)
             else:
                 yield bound, level
 
     def _hopeless(self, bound: float) -> bool:
+        # The slack keeps nodes of equal score: among them the sum of levels decides. Samarati's
+        # minimal nodes need every feasible node, so nothing is pruned by score for them.
         return (
             self.best is not None
             and not self.lattice.objective.minimal
@@ -128,6 +144,7 @@ class Search:
         )
 
     def _keep(self, judged: Judged) -> None:
+        # Where nothing is feasible, an error names the node that lacks least.
         if not judged.feasible:
             if self.closest is None or judged.tally.suppressed < self.closest.tally.suppressed:
                 self.closest = judged
@@ -140,6 +157,7 @@ class Search:
     def _settle(self, nodes: int) -> None:
         before = self.decided
         self.decided += nodes
+        # Progress is told once a percent of the lattice.
         if before * 100 // self.lattice.size != self.decided * 100 // self.lattice.size:
             self.progress(self.decided / self.lattice.size, WORDS)
 
@@ -173,6 +191,8 @@ class RolledUp:
         """One table after the other, each rolled up from the one before."""
         lattice, depth = self.lattice, len(prefix)
         name, last = lattice.columns[depth], depth == len(lattice.columns) - 1
+        # Columns after the next one are at their highest level. By the subset property of Incognito
+        # (LeFevre et al. 2005) what these columns alone must suppress, any node below must.
         coarse = self._towers.table(prefix)
         for level in range(lattice.low[depth], lattice.high[depth] + 1):
             coarse = coarse.roll_up({name: level})
@@ -186,6 +206,7 @@ class RolledUp:
         """Least score of any node below, or None when none can be feasible."""
         lattice = self.lattice
         tally = lattice.tally(coarse, lattice.forced(coarse), fixed)
+        # Forced suppression only grows on the way down, so all nodes below are infeasible.
         if tally.suppressed > lattice.budget:
             return None
         return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
@@ -200,6 +221,7 @@ class Crowded:
 
     def __init__(self, lattice: Lattice, k: int) -> None:
         self.lattice, self.prices = lattice, Prices.of_lattice(lattice)
+        # Lowest levels that pairs of columns allow; empty where they are not looked at.
         self._beside: list[list[Node]] = []
         if counts_directly(lattice):
             self._peaks: NodeCounts | Peaks = NodeCounts(lattice, k, self.prices)
@@ -211,8 +233,12 @@ class Crowded:
         """All levels in one pass."""
         lattice, depth = self.lattice, len(prefix)
         last, low = depth == len(lattice.columns) - 1, lattice.low[depth]
+        # One pass gives every level of the next column: roll-up (LeFevre et al. 2005) within the
+        # loop.
         whole, lost = self._peaks.at(prefix)
         for i, ((gone, classes, _, squares), missed) in enumerate(zip(whole, lost, strict=True)):
+            # A class below k splits into classes below k (generalization property, Samarati 2001),
+            # so finer nodes suppress no less. A node without any class kept releases nothing.
             if gone > lattice.budget or (last and not classes):
                 yield low + i, None, None
                 continue
@@ -231,6 +257,7 @@ class Crowded:
                 )
                 score = self._mean(levels, gone, missed, lowest)
             else:
+                # The loop gives the last column first, the lattice expects it last.
                 sums = [*missed[1 : len(levels)], missed[0]]
                 tally = lattice.tally_of(levels, gone, classes, float(squares), sums, lowest=lowest)
                 score = lattice.objective.score(tally)
@@ -248,6 +275,7 @@ class Crowded:
         """
         if not self._beside:
             return self.lattice.low
+        # Each decided column says what it needs of all later ones; the highest demand counts.
         rows = [self._beside[a][level - self.lattice.low[a]] for a, level in enumerate(levels)]
         return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
 
@@ -267,6 +295,7 @@ def better(one: Judged, other: Judged) -> bool:
     """Whether a node is to be preferred: smaller score, then fewer levels in all, then the smaller
     tuple.
     """
+    # Relative to the score: sums of n terms differ by rounding in proportion to their size.
     if abs(one.score - other.score) > SLACK * max(1.0, abs(other.score)):
         return one.score < other.score
     return (sum(one.node), one.node) < (sum(other.node), other.node)
@@ -275,6 +304,8 @@ def better(one: Judged, other: Judged) -> bool:
 def k_minimal(feasible: list[Judged]) -> list[Judged]:
     """The feasible nodes that have no feasible node strictly below them: Samarati's antichain."""
     found: dict[Node, Judged] = {}
+    # By rising height: whatever lies below a node comes before it, so one look back is enough.
+    # Quadratic in the number of minimal nodes, which are few.
     for judged in sorted(feasible, key=lambda j: (sum(j.node), j.node)):
         if not any(_below(node, judged.node) for node in found):
             found[judged.node] = judged

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import ClassTable
 
+# Tags of nodes, one byte each; a tag is never taken back.
 UNKNOWN, FEASIBLE, INFEASIBLE = 0, 1, 2
 LARGEST = 1_000_000
 """Algorithms that decide every node on its own take no larger lattice."""
@@ -40,6 +41,8 @@ class Tags:
         require_small(lattice)
         self.lattice = lattice
         self.progress = progress
+        # Columns without a choice get no axis: numpy allows 64 axes, and a lattice has often fewer
+        # free columns than columns.
         self.free = [
             a
             for a, (low, high) in enumerate(zip(lattice.low, lattice.high, strict=True))
@@ -47,10 +50,14 @@ class Tags:
         ]
         steps = [np.arange(lattice.high[a] - lattice.low[a] + 1, dtype=np.int16) for a in self.free]
         self.heights: NDArray[np.int16] = np.zeros((), dtype=np.int16)
+        # Height of a node: the sum of its levels above the lowest node.
         for step in steps:
             self.heights = np.add.outer(self.heights, step)
         self.marks: NDArray[np.uint8] = np.zeros(self.heights.shape, dtype=np.uint8)
         self.judged: dict[Node, Judged] = {}
+        # Predictive tagging (El Emam et al. 2009) needs feasibility to rise with the levels. It
+        # does where models survive merging and suppression (shrinking); without a budget nothing is
+        # suppressed, and surviving merging (monotone) is enough.
         self.decisive = _all(lattice, shrinking=True) or (
             lattice.budget == 0 and _all(lattice, shrinking=False)
         )
@@ -63,6 +70,7 @@ class Tags:
 
     def is_feasible(self, node: Node) -> bool:
         """Whether a node may be released, by its tag or by a look."""
+        # 0 is UNKNOWN: only then are classes counted.
         mark = self.marks[self.place(node)]
         return bool(mark == FEASIBLE) if mark else self.judge(node).feasible
 
@@ -72,6 +80,7 @@ class Tags:
             classes = self._history.table(node)
             self.judged[node] = self.lattice.judge(classes)
             self._tag(self.judged[node], classes)
+            # Counting all tags takes one pass over the lattice: not at every look.
             if len(self.judged) % 256 == 0:
                 self.progress(float((self.marks != UNKNOWN).mean()), "searching the lattice")
         return self.judged[node]
@@ -79,8 +88,11 @@ class Tags:
     def _tag(self, judged: Judged, classes: ClassTable) -> None:
         place = self.place(judged.node)
         self.marks[place] = FEASIBLE if judged.feasible else INFEASIBLE
+        # Generalization property (Samarati 2001): all nodes above a feasible one are feasible. They
+        # are the box from its place to the end of every axis.
         if judged.feasible and (self.decisive or self._holds_above(judged)):
             self.marks[tuple(slice(i, None) for i in place)] = FEASIBLE
+        # Its converse: all nodes below an infeasible one are infeasible.
         elif not judged.feasible and (self.decisive or self._fails_below(classes)):
             self.marks[tuple(slice(i + 1) for i in place)] = INFEASIBLE
 
@@ -125,6 +137,8 @@ class Tags:
         """
         feasible = self.marks == FEASIBLE
         above = np.zeros_like(feasible)
+        # A feasible node is not minimal when a step down along some axis is feasible. Direct
+        # neighbours are enough where feasibility rises with the levels.
         for axis in range(feasible.ndim):
             upper = tuple(
                 slice(1, None) if b == axis else slice(None) for b in range(feasible.ndim)
@@ -137,6 +151,7 @@ class Tags:
 
     def place(self, node: Node) -> Node:
         """Where a node stands in ``marks``."""
+        # A list inside: a generator is slower here, and this runs for every look.
         return tuple([node[a] - self.lattice.low[a] for a in self.free])
 
     def _node(self, place: list[int]) -> Node:
@@ -166,6 +181,8 @@ class History:
     Reference: Kohlmayer, Prasser, Eckert, Kemper & Kuhn 2012, doi:10.1109/SocialCom-PASSAT.2012.52.
     """
 
+    # So many tables are searched for a finer one in some microseconds; so many classes take at most
+    # 300 MB with keys of one word.
     MOST_TABLES = 200
     MOST_CLASSES = 20_000_000
 
@@ -182,11 +199,14 @@ class History:
     @staticmethod
     def _slots(room: int) -> Iterator[int]:
         """Where tables go, one after the other; the finest one stays."""
+        # First in, first out: a search comes back to what it counted lately.
         while True:
             yield from range(1, room)
 
     def table(self, node: Node) -> ClassTable:
         """The classes of a node."""
+        # Roll-up property (LeFevre et al. 2005): a node may be counted from any finer table; the
+        # cost is the size of that table. Empty slots have levels above all nodes and never fit.
         finer = np.flatnonzero((self._levels <= node).all(axis=1))
         start = self._tables[int(finer[np.argmin(self._sizes[finer])])]
         classes = self.lattice.at(node, start)

@@ -42,8 +42,12 @@ class Towers:
     def table(self, prefix: Node) -> ClassTable:
         """The table that shows the prefix and the column after it."""
         stack = self._stacks[len(prefix)]
+        # Tables of other prefixes are dropped: the search is depth first and does not come back to
+        # them.
         while prefix[: len(stack[-1][0])] != stack[-1][0]:
             stack.pop()
+        # Roll-up property (LeFevre et al. 2005): each table is counted from the one below it, which
+        # is smaller than the finest.
         while len(stack[-1][0]) < len(prefix):
             known, table = stack[-1]
             level = prefix[len(known)]
@@ -57,6 +61,8 @@ def shown_tables(lattice: Lattice) -> list[ClassTable]:
     """
     tables = []
     table = lattice.at(lattice.low)
+    # From the last column to the first: each table hides one column more, and is rolled up from the
+    # one before.
     for shown in range(len(lattice.columns) - 1, -1, -1):
         tables.append(table)
         table = table.roll_up({lattice.columns[shown]: lattice.high[shown]})
@@ -73,6 +79,7 @@ def smallest_class(lattice: Lattice) -> int | None:
     base = lattice.base
     if lattice.objective.own is not None:  # the loop keeps sums over columns only
         return None
+    # Several promises of k-anonymity are one: the largest k implies all others.
     sizes = [model.crowd for model in lattice.models if model.crowd is not None]
     if (
         len(sizes) != len(lattice.models)
@@ -88,6 +95,7 @@ def _fits(lattice: Lattice) -> bool:
     """Whether all columns but any one fit one word of a key."""
     levels = zip(lattice.base.ladders, lattice.low, strict=True)
     widths = [int(Layout.of([len(ladder.labels[low])]).widths[0]) for ladder, low in levels]
+    # The worst case is that the narrowest column is the one kept outside the key.
     return bool(widths) and sum(widths) - min(widths) <= 64
 
 
@@ -102,6 +110,8 @@ def raised(lattice: Lattice, k: int) -> Lattice:
     for a, (records, ladder) in enumerate(
         zip(lattice.records_per_code, lattice.base.ladders, strict=True)
     ):
+        # Subset property (LeFevre et al. 2005) with one column: what it suppresses alone, every
+        # node with this level suppresses at least.
         while low[a] < lattice.high[a]:
             sizes = np.bincount(ladder.climb(lattice.base.levels[a], low[a]), weights=records)
             if sizes[sizes < k].sum() <= lattice.budget:
@@ -128,6 +138,8 @@ class Prices:
     def of_lattice(cls, lattice: Lattice) -> Prices:
         """The costs of a lattice's objective."""
         costs = lattice.cell_costs
+        # The mean is linear, so the costs of all columns may be added before anything is
+        # suppressed.
         if lattice.objective.score is objective_named("loss").score:
             weighted = [
                 [w * level for level in levels]
@@ -143,7 +155,7 @@ class Steps:
     """
 
     def __init__(self, lattice: Lattice, prices: Prices) -> None:
-        self.prices = prices
+        self.lattice, self.prices = lattice, prices
         ups, cells, sizes, self._first = [], [], [0], []
         for a, (ladder, low, high) in enumerate(
             zip(lattice.base.ladders, lattice.low, lattice.high, strict=True)
@@ -154,28 +166,86 @@ class Steps:
                 ups.append(ladder.up[level] if level < high else np.zeros(size, dtype=np.int64))
                 cells.append(prices.cells[a][level])
                 sizes.append(size)
-        self.flat = (
+        self.levels = kernels.lattice.ColumnLevels(
             np.concatenate(ups).astype(np.uint32),
             np.concatenate(cells),
             np.cumsum(sizes).astype(np.uint64),
         )
-        codes, columns = len(self.flat[0]), len(lattice.columns)
-        self.scratch = np.empty(codes, dtype=np.uint64), np.empty(columns, dtype=np.uint64)
 
     def place(self, a: int, level: int) -> int:
         """The place of a level of a column."""
         return self._first[a] + level
 
-    def of_column(self, a: int, low: int, high: int) -> tuple[NDArray[Any], ...]:
-        """The levels of one column alone."""
-        ups, cells, starts = self.flat
-        own = starts[self.place(a, low) : self.place(a, high) + 2]
-        span = slice(int(own[0]), int(own[-1]))
-        return ups[span], cells[span], own - own[0]
+    def last_columns(self, last: int, second: int | None = None) -> kernels.lattice.LastColumns:
+        """The levels of the last column alone, or of the last two as if they were one."""
+        ups, folds, prices, second_prices, starts = [], [], [], [], []
+        lasts = self._levels_of(last)
+        seconds = [(NO_CODE, np.zeros(1))] if second is None else self._levels_of(second)
+        position = 0
+        # Codes of a level in the order of the second column, then the last: 2 × 3 codes are (0, 0),
+        # (0, 1), (0, 2), (1, 0), … The last column climbs within a chain, the second from chain to
+        # chain.
+        for chain, (second_up, second_cells) in enumerate(seconds):
+            begins = []
+            chain_size = sum(len(cells) for _, cells in lasts) * len(second_cells)
+            for level, (up, cells) in enumerate(lasts):
+                begins.append(position)
+                size = len(cells)
+                position += size * len(second_cells)
+                above = np.zeros((len(second_cells), size), dtype=np.int64)
+                if level + 1 < len(lasts):
+                    codes = np.arange(len(second_cells)) * len(lasts[level + 1][1])
+                    above = np.add.outer(codes, up)
+                ups.append(position + above.ravel())
+                fold = np.zeros(above.size, dtype=np.int64)
+                # Only the lowest level of a chain is folded: its higher levels follow from there.
+                if level == 0 and chain + 1 < len(seconds):
+                    next_chain = begins[0] + chain_size + SPARE
+                    fold = next_chain + np.add.outer(second_up * size, np.arange(size)).ravel()
+                folds.append(fold)
+                prices.append(np.tile(cells, len(second_cells)))
+                second_prices.append(np.repeat(second_cells, size))
+            starts.append([*begins, position])
+            position += SPARE
+            for codes_above in (ups, folds):
+                codes_above.append(np.zeros(SPARE, dtype=np.int64))
+            for costs in (prices, second_prices):
+                costs.append(np.zeros(SPARE))
+        price, second_price = np.concatenate(prices), np.concatenate(second_prices)
+        feature = -1
+        if self.prices.mean:
+            price = price + second_price
+        elif second is not None:
+            feature = self.prices.of[second]
+        return kernels.lattice.LastColumns(
+            ups=np.concatenate(ups).astype(np.uint32),
+            folds=np.concatenate(folds).astype(np.uint32),
+            prices=price,
+            second_prices=second_price,
+            starts=np.array(starts, dtype=np.uint64),
+            feature=feature,
+        )
+
+    def _levels_of(self, a: int) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Per level of a column that is searched, the code above each code and what a cell
+        costs.
+        """
+        ladder, high = self.lattice.base.ladders[a], self.lattice.high[a]
+        levels = range(self.lattice.low[a], high + 1)
+        return [
+            (ladder.up[level] if level < high else NO_CODE, self.prices.cells[a][level])
+            for level in levels
+        ]
 
 
+NO_CODE = np.zeros(0, dtype=np.int64)
+"""Above the highest level there is no code."""
+SPARE = 2
+"""Codes behind a chain: all its codes go to the first of them, and the loop writes one further."""
 NOTHING = np.zeros((0, 5), dtype=np.int64)
 """No column climbs."""
+Tally = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
+"""Where :func:`sfumato.kernels.lattice.climb` writes what the levels of a column keep and lose."""
 
 
 class Tower:
@@ -197,46 +267,46 @@ class Tower:
         known: Sequence[int],
         *,
         budget: int,
+        second: int | None = None,
     ) -> None:
         self.lattice, self.k, self.steps, self.last, self.budget = lattice, k, steps, last, budget
         prices = steps.prices
-        others = [a for a in range(len(lattice.columns)) if a != last]
-        keys, codes, self._bits = _split_keys(table, others, last)
+        # Columns of the key, by which classes are grouped.
+        others = [a for a in range(len(lattice.columns)) if a not in {last, second}]
+        lasts = [last] if second is None else [second, last]
+        keys, codes, self._bits = _split_keys(table, others, lasts)
         costing = [
             (*self._bits[a], prices.of[a], steps.place(a, table.levels[a]))
             for a in others
             if a in known
         ]
+        # Half the memory where every count fits 32 bits: more of a table stays in the cache.
         size, counts = len(table), np.uint32 if lattice.records < 2**32 else np.uint64
         # Room behind the lowest table for as large a one; pages that nobody writes to take no
         # memory.
-        self.groups, self.costs = (
-            np.empty((2 * size, 3), dtype=np.uint64),
-            np.empty((2 * size, prices.features)),
+        climbs = sum(lattice.high[a] - table.levels[a] for a in others)
+        self._arrays = kernels.lattice.TowerArrays(
+            groups=np.empty((2 * size, 3), dtype=np.uint64),
+            entries=np.empty((2 * size, 2), dtype=counts),
+            costs=np.empty((2 * size, prices.features)),
+            bounds=np.zeros((2 + climbs, 4), dtype=np.int64),
         )
-        self.entries = np.empty((2 * size, 2), dtype=counts)
         slots = np.full(1 << max(4, (2 * size).bit_length()), -1, dtype=np.int32)
         self.size = kernels.lattice.lay_groups(
             keys,
             codes,
             table.records,
             np.array(costing, dtype=np.int64).reshape(-1, 4),
-            steps.flat,
+            steps.levels,
             (slots, np.empty((3, size + 1), dtype=np.int64)),
-            self.groups,
-            self.entries,
-            self.costs,
+            self._arrays,
         )
-        climbs = sum(lattice.high[a] - table.levels[a] for a in others)
-        self.bounds = np.zeros((2 + climbs, 4), dtype=np.int64)
-        self.bounds[0] = 0, self.size, 0, len(table)
         self._levels = [table.levels]
-        self.low, high = lattice.low[last], lattice.high[last]
-        self._last, levels = steps.of_column(last, self.low, high), high - self.low + 1
-        self._scratch = (
-            *_scratch(self.size, int(self._last[2][-1]), self.entries.dtype),
-            *steps.scratch,
-        )
+        self.low = lattice.low[last]
+        self._last = steps.last_columns(last, second)
+        chains, levels = self._last.starts.shape
+        levels = chains * (levels - 1)
+        self._room = _make_room(self.size, len(self._last.ups), counts, steps)
         self.whole, self.lost = (
             np.empty((levels, 4), dtype=np.int64),
             np.empty((levels, 1 + prices.features)),
@@ -248,10 +318,11 @@ class Tower:
         if len(table.ladders[self.last].labels[high]) > 1 or table.keys.shape[1] > 1:
             return table.roll_up({name: high})
         # All codes become one, so the groups are the classes.
-        begins = self.groups[: self.size, 1].astype(np.int64)
-        records = np.add.reduceat(self.entries[: len(table), 1], begins, dtype=np.int64)
+        groups, entries, _, _ = self._arrays
+        begins = groups[: self.size, 1].astype(np.int64)
+        records = np.add.reduceat(entries[: len(table), 1], begins, dtype=np.int64)
         levels = (*table.levels[: self.last], high, *table.levels[self.last + 1 :])
-        keys = self.groups[: self.size, :1].copy()
+        keys = groups[: self.size, :1].copy()
         return dataclasses.replace(table, levels=levels, keys=keys, records=records)
 
     @property
@@ -262,7 +333,7 @@ class Tower:
     @property
     def entries_on_top(self) -> int:
         """Entries of the table on top: pairs of a group and a code of the last column."""
-        _, _, first_entry, end_entry = self.bounds[self.height - 1].tolist()
+        _, _, first_entry, end_entry = self._arrays.bounds[self.height - 1].tolist()
         return int(end_entry - first_entry)
 
     def cut(self, height: int) -> None:
@@ -274,21 +345,24 @@ class Tower:
         """The levels of the table on top."""
         return self._levels[-1]
 
-    def climb(
-        self, levels: Node, tally: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
-    ) -> None:
+    def climb(self, levels: Node, tally: Tally | None = None, *, writes: bool = True) -> None:
         """Put a table on top, with columns at higher levels, and tally it where there is room to
-        write that.
+        write that; without ``writes`` nothing can be rolled up from it.
         """
+        # The table on top is the smallest finer one at hand (roll-up property).
         source = self.height - 1
-        self._make_room(source)
-        count = 0 if tally is None else len(tally[0])
-        climbs = self._between(self._levels[-1], levels)
-        self._run(
-            (source, source + 1, self.k, count, self.budget),
-            climbs,
-            *(tally or (self.whole, self.lost)),
+        self._lengthen(source)
+        whole, lost = tally or (self.whole, self.lost)
+        job = kernels.lattice.ClimbJob(
+            source=source,
+            target=source + 1,
+            k=self.k,
+            levels=0 if tally is None else len(whole),
+            budget=self.budget,
+            writes=writes,
+            climbs=self._between(self._levels[-1], levels),
         )
+        self._run(job, whole, lost)
         self._levels.append(levels)
 
     def _between(self, before: Node, after: Node) -> NDArray[np.int64]:
@@ -305,58 +379,64 @@ class Tower:
         ]
         return np.array(rows, dtype=np.int64)
 
-    def tally(self, tally: tuple[NDArray[np.int64], NDArray[np.float64]]) -> None:
+    def tally(self, tally: Tally) -> None:
         """Tally the table on top."""
         top = self.height - 1
-        self._run((top, top, self.k, len(tally[0]), self.budget), NOTHING, *tally)
+        whole, lost = tally
+        job = kernels.lattice.ClimbJob(
+            source=top,
+            target=top,
+            k=self.k,
+            levels=len(whole),
+            budget=self.budget,
+            writes=False,
+            climbs=NOTHING,
+        )
+        self._run(job, whole, lost)
 
     def _run(
-        self, table: tuple[int, ...], climbs: NDArray[np.int64], whole: Any, lost: Any
+        self, job: kernels.lattice.ClimbJob, whole: NDArray[np.int64], lost: NDArray[np.float64]
     ) -> None:
         kernels.lattice.climb(
-            self.groups,
-            self.entries,
-            self.costs,
-            self.bounds,
-            table,
-            (climbs, self.steps.flat),
-            self._last,
-            self._scratch,
-            whole,
-            lost,
+            self._arrays, job, self.steps.levels, self._last, self._room, whole, lost
         )
 
-    def _make_room(self, source: int) -> None:
+    def _lengthen(self, source: int) -> None:
         """Behind a table there must be room for one as large; more is made, so that this is
         rare.
         """
-        first, end, first_entry, end_entry = self.bounds[source].tolist()
-        if 2 * end - first > len(self.groups):
-            room = 3 * end - first
-            self.groups, self.costs = (
-                _longer(one[:end], room) for one in (self.groups, self.costs)
-            )
-        if 2 * end_entry - first_entry > len(self.entries):
-            self.entries = _longer(self.entries[:end_entry], 3 * end_entry - first_entry)
+        groups, entries, costs, bounds = self._arrays
+        first, end, first_entry, end_entry = bounds[source].tolist()
+        # A coarser table is never larger than the one it is rolled up from.
+        if 2 * end - first > len(groups):
+            size = 3 * end - first
+            groups, costs = _longer(groups[:end], size), _longer(costs[:end], size)
+            self._arrays = self._arrays._replace(groups=groups, costs=costs)
+        if 2 * end_entry - first_entry > len(entries):
+            entries = _longer(entries[:end_entry], 3 * end_entry - first_entry)
+            self._arrays = self._arrays._replace(entries=entries)
 
 
 def _split_keys(
-    table: ClassTable, others: Sequence[int], last: int
+    table: ClassTable, others: Sequence[int], lasts: Sequence[int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], dict[int, tuple[int, int]]]:
-    """Keys of the classes without one column, the codes of that column, and where the bits of the
-    others lie.
+    """Keys of the classes without the last columns, the codes of those as one number, and where the
+    bits of the others lie.
 
     Keys of one word are taken as they are; of longer ones all columns but one fit a word (see
     ``smallest_class``).
     """
-    codes = table.codes(table.columns[last])
-    if table.keys.shape[1] == 1:
-        bits = {a: (int(table.layout.shifts[a]), int(table.layout.widths[a])) for a in others}
-        return (
-            table.keys[:, 0] ^ (codes.astype(np.uint64) << np.uint64(table.layout.shifts[last])),
-            codes,
-            bits,
+    codes = np.zeros(len(table), dtype=np.int64)
+    for a in lasts:
+        codes = codes * len(table.ladders[a].labels[table.levels[a]]) + table.codes(
+            table.columns[a]
         )
+    place = table.layout
+    if table.keys.shape[1] == 1:
+        keys = table.keys[:, 0].copy()
+        for a in lasts:
+            keys ^= table.codes(table.columns[a]).astype(np.uint64) << np.uint64(place.shifts[a])
+        return keys, codes, {a: (int(place.shifts[a]), int(place.widths[a])) for a in others}
     place = Layout.of([len(table.ladders[a].labels[table.levels[a]]) for a in others])
     bits = {a: (int(place.shifts[i]), int(place.widths[i])) for i, a in enumerate(others)}
     keys = np.zeros((len(table), 1), dtype=np.uint64)
@@ -372,12 +452,21 @@ def _longer(rows: NDArray[Any], size: int) -> NDArray[Any]:
     return longer
 
 
-def _scratch(groups: int, codes: int, counts: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
-    """Room for the loop to work in."""
-    slots = np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32)
-    links = np.empty((3, groups), dtype=np.int32)
-    seen, sums = np.empty(codes + 2, dtype=np.uint32), np.zeros(codes + 2, dtype=counts)
-    return slots, links, seen, sums, np.empty(codes, dtype=np.uint32)
+def _make_room(groups: int, codes: int, counts: type[Any], steps: Steps) -> kernels.lattice.Room:
+    """Room for the loop to work in, for tables of so many groups and a last column of so many codes
+    on all levels.
+    """
+    all_codes = len(steps.levels.ups)
+    return kernels.lattice.Room(
+        slots=np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32),
+        links=np.empty((3, groups), dtype=np.int32),
+        seen=np.empty(codes, dtype=np.uint32),
+        sums=np.zeros(codes, dtype=counts),
+        jumps=np.empty(codes, dtype=np.uint32),
+        changes=np.empty(all_codes, dtype=np.uint64),
+        rises=np.empty(all_codes),
+        begins=np.empty(len(steps.lattice.columns), dtype=np.uint64),
+    )
 
 
 FEW_SUPPRESSED = 200
@@ -407,7 +496,7 @@ def _levels_beside(
         table.keys[:, 0],
         table.records,
         np.array(columns, dtype=np.int64),
-        steps.flat,
+        steps.levels,
         (k, lattice.budget),
         np.empty((3, PAIR_CELLS), dtype=np.int64),
         levels,
@@ -446,9 +535,11 @@ class Peaks:
         table = lattice.at(lattice.low)
         paired = lattice.budget * FEW_SUPPRESSED <= lattice.records and table.keys.shape[1] == 1
         rows: list[list[list[int]]] = []
+        # Tower a shows the columns up to a, with a as the last one; those after it are at the top.
         for a in range(len(lattice.columns) - 1, -1, -1):
             tower = Tower(lattice, k, table, a, steps, range(a + 1), budget=lattice.budget)
             self._towers.insert(0, tower)
+            # Levels of pairs: the subset property with two columns.
             if paired:
                 rows.insert(0, _levels_beside(lattice, k, table, a, steps))
             table = tower.without_last(table)
@@ -458,6 +549,7 @@ class Peaks:
     def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
         """By level of the next column: what :class:`Tower` tallies."""
         tower, size = self._towers[len(prefix)], len(prefix)
+        # Tables that are not finer than the prefix cannot be rolled up to it.
         while not _above(prefix, tower.levels):
             tower.cut(tower.height - 1)
         rest, tally = tower.levels[size:], (tower.whole, tower.lost)
@@ -473,6 +565,8 @@ class Peaks:
         else:
             tower.climb((*prefix, *rest), tally)
         whole = tower.whole.tolist()
+        # Levels beyond the budget are the lowest ones, so their number says where the feasible ones
+        # begin: tables for prefixes to come need not be finer than that.
         self._least[size] = tower.low + sum(level[0] > self._budget for level in whole)
         return whole, tower.lost.tolist()
 

@@ -44,17 +44,33 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     """Every node under k-anonymity, by one loop; None where that takes more effort than is
     allowed.
     """
-    prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
-    steps = Steps(lattice, prices)
-    known, table = range(len(lattice.columns)), lattice.at(lattice.low)
-    tower = Tower(lattice, k, table, last, steps, known, budget=lattice.records)
+    prices, order = Prices.of_lattice(lattice), _order(lattice)
+    *before, last = order
+    # Two columns are tallied as one where their pairs of codes stay in the processor's first cache.
+    second = None
+    pairs = [len(lattice.base.ladders[a].labels[lattice.low[a]]) for a in order[-2:]]
+    if len(pairs) == 2 and math.prod(pairs) <= MOST_PAIRS:
+        second = before.pop()
+    columns, table = range(len(lattice.columns)), lattice.at(lattice.low)
+    tower = Tower(
+        lattice,
+        k,
+        table,
+        last,
+        Steps(lattice, prices),
+        columns,
+        budget=lattice.records,
+        second=second,
+    )
     tallies = _walk(tower, before, most_effort)
     if tallies is None:
         return None
     whole, lost = tallies
-    suppressed, classes, smallest, squares = _by_node(lattice, whole, (*before, last))
+    suppressed, classes, smallest, squares = _by_node(lattice, whole, order)
+    # ``lost`` has what the last column cost first, then the sums by feature: it joins its own.
     missed = lost[..., 1:].copy()
     missed[..., prices.of[last]] += lost[..., 0]
+    # All nodes in lexicographic order of their levels.
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
     levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(
         lattice.low, dtype=np.int16
@@ -67,7 +83,7 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
         squares=squares.astype(np.float64),
         marketer_risk=classes / np.maximum(1, lattice.records - suppressed),
         prosecutor_risk=np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0),
-        score=_scores(lattice, levels, sums, _by_node(lattice, missed, (*before, last)).T, prices),
+        score=_scores(lattice, levels, sums, _by_node(lattice, missed, order).T, prices),
     )
 
 
@@ -118,11 +134,18 @@ def _walk(
     """
     lattice = tower.lattice
     sizes = [lattice.high[a] - lattice.low[a] + 1 for a in before]
+    # The place of a table among all: mixed radix, the first column slowest.
     strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     whole = np.empty((math.prod(sizes), *tower.whole.shape), dtype=np.int64)
     lost = np.empty((math.prod(sizes), *tower.lost.shape))
     effort = _Effort(math.prod(sizes), most_effort)
+    # Nothing is rolled up from a table on which no later column can climb and the last that climbs
+    # is at its top: half of all tables of Adult, where that column is sex.
+    innermost = max((i for i, size in enumerate(sizes) if size > 1), default=0)
 
+    # Depth first: every table is rolled up from one in which a single column is one level lower, so
+    # that each costs one pass over a table little larger than itself. The recursion is as deep as
+    # the lattice is high.
     def climb(place: int, row: int) -> None:
         """All tables with the columns from a place on above their lowest level; on top stands the
         one where they are not.
@@ -132,8 +155,11 @@ def _walk(
             for step in range(1, sizes[i]):
                 effort.spend(tower.entries_on_top * len(tower.whole))
                 at, a, levels = row + step * strides[i], before[i], tower.levels
+                is_leaf = i == innermost and step == sizes[i] - 1
                 tower.climb(
-                    (*levels[:a], lattice.low[a] + step, *levels[a + 1 :]), (whole[at], lost[at])
+                    (*levels[:a], lattice.low[a] + step, *levels[a + 1 :]),
+                    (whole[at], lost[at]),
+                    writes=not is_leaf,
                 )
                 climb(i + 1, at)
             tower.cut(height)
@@ -164,6 +190,8 @@ def _scores(
     suppressed, classes, squares = sums
     n = max(1, lattice.records)
     full = np.column_stack([np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)])
+    # The mean of all cells follows from sums: what the level costs all records, less what the
+    # suppressed would have cost, plus 1 for each of their cells.
     if prices.mean:
         weights = np.array(lattice.weights)
         mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
@@ -187,16 +215,21 @@ def _scores(
 
 
 def _order(lattice: Lattice) -> list[int]:
-    """The columns as the loop walks them: many codes first, and last the one with most levels, done
+    """The columns as the loop walks them: many codes first, and last the two with most levels, done
     in one pass.
     """
-    codes = [
-        len(ladder.labels[low])
-        for ladder, low in zip(lattice.base.ladders, lattice.low, strict=True)
-    ]
+    ladders = zip(lattice.base.ladders, lattice.low, strict=True)
+    codes = [len(ladder.labels[low]) for ladder, low in ladders]
     columns = sorted(range(len(codes)), key=lambda a: (-codes[a], a))
-    last = max(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
-    return [*(a for a in columns if a != last), last]
+    by_levels = sorted(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
+    lasts = by_levels[-2:]
+    return [*(a for a in columns if a not in lasts), *lasts]
+
+
+MOST_PAIRS = 4096
+"""So many pairs of codes, with 4 bytes of records each and 4 in a list of those that occur, take
+32 kilobytes.
+"""
 
 
 SHRINKING = 8
@@ -223,6 +256,7 @@ def effort(lattice: Lattice) -> float:
     judged in Python.
     """
     classes = len(lattice.base)
+    # Other models are judged in Python, node by node.
     if smallest_class(lattice) is None:
         return float(lattice.size) * (classes + PYTHON_CLASSES) * PYTHON_FACTOR
     return float(lattice.size) * classes / SHRINKING
@@ -290,6 +324,7 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
 def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
     n = max(1, lattice.records)
     weights, tops = np.array(lattice.weights), np.maximum(1, np.array(lattice.tops, dtype=np.int64))
+    # Precision (Sweeney 2002): one minus the mean height of cells; suppressed cells are at the top.
     height = counted.levels @ (weights / tops)
     gone = counted.suppressed / n
     return Landscape(
@@ -316,6 +351,8 @@ def every_table(lattice: Lattice) -> Iterator[ClassTable]:
         if a == len(lattice.columns):
             yield table
             return
+        # A level is rolled up from the one below it, and passed down as the finest table for the
+        # later columns.
         for level in range(lattice.low[a], lattice.high[a] + 1):
             table = table.roll_up({lattice.columns[a]: level})
             yield from below(table, a + 1)
@@ -337,6 +374,7 @@ def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
     failing = lattice.failing(classes)
     tally = lattice.tally(classes, classes.records * failing)
     records, sizes = classes.records[~failing], classes.sizes[~failing]
+    # Marketer risk: the expected share of records that are linked rightly, Σ records ∕ size.
     marketer = float((records / sizes).sum() / records.sum()) if len(sizes) else 0.0
     prosecutor = 1.0 / float(sizes.min()) if len(sizes) else 0.0
     score = lattice.objective.score(tally)

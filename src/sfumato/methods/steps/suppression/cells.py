@@ -417,12 +417,10 @@ class _Cover:
         groups: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
             self.keys,
             rare,
-            self.shown_mask(hidden),
-            hidden,
+            (self.shown_mask(hidden), hidden),
             self.absent,
             self.parts.amounts,
-            self.left,
-            self.frequencies,
+            self._unit_counts(),
             self.k,
         )
         return groups
@@ -438,15 +436,19 @@ class _Cover:
             self._all_units(),
             self.absent,
             sets,
-            np.concatenate([[0], np.cumsum(sizes)]),
-            np.concatenate([members for _, (_, members, _) in group_lists]),
-            np.concatenate([donors for _, (_, _, donors) in group_lists]),
+            kernels.suppression.UnitGroups(
+                starts=np.concatenate([[0], np.cumsum(sizes)]),
+                members=np.concatenate([members for _, (_, members, _) in group_lists]),
+                donors=np.concatenate([donors for _, (_, _, donors) in group_lists]),
+            ),
             self.k,
-            self.frequencies,
-            self.left,
+            self._unit_counts(),
         )
         self.units.append(units)
         self.hidden.append(sets[groups])
+
+    def _unit_counts(self) -> tuple[NDArray[np.int64], ...]:
+        return kernels.suppression.UnitCounts(self.frequencies, self.left)
 
     def _all_units(self) -> tuple[NDArray[Any], ...]:
         return kernels.suppression.PackedUnits(self.keys, self.words, self.fields, self.missing)
@@ -466,13 +468,11 @@ class _Cover:
             unit_numbers = np.flatnonzero(hidden == pattern)
             hidden[unit_numbers] = kernels.suppression.restore(
                 self._all_units(),
-                self.shown_mask(pattern),
+                (self.shown_mask(pattern), pattern),
                 watched,
                 units[unit_numbers],
-                pattern,
                 self.k,
-                self.frequencies,
-                self.left,
+                self._unit_counts(),
                 relied_on,
             )
         self.units, self.hidden = [units[hidden != 0]], [hidden[hidden != 0]]

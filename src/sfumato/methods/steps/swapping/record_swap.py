@@ -170,7 +170,7 @@ class Exchange:
         trees = np.stack([kernels.swapping.tree_of(weights[row]) for row in order])
         profiles = kernels.swapping.Profiles(positions, order, stretches, trees)
         kernels.swapping.find_donors(
-            seekers, uniforms, areas, quotas, weights, profiles, self.partner, self.similar
+            seekers, uniforms, (areas, quotas), weights, profiles, self.partner, self.similar
         )
 
 

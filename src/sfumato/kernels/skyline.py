@@ -1,0 +1,52 @@
+"""The loop that finds which points nothing beats: their skyline, or Pareto front.
+
+``points`` has a row a point and a column a criterion, of which less is better.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.loop_cache import njit
+
+
+def unbeaten(points: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of ``points`` that no other row is at most equal to in every entry; of equal rows
+    the first in ``order``.
+
+    ``order`` sorts the rows by their first entry, then the second and so on, so that no row beats
+    one before it.
+    """
+    found = np.empty(
+        order.size, np.int64
+    )  # not made by the loop: numba's own arrays take longer to load than it takes
+    return found[: _unbeaten(points, order, found)].copy()
+
+
+@njit(cache=True, nogil=True)
+def _unbeaten(points, order, found):
+    """Write the unbeaten rows and say how many there are; one that has just beaten another is
+    asked first: neighbours are beaten by the same ones.
+    """
+    count = 0
+    # Sort-filter skyline (Chomicki, Godfrey, Gryz & Liang 2003): what stands in the list is never
+    # thrown out again, since no later row beats an earlier one.
+    for i in order:
+        beaten = False
+        for at in range(count):
+            other = found[at]
+            beaten = True
+            for f in range(points.shape[1]):
+                if points[other, f] > points[i, f]:
+                    beaten = False
+                    break
+            if beaten:
+                for before in range(at, 0, -1):
+                    found[before] = found[before - 1]
+                found[0] = other
+                break
+        if not beaten:
+            found[count] = i
+            count += 1
+    return count

@@ -1,0 +1,20 @@
+"""The skyline of points is what comparing all pairs says it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato import kernels
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_point_of_the_skyline_is_beaten_and_every_other_is(seed):
+    points = np.random.default_rng(seed).integers(0, 5, (60, 3)).astype(np.float64)
+    order = np.lexsort(points.T[::-1])
+    skyline = kernels.skyline.unbeaten(points, order).tolist()
+    for i in range(len(points)):
+        at_most = (points <= points[i]).all(axis=1)
+        better = (at_most & (points < points[i]).any(axis=1)).any()
+        equal = [j for j in order.tolist() if (points[j] == points[i]).all()]
+        assert (i in skyline) == (not better and i == equal[0])
