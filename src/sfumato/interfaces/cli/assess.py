@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.markup import escape
 
+from sfumato.core.options import Option
 from sfumato.core.schema import Role
 from sfumato.core.shape import Shape
 from sfumato.core.source import Intake
 from sfumato.core.words import count_of, join_words
 from sfumato.errors import OutputError, ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import (
     documents_to_stdout,
     give_json,
@@ -35,7 +36,6 @@ from sfumato.interfaces.cli.options import (
     ReadOptions,
     Several,
     TableName,
-    expand_options,
     open_data,
     read_data,
     require_options,
@@ -53,17 +53,14 @@ if TYPE_CHECKING:
 # ``sfumato profile``: propose a recipe.
 
 
-@expand_options
+@command()
 def profile(
     data: Several,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help=(
-                "new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)"
-            ),
+        Option(
+            "new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)",
+            ("--output", "-o"),
         ),
     ] = None,
     table: TableName = None,
@@ -181,38 +178,36 @@ def _one_of_several(place: Path | InDatabase, intake: Intake, *, quiet: bool) ->
 Told = dict[str, Any]
 
 
-@expand_options
+@command()
 def assess(
     data: Data,
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
+    recipe: Annotated[Path | None, Option("the recipe (YAML)", ("--recipe", "-r"))] = None,
     quasi: Annotated[
-        list[str] | None, typer.Option(help="a quasi-identifier, instead of a recipe; repeat it")
+        list[str] | None, Option("a quasi-identifier, instead of a recipe; repeat it")
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            help="risk above which a record counts as at risk; 0.2 by default", min=0.0001, max=1
+        Option(
+            "risk above which a record counts as at risk; 0.2 by default", minimum=0.0001, maximum=1
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            help="a model to judge besides those of the recipe, with or without its degree: "
+        Option(
+            "a model to judge besides those of the recipe, with or without its degree: "
             "l_diversity:diagnosis or l_diversity:diagnosis,3 or t_closeness:cost,distance=ordered;"
             " repeat it"
         ),
     ] = None,
     record: Annotated[
         int | None,
-        typer.Option(help="say which columns single out this record, counted from 0", min=0),
+        Option("say which columns single out this record, counted from 0", minimum=0),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            help=(
-                "data that are no table: seconds of computing attacks have, 60 by default; 0: none"
-            ),
-            min=0,
+        Option(
+            "data that are no table: seconds of computing attacks have, 60 by default; 0: none",
+            minimum=0,
         ),
     ] = None,
     json: Json = False,

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import Option
 from sfumato.core.randomness import Seed
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
 from sfumato.interfaces.cli.foreign_releases import ForeignOptions, foreign_file
 from sfumato.interfaces.cli.options import (
@@ -20,7 +22,6 @@ from sfumato.interfaces.cli.options import (
     People,
     Quiet,
     ReadOptions,
-    expand_options,
     open_data,
     read_data,
     require_options,
@@ -39,32 +40,26 @@ class IntruderOptions:
     """What an intruder has and knows."""
 
     panel: ClassVar[str] = "What the intruder has"
-    intruder: Annotated[
-        str | None, typer.Option(help="a table, instead of the named intruders")
-    ] = None
-    knows: Annotated[str | None, typer.Option(help="columns the intruder knows, with commas")] = (
-        None
-    )
+    intruder: Annotated[str | None, Option("a table, instead of the named intruders")] = None
+    knows: Annotated[str | None, Option("columns the intruder knows, with commas")] = None
     called: Annotated[
         list[str] | None,
-        typer.Option("--rename", help="a column there and its name here: years=age; repeat it"),
+        Option("a column there and its name here: years=age; repeat it", ("--rename",)),
     ] = None
-    by: Annotated[str | None, typer.Option(help="column that identifies people in both tables")] = (
+    by: Annotated[str | None, Option("column that identifies people in both tables")] = None
+    population: Annotated[str | None, Option("a table of everyone, for `unique_in_population`")] = (
         None
     )
-    population: Annotated[
-        str | None, typer.Option(help="a table of everyone, for `unique_in_population`")
-    ] = None
-    aux: Annotated[
-        str | None, typer.Option(help="a table of other people, for `other_columns_linkage`")
-    ] = None
+    aux: Annotated[str | None, Option("a table of other people, for `other_columns_linkage`")] = (
+        None
+    )
     others: Annotated[
         list[Path] | None,
-        typer.Option(help="another release of the same people, for `composition`; repeat it"),
+        Option("another release of the same people, for `composition`; repeat it"),
     ] = None
     other_originals: Annotated[
         list[Path] | None,
-        typer.Option("--other-original", help="the original of each of --others, if another table"),
+        Option("the original of each of --others, if another table", ("--other-original",)),
     ] = None
 
 
@@ -75,26 +70,23 @@ class AttackOptions:
     panel: ClassVar[str] = "Which attacks, and how long"
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--attack",
-            help="an attack by name: 'interval_disclosure: {kind: deviation}'; repeat it",
+        Option(
+            "an attack by name: 'interval_disclosure: {kind: deviation}'; repeat it", ("--attack",)
         ),
     ] = None
     seconds: Annotated[
-        float, typer.Option(help="time for all; what was not done is unknown", metavar=SECONDS)
+        float, Option("time for all; what was not done is unknown", metavar=SECONDS)
     ] = 60.0
-    sample: Annotated[
-        int | None, typer.Option(help="records that are looked for; 2000 by default")
-    ] = None
+    sample: Annotated[int | None, Option("records that are looked for; 2000 by default")] = None
     threshold: Annotated[
         float,
-        typer.Option(
-            help="share of what guessing leaves open, above it an attack is marked", min=0, max=1
+        Option(
+            "share of what guessing leaves open, above it an attack is marked", minimum=0, maximum=1
         ),
     ] = 0.2
 
 
-@expand_options
+@command()
 def attack(
     folder: Annotated[
         Path,
@@ -102,22 +94,19 @@ def attack(
             help="the folder that run wrote, with share and owner; or a table made elsewhere"
         ),
     ],
-    original: Annotated[str, typer.Option(help="the original table")],
+    original: Annotated[str, Option("the original table")],
     recipe: Annotated[
         Path | None,
-        typer.Option(
-            "--recipe",
-            "-r",
-            help="other roles and limits than those of the release; nothing is kept then",
+        Option(
+            "other roles and limits than those of the release; nothing is kept then",
+            ("--recipe", "-r"),
         ),
     ] = None,
     people: People = None,
-    sign: Annotated[
-        Path | None, typer.Option(help="private key (PEM), if the certificate is signed")
-    ] = None,
+    sign: Annotated[Path | None, Option("private key (PEM), if the certificate is signed")] = None,
     keep: Annotated[
         bool | None,
-        typer.Option("--keep/--no-keep", help="add it to the certificate; usual without --recipe"),
+        Option("add it to the certificate; usual without --recipe", ("--keep/--no-keep",)),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

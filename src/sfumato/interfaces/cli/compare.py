@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.core.options import Option
 from sfumato.core.parameters import known_as
 from sfumato.errors import OutputError, ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
 
 
-@expand_options
+@command()
 def compare(
     data: Data,
     candidates: Annotated[
@@ -24,45 +26,37 @@ def compare(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="folder for JSON, CSV, HTML and the map; finished ones are kept"
+        Option(
+            "folder for JSON, CSV, HTML and the map; finished ones are kept", ("--output", "-o")
         ),
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(
-            help=(
-                "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it"
-            )
+        Option(
+            "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it"
         ),
     ] = None,
-    risk: Annotated[str | None, typer.Option(help="the risk or attack of the map")] = None,
-    utility: Annotated[str | None, typer.Option(help="the utility of the map")] = None,
+    risk: Annotated[str | None, Option("the risk or attack of the map")] = None,
+    utility: Annotated[str | None, Option("the utility of the map")] = None,
     attack: Annotated[
         list[str] | None,
-        typer.Option(
-            help=(
-                "an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or"
-                " 'all'"
-            )
+        Option(
+            "an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or"
+            " 'all'"
         ),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(help="budget of the attacks on each candidate, in seconds of computing")
+        float, Option("budget of the attacks on each candidate, in seconds of computing")
     ] = 20.0,
-    sample: Annotated[int, typer.Option(help="records the intruders look for")] = 2000,
-    workers: Annotated[
-        int | None, typer.Option(help="processes; all cores when not given", min=1)
-    ] = None,
-    seed: Annotated[
-        str | None, typer.Option(help="hexadecimal seed, to repeat a comparison")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="replace an earlier comparison")] = False,
+    sample: Annotated[int, Option("records the intruders look for")] = 2000,
+    workers: Annotated[int | None, Option("processes; all cores when not given", minimum=1)] = None,
+    seed: Annotated[str | None, Option("hexadecimal seed, to repeat a comparison")] = None,
+    force: Annotated[bool, Option("replace an earlier comparison", ("--force",))] = False,
     pictures: Annotated[
         bool,
-        typer.Option(
-            "--pictures",
-            help="write the maps of all other risks and utilities as PNG files too; goes with -o",
+        Option(
+            "write the maps of all other risks and utilities as PNG files too; goes with -o",
+            ("--pictures",),
         ),
     ] = False,
     json: Json = False,

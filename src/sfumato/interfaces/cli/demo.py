@@ -7,9 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from sfumato.core.options import Option
 from sfumato.core.words import percent
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import out, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import Quiet
 
@@ -31,13 +31,14 @@ table says.
 """
 
 
+@command()
 def demo(
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced"),
+        Option("folder to make; an earlier demo there is replaced", ("--output", "-o")),
     ] = Path("sfumato-demo"),
     table: Annotated[
-        Path | None, typer.Option(help="only write the table, as CSV, to try other commands on")
+        Path | None, Option("only write the table, as CSV, to try other commands on")
     ] = None,
     quiet: Quiet = False,
 ) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.core.options import Option
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks
 from sfumato.interfaces.cli.foreign_releases import ForeignOptions, foreign_file
 from sfumato.interfaces.cli.options import (
@@ -16,7 +18,6 @@ from sfumato.interfaces.cli.options import (
     People,
     Quiet,
     ReadOptions,
-    expand_options,
     open_data,
     require_options,
 )
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from sfumato.release.evaluation import Evaluation
 
 
-@expand_options
+@command()
 def evaluate(
     folder: Annotated[
         Path,
@@ -33,25 +34,21 @@ def evaluate(
             help="the folder that run wrote, with share and owner; or a table made elsewhere"
         ),
     ],
-    original: Annotated[str, typer.Option(help="the original table")],
+    original: Annotated[str, Option("the original table")],
     metric: Annotated[
         list[str] | None,
-        typer.Option(
-            help="a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it"
-        ),
+        Option("a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it"),
     ] = None,
     recipe: Annotated[
         Path | None,
-        typer.Option(
-            "--recipe", "-r", help="for a table made elsewhere: a recipe that says what columns are"
+        Option(
+            "for a table made elsewhere: a recipe that says what columns are", ("--recipe", "-r")
         ),
     ] = None,
     people: People = None,
-    keep: Annotated[
-        bool, typer.Option(help="add the values to the certificate and the reports")
-    ] = False,
+    keep: Annotated[bool, Option("add the values to the certificate and the reports")] = False,
     sign: Annotated[
-        Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")
+        Path | None, Option("private key (PEM), for a certificate that is signed")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

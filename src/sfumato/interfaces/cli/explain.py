@@ -13,13 +13,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from sfumato.core.objective import OBJECTIVES
+from sfumato.core.options import Option
 from sfumato.core.parameters import known_as
 from sfumato.core.shape import Shape
 from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 from sfumato.interfaces.cli.choose_k import ChoiceOptions, PlanOptions, tell_choice, tell_plan
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions
 
 # Docstrings as a person reads them on a terminal: no markup, formulas in plain signs.
 
@@ -275,6 +277,7 @@ def simple_table(block: str) -> list[list[str]] | None:
 # name.
 
 
+@command()
 def list_names(
     what: Annotated[
         str | None,
@@ -354,7 +357,7 @@ def entries(family: str) -> list[dict[str, Any]]:
     ]
 
 
-@expand_options
+@command()
 def explain(
     what: Annotated[
         str, typer.Argument(help="a name that 'sfumato list' shows, or the folder of a release")
@@ -363,7 +366,7 @@ def explain(
         str | None, typer.Argument(help="after k_anonymity: a table to choose k for, with -r")
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", help="k_anonymity: which risk it bounds; or k of the plan")
+        int | None, Option("k_anonymity: which risk it bounds; or k of the plan", ("--k",))
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.core.options import Option
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.results.integral.algorithms import Computed
@@ -18,48 +20,36 @@ if TYPE_CHECKING:
 NOTHING_PROVED = 4
 
 
-@expand_options
+@command()
 def stable(
     data: Data,
     k: Annotated[
         int,
-        typer.Option("-k", "--k", help="different sets of records that must give the same result"),
+        Option("different sets of records that must give the same result", ("-k", "--k")),
     ],
-    size: Annotated[
-        int, typer.Option(help="records of each set: as many as the result is computed from")
-    ],
-    mean: Annotated[str | None, typer.Option(help="the mean of this column")] = None,
+    size: Annotated[int, Option("records of each set: as many as the result is computed from")],
+    mean: Annotated[str | None, Option("the mean of this column")] = None,
     regression: Annotated[
-        str | None, typer.Option(help="the least-squares line of this column, with --by")
+        str | None, Option("the least-squares line of this column, with --by")
     ] = None,
     stump: Annotated[
         str | None,
-        typer.Option(
-            help="one threshold that tells the two classes of this column apart, with --by"
-        ),
+        Option("one threshold that tells the two classes of this column apart, with --by"),
     ] = None,
-    tree: Annotated[
-        str | None, typer.Option(help="a decision tree for this column, with --by")
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="columns that explain it, with commas between")
-    ] = None,
+    tree: Annotated[str | None, Option("a decision tree for this column, with --by")] = None,
+    by: Annotated[str | None, Option("columns that explain it, with commas between")] = None,
     grid: Annotated[
-        float | None, typer.Option(help="results (of trees: thresholds) are multiples of this")
+        float | None, Option("results (of trees: thresholds) are multiples of this")
     ] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="splits of a tree from root to leaf, at most")
-    ] = None,
+    depth: Annotated[int | None, Option("splits of a tree from root to leaf, at most")] = None,
     samples: Annotated[
-        int | None, typer.Option(help="draw so many sets at random instead of counting all")
+        int | None, Option("draw so many sets at random instead of counting all")
     ] = None,
     known: Annotated[
         str | None,
-        typer.Option(help="rows that the intruder knows to be used, from 1, with commas between"),
+        Option("rows that the intruder knows to be used, from 1, with commas between"),
     ] = None,
-    seed: Annotated[
-        str | None, typer.Option(help="hexadecimal text, to draw the same samples again")
-    ] = None,
+    seed: Annotated[str | None, Option("hexadecimal text, to draw the same samples again")] = None,
     json: Json = False,
     quiet: Quiet = False,
     *,

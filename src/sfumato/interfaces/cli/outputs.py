@@ -11,7 +11,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sfumato.core.options import Option
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
 from sfumato.interfaces.cli.integral import stable
 from sfumato.interfaces.cli.options import Json, Quiet
@@ -25,13 +27,9 @@ Folder = Annotated[
 ]
 SealFile = Annotated[
     Path | None,
-    typer.Option(
-        help="where you keep the seal of the log; else it lies in the folder of the session"
-    ),
+    Option("where you keep the seal of the log; else it lies in the folder of the session"),
 ]
-SealKey = Annotated[
-    Path | None, typer.Option(help="the public key that the log must have been sealed with")
-]
+SealKey = Annotated[Path | None, Option("the public key that the log must have been sealed with")]
 COLOURS = {
     "pass": "green",
     "review": "yellow",
@@ -53,35 +51,34 @@ def build() -> typer.Typer:
             " stable results."
         ),
     )
-    for name, command in (
+    for name, function in (
         ("review", review),
         ("release", release),
         ("verify", verify),
         ("stable", stable),
     ):
-        group.command(name)(command)
+        group.command(name)(function)
     return group
 
 
+@command()
 def review(
     folder: Folder,
     show: Annotated[
-        int | None, typer.Option(help="one output: its reasons, comments, and first lines")
+        int | None, Option("one output: its reasons, comments, and first lines")
     ] = None,
     approve: Annotated[
         str | None,
-        typer.Option(
-            help="numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass"
-        ),
+        Option("numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass"),
     ] = None,
-    refuse: Annotated[str | None, typer.Option(help="numbers of outputs that may not")] = None,
-    because: Annotated[str | None, typer.Option(help="why it was so decided")] = None,
-    by: Annotated[str | None, typer.Option(help="who decided")] = None,
+    refuse: Annotated[str | None, Option("numbers of outputs that may not")] = None,
+    because: Annotated[str | None, Option("why it was so decided")] = None,
+    by: Annotated[str | None, Option("who decided")] = None,
     html: Annotated[
-        Path | None, typer.Option(help="write the review as a page, with the outputs in it")
+        Path | None, Option("write the review as a page, with the outputs in it")
     ] = None,
     sign: Annotated[
-        Path | None, typer.Option(help="a private key to seal the log with, as it is after this")
+        Path | None, Option("a private key to seal the log with, as it is after this")
     ] = None,
     seal: SealFile = None,
     key: SealKey = None,
@@ -323,20 +320,17 @@ def _ask(log: OutputLog, by: str | None) -> None:
             )
 
 
+@command()
 def release(
     folder: Folder,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="the folder to write, which must be new or empty")
+        Path, Option("the folder to write, which must be new or empty", ("--output", "-o"))
     ],
     accept_passes: Annotated[
-        bool, typer.Option("--accept-passes", help="outputs that pass leave without a decision")
+        bool, Option("outputs that pass leave without a decision", ("--accept-passes",))
     ] = False,
-    partly: Annotated[
-        bool, typer.Option("--partly", help="leave behind what is not decided yet")
-    ] = False,
-    sign: Annotated[
-        Path | None, typer.Option(help="a private key to sign the certificate with")
-    ] = None,
+    partly: Annotated[bool, Option("leave behind what is not decided yet", ("--partly",))] = False,
+    sign: Annotated[Path | None, Option("a private key to sign the certificate with")] = None,
     seal: SealFile = None,
     key: SealKey = None,
     json: Json = False,
@@ -373,12 +367,13 @@ def release(
             )
 
 
+@command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="a folder that outputs were released to")],
-    key: Annotated[Path | None, typer.Option(help="the public key of who signed it")] = None,
+    key: Annotated[Path | None, Option("the public key of who signed it")] = None,
     session: Annotated[
         Path | None,
-        typer.Option(help="the folder of the session it came from: is its log still all there"),
+        Option("the folder of the session it came from: is its log still all there"),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.json_text import is_spelled_once, loads_once
+from sfumato.core.options import Option
 from sfumato.core.portable import as_new
 from sfumato.core.words import inflect
 from sfumato.errors import (
@@ -29,8 +30,9 @@ from sfumato.errors import (
     UnreadableInput,
     WrongCertificate,
 )
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -67,28 +69,27 @@ class StudyFirst(TyperGroup):
 def build() -> typer.Typer:
     """The group of commands."""
     group = typer.Typer(cls=StudyFirst, no_args_is_help=True, help=HELP)
-    for name, command in (("run", run), ("draft", draft), ("sign", sign), ("verify", verify)):
-        group.command(name)(command)
+    for name, function in (("run", run), ("draft", draft), ("sign", sign), ("verify", verify)):
+        group.command(name)(function)
     return group
 
 
+@command()
 def draft(
     entries: Annotated[
         list[Path], typer.Argument(help="what 'sfumato key party' printed, a file for each party")
     ],
     question: Annotated[
         str,
-        typer.Option(help='what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
+        Option('what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
     ],
-    output: Annotated[Path, typer.Option("--out", "-o", help="where the study goes")],
+    output: Annotated[Path, Option("where the study goes", ("--out", "-o"))],
     protocol: Annotated[
         str,
-        typer.Option(
-            help="additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"
-        ),
+        Option("additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"),
     ] = "shamir",
     noise: Annotated[
-        str | None, typer.Option(help="noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
+        str | None, Option("noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -107,11 +108,10 @@ def draft(
     tell(f"{escape(str(output))} is to be read and signed by all: sfumato party sign", quiet=quiet)
 
 
+@command()
 def sign(
     study: StudyFile,
-    key: Annotated[
-        Path, typer.Option(help="the signing key of a party of the study (.signing.pem)")
-    ],
+    key: Annotated[Path, Option("the signing key of a party of the study (.signing.pem)")],
     quiet: Quiet = False,
 ) -> None:
     """Sign a study: the signature is added to the file, which then goes to the next party."""
@@ -127,44 +127,35 @@ def sign(
     )
 
 
-@expand_options
+@command()
 def run(
     study: StudyFile,
     data: Annotated[
         str | None, typer.Argument(help="this party's own table; it stays here")
     ] = None,
-    name: Annotated[
-        str | None, typer.Option("--as", help="which party of the study this is")
-    ] = None,
-    keys: Annotated[
-        Path | None, typer.Option(help="folder of its keys; by default that of the study")
-    ] = None,
+    name: Annotated[str | None, Option("which party of the study this is", ("--as",))] = None,
+    keys: Annotated[Path | None, Option("folder of its keys; by default that of the study")] = None,
     home: Annotated[
         Path | None,
-        typer.Option(
-            help="folder that remembers attempts and answers; by default that of the keys"
-        ),
+        Option("folder that remembers attempts and answers; by default that of the keys"),
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="the ledger of the dataset, for studies with noise")
+        Path | None, Option("the ledger of the dataset, for studies with noise")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--out", "-o", help="where the result goes (JSON)")
-    ] = None,
+    output: Annotated[Path | None, Option("where the result goes (JSON)", ("--out", "-o"))] = None,
     table: Annotated[
-        Path | None, typer.Option("--release", help="where the table of a joint release goes (CSV)")
+        Path | None, Option("where the table of a joint release goes (CSV)", ("--release",))
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="say what is asked, learned and spent, and do nothing")
+        bool, Option("say what is asked, learned and spent, and do nothing", ("--check",))
     ] = False,
     tries: Annotated[
-        int, typer.Option(min=1, help="how often to come back when a connection is lost")
+        int, Option("how often to come back when a connection is lost", minimum=1)
     ] = 1,
     again: Annotated[
         bool,
-        typer.Option(
-            "--confirm-again",
-            help="answered already: come once more, for those who lack signatures",
+        Option(
+            "answered already: come once more, for those who lack signatures", ("--confirm-again",)
         ),
     ] = False,
     json: Json = False,
@@ -421,9 +412,10 @@ def _show_study(study: Study, *, json: bool) -> None:
         out().print(line, soft_wrap=True)
 
 
+@command()
 def verify(
     result: Annotated[Path, typer.Argument(help="a result file")],
-    study: Annotated[Path, typer.Option(help="the study it is of")],
+    study: Annotated[Path, Option("the study it is of")],
     json: Json = False,
 ) -> None:
     """Check that a result is of a study, as its parties signed it.

@@ -11,9 +11,11 @@ import typer
 from rich.markup import escape
 
 from sfumato.core import environment
+from sfumato.core.options import Option
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import (
     documents_to_stdout,
     give_json,
@@ -28,7 +30,6 @@ from sfumato.interfaces.cli.options import (
     Json,
     Quiet,
     ReadOptions,
-    expand_options,
     read_data,
 )
 
@@ -39,30 +40,24 @@ if TYPE_CHECKING:
 
 PolicyFiles = Annotated[
     list[str],
-    typer.Option(
-        "--policy", "-p", help="a policy file, preset:NAME, or a folder with one file per person"
-    ),
+    Option("a policy file, preset:NAME, or a folder with one file per person", ("--policy", "-p")),
 ]
-PurposeName = Annotated[str, typer.Option(help="what the data are used for")]
-RecipientName = Annotated[
-    str | None, typer.Option(help="who receives them; left out: the controller itself")
-]
+PurposeName = Annotated[str, Option("what the data are used for")]
+RecipientName = Annotated[str | None, Option("who receives them; left out: the controller itself")]
 Today = Annotated[
-    str | None, typer.Option(help="the day to judge retention by, like 2030-12-31; left out: today")
+    str | None, Option("the day to judge retention by, like 2030-12-31; left out: today")
 ]
 Ended = Annotated[
-    str | None, typer.Option(help="the day the purpose ended, for retention that counts from it")
+    str | None, Option("the day the purpose ended, for retention that counts from it")
 ]
 
 
-@expand_options
+@command()
 def lint(
     files: Annotated[
         list[str], typer.Argument(help="policy files, folders of them, or preset:NAME")
     ],
-    data: Annotated[
-        str | None, typer.Option(help="a table whose columns the policy should name")
-    ] = None,
+    data: Annotated[str | None, Option("a table whose columns the policy should name")] = None,
     today: Today = None,
     json: Json = False,
     *,
@@ -112,28 +107,22 @@ class Choices:
 
     panel: ClassVar[str] = "How policies are kept"
     recipient: RecipientName = None
-    by: Annotated[
-        str | None, typer.Option(help="column of the person, for a folder of people's policies")
-    ] = None
-    table: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="a recipe: roles and hierarchies")
-    ] = None
-    on_conflict: Annotated[
-        str, typer.Option(help="floor above cap: privacy, suppress_rows or fail")
-    ] = "privacy"
-    floor: Annotated[bool, typer.Option(help="raise everybody to the largest minimum level")] = (
-        False
-    )
-    budget: Annotated[
-        float, typer.Option(min=0, max=1, help="share of records that may be suppressed")
-    ] = 0.0
-    meet: Annotated[
-        list[str] | None, typer.Option(help="a promise besides, like k_anonymity:5")
-    ] = None
-    key: Annotated[str | None, typer.Option(help="key for pseudonyms: a file, or env:NAME")] = None
-    vault: Annotated[str | None, typer.Option(help="encrypted file that remembers pseudonyms")] = (
+    by: Annotated[str | None, Option("column of the person, for a folder of people's policies")] = (
         None
     )
+    table: Annotated[Path | None, Option("a recipe: roles and hierarchies", ("--recipe", "-r"))] = (
+        None
+    )
+    on_conflict: Annotated[str, Option("floor above cap: privacy, suppress_rows or fail")] = (
+        "privacy"
+    )
+    floor: Annotated[bool, Option("raise everybody to the largest minimum level")] = False
+    budget: Annotated[
+        float, Option("share of records that may be suppressed", minimum=0, maximum=1)
+    ] = 0.0
+    meet: Annotated[list[str] | None, Option("a promise besides, like k_anonymity:5")] = None
+    key: Annotated[str | None, Option("key for pseudonyms: a file, or env:NAME")] = None
+    vault: Annotated[str | None, Option("encrypted file that remembers pseudonyms")] = None
     today: Today = None
     ended: Ended = None
 
@@ -163,7 +152,7 @@ class Choices:
         }
 
 
-@expand_options
+@command()
 def compile_recipe(
     data: Data,
     policy: PolicyFiles,
@@ -209,18 +198,18 @@ def compile_recipe(
         documents_to_stdout().write(recipes.dump(compiled.recipe))
 
 
-@expand_options
+@command()
 def run(
     data: Data,
     policy: PolicyFiles,
     purpose: PurposeName,
-    output: Annotated[str, typer.Option("--output", "-o", help="folder to make")],
+    output: Annotated[str, Option("folder to make", ("--output", "-o"))],
     seed: Annotated[
         str | None,
-        typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal"),
+        Option("hexadecimal seed, to repeat a run; short ones mark a rehearsal"),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="replace an earlier release in that folder")
+        bool, Option("replace an earlier release in that folder", ("--force",))
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -251,7 +240,7 @@ def run(
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
-@expand_options
+@command()
 def comply(
     folder: Annotated[
         Path, typer.Argument(help="the shared folder, the one with certificate.json")
@@ -260,20 +249,18 @@ def comply(
     purpose: PurposeName,
     recipient: RecipientName = None,
     original: Annotated[
-        str | None, typer.Option(help="the original table, for models that compare with it")
+        str | None, Option("the original table, for models that compare with it")
     ] = None,
     age: Annotated[
-        list[str] | None, typer.Option(help="columns that are ages, for rules about numbers")
+        list[str] | None, Option("columns that are ages, for rules about numbers")
     ] = None,
-    zip_code: Annotated[
-        list[str] | None, typer.Option("--zip", help="columns that are ZIP codes")
-    ] = None,
-    date: Annotated[list[str] | None, typer.Option(help="columns that are dates")] = None,
+    zip_code: Annotated[list[str] | None, Option("columns that are ZIP codes", ("--zip",))] = None,
+    date: Annotated[list[str] | None, Option("columns that are dates")] = None,
     category: Annotated[
-        list[str] | None, typer.Option(help="data categories, for SPECIAL, DPV and ODRL")
+        list[str] | None, Option("data categories, for SPECIAL, DPV and ODRL")
     ] = None,
     days: Annotated[
-        int | None, typer.Option(min=0, help="days of storage, for SPECIAL, DPV and ODRL")
+        int | None, Option("days of storage, for SPECIAL, DPV and ODRL", minimum=0)
     ] = None,
     today: Today = None,
     ended: Ended = None,
@@ -307,10 +294,9 @@ def comply(
         raise typer.Exit(1)
 
 
+@command()
 def export(
-    to: Annotated[
-        str, typer.Option(help="ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")
-    ],
+    to: Annotated[str, Option("ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")],
     source: Annotated[
         str | None, typer.Argument(help="a policy file, preset:NAME, or a shared folder (dpv)")
     ] = None,
@@ -386,6 +372,6 @@ def build() -> typer.Typer:
         ("comply", comply),
         ("export", export),
     )
-    for name, command in commands:
-        app.command(name)(command)
+    for name, function in commands:
+        app.command(name)(function)
     return app

@@ -11,10 +11,12 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.cell_by_cell import cell_by_cell
+from sfumato.core.options import Option
 from sfumato.core.source import Intake
 from sfumato.errors import UnreadableInput
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -27,15 +29,13 @@ class LedgerOptions:
     """What a new ledger starts with."""
 
     panel: ClassVar[str] = "Start a ledger"
-    budget: Annotated[float | None, typer.Option(help="ε in total")] = None
-    delta: Annotated[float | None, typer.Option(help="δ besides ε")] = None
-    budget_rho: Annotated[float | None, typer.Option(help="ρ (zCDP) in total, instead of ε")] = None
-    name: Annotated[str | None, typer.Option(help="the dataset's name; else the recipe's")] = None
-    protects: Annotated[
-        str | None, typer.Option(help="the column that names persons, or 'row'")
-    ] = None
-    neighbours: Annotated[str | None, typer.Option(help="add_remove or change_one")] = None
-    contributions: Annotated[int | None, typer.Option(help="rows of one person that count")] = None
+    budget: Annotated[float | None, Option("ε in total")] = None
+    delta: Annotated[float | None, Option("δ besides ε")] = None
+    budget_rho: Annotated[float | None, Option("ρ (zCDP) in total, instead of ε")] = None
+    name: Annotated[str | None, Option("the dataset's name; else the recipe's")] = None
+    protects: Annotated[str | None, Option("the column that names persons, or 'row'")] = None
+    neighbours: Annotated[str | None, Option("add_remove or change_one")] = None
+    contributions: Annotated[int | None, Option("rows of one person that count")] = None
 
     @property
     def total(self) -> Budget | None:
@@ -55,7 +55,7 @@ class LedgerOptions:
         }
 
 
-@expand_options
+@command()
 def query(
     recipe: Annotated[
         Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")
@@ -65,18 +65,14 @@ def query(
         str | None,
         typer.Argument(help='the question, e.g. "SELECT sex, AVG(cost) FROM people GROUP BY sex"'),
     ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="what the answer may cost (Laplace noise)")
-    ] = None,
-    rho: Annotated[float | None, typer.Option(help="or in zCDP (Gaussian noise)")] = None,
+    epsilon: Annotated[float | None, Option("what the answer may cost (Laplace noise)")] = None,
+    rho: Annotated[float | None, Option("or in zCDP (Gaussian noise)")] = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="what was spent; by default beside the recipe, .ledger")
+        Path | None, Option("what was spent; by default beside the recipe, .ledger")
     ] = None,
-    quantum: Annotated[
-        float, typer.Option(help="replies leave at multiples of so many seconds")
-    ] = 2.0,
+    quantum: Annotated[float, Option("replies leave at multiples of so many seconds")] = 2.0,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")
+        bool, Option("pay again for new noise, even if asked before", ("--fresh",))
     ] = False,
     json: Json = False,
     quiet: Quiet = False,

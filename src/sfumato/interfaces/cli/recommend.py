@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import Option
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -22,64 +24,53 @@ if TYPE_CHECKING:
     from sfumato.guidance.recommendation.recommendation import Recommendation
 
 
-@expand_options
+@command()
 def recommend(
     data: Data,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="folder for recipes, reasons, answers and the map"),
+        Option("folder for recipes, reasons, answers and the map", ("--output", "-o")),
     ] = Path("recommended"),
     recipe: Annotated[
         Path | None,
-        typer.Option(
-            "--recipe",
-            "-r",
-            help="roles from a recipe instead of a profile; its steps are a candidate too",
+        Option(
+            "roles from a recipe instead of a profile; its steps are a candidate too",
+            ("--recipe", "-r"),
         ),
     ] = None,
-    answers: Annotated[
-        Path | None, typer.Option(help="answers in a YAML file; flags go before it")
-    ] = None,
+    answers: Annotated[Path | None, Option("answers in a YAML file; flags go before it")] = None,
     recipient: Annotated[
-        str | None, typer.Option(help="public, researchers, internal, trusted or unknown")
+        str | None, Option("public, researchers, internal, trusted or unknown")
     ] = None,
     contract: Annotated[
-        str | None, typer.Option(help="whether they are bound by contract: yes, no or unknown")
+        str | None, Option("whether they are bound by contract: yes, no or unknown")
     ] = None,
     sensitivity: Annotated[
-        str | None, typer.Option(help="how bad it would be: low, medium, high or unknown")
+        str | None, Option("how bad it would be: low, medium, high or unknown")
     ] = None,
     population: Annotated[
-        str | None, typer.Option(help="how many people the file was drawn from, or unknown")
+        str | None, Option("how many people the file was drawn from, or unknown")
     ] = None,
-    keep: Annotated[
-        str | None, typer.Option(help="columns that must survive, with commas between")
-    ] = None,
+    keep: Annotated[str | None, Option("columns that must survive, with commas between")] = None,
     decide: Annotated[
         list[str] | None,
-        typer.Option(
-            help="the role of a column that a profile cannot decide on: patient=unit; repeat it"
-        ),
+        Option("the role of a column that a profile cannot decide on: patient=unit; repeat it"),
     ] = None,
-    run: Annotated[
-        Path | None, typer.Option(help="folder for the release itself, made of all rows")
-    ] = None,
+    run: Annotated[Path | None, Option("folder for the release itself, made of all rows")] = None,
     accept_limits: Annotated[
         bool,
-        typer.Option(
-            "--accept-limits",
-            help="take a fallback that keeps limits only, such as masked or synthetic records",
+        Option(
+            "take a fallback that keeps limits only, such as masked or synthetic records",
+            ("--accept-limits",),
         ),
     ] = False,
     seed: Annotated[
         str | None,
-        typer.Option(help="hexadecimal seed of the release; short ones mark a rehearsal"),
+        Option("hexadecimal seed of the release; short ones mark a rehearsal"),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="processes; all cores when not given", min=1)
-    ] = None,
+    workers: Annotated[int | None, Option("processes; all cores when not given", minimum=1)] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="replace an earlier recommendation, and release")
+        bool, Option("replace an earlier recommendation, and release", ("--force",))
     ] = False,
     json: Json = False,
     quiet: Quiet = False,

@@ -11,11 +11,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sfumato.core.options import Option
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, notes, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, open_data
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, open_data
 from sfumato.interfaces.cli.register_options import Person
 
 if TYPE_CHECKING:
@@ -24,11 +26,9 @@ if TYPE_CHECKING:
     from sfumato.release.register.store import Register
 
 RegisterFile = Annotated[Path, typer.Argument(help="the register, for example releases.db")]
-KeyFile = Annotated[
-    Path | None, typer.Option("--key", help="file with its key, when it is not beside it")
-]
+KeyFile = Annotated[Path | None, Option("file with its key, when it is not beside it", ("--key",))]
 Folder = Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")]
-Original = Annotated[str, typer.Option(help="the original table")]
+Original = Annotated[str, Option("the original table")]
 
 
 def build() -> typer.Typer:
@@ -47,11 +47,12 @@ def build() -> typer.Typer:
         ("add", add),
         ("withdraw", withdraw),
     )
-    for name, command in commands:
-        group.command(name)(command)
+    for name, function in commands:
+        group.command(name)(function)
     return group
 
 
+@command()
 def start(register: RegisterFile, key: KeyFile = None, quiet: Quiet = False) -> None:
     """Make a new register and its key, both for you alone."""
     from sfumato.release.register.store import key_file, start_register
@@ -67,6 +68,7 @@ def start(register: RegisterFile, key: KeyFile = None, quiet: Quiet = False) -> 
     notes(cannot_promise("modes"), quiet=quiet)
 
 
+@command()
 def show(register: RegisterFile, key: KeyFile = None, json: Json = False) -> None:
     """The releases of a register; every row of it is checked."""
     from sfumato.release.register.store import open_register
@@ -102,7 +104,7 @@ def show(register: RegisterFile, key: KeyFile = None, json: Json = False) -> Non
     out().print(table)
 
 
-@expand_options
+@command()
 def check(
     register: RegisterFile,
     folder: Folder,
@@ -132,14 +134,14 @@ def check(
         raise typer.Exit(1)
 
 
-@expand_options
+@command()
 def add(
     register: RegisterFile,
     folder: Folder,
     original: Original,
-    to: Annotated[str, typer.Option("--to", help="who receives it")],
+    to: Annotated[str, Option("who receives it", ("--to",))],
     person: Person = None,
-    note: Annotated[str, typer.Option(help="a word to go with it")] = "",
+    note: Annotated[str, Option("a word to go with it")] = "",
     key: KeyFile = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -172,6 +174,7 @@ def add(
     tell(f"registered as release {number}", quiet=quiet)
 
 
+@command()
 def withdraw(
     register: RegisterFile,
     number: Annotated[int, typer.Argument(help="the release, by its number in the list")],

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
 from rich.markup import escape
 
 from sfumato.core.blocks import Paragraph
+from sfumato.core.options import Option
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, notes, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import (
     SECONDS,
@@ -20,7 +21,6 @@ from sfumato.interfaces.cli.options import (
     Json,
     Quiet,
     ReadOptions,
-    expand_options,
     open_data,
     read_beside,
     require_options,
@@ -36,38 +36,30 @@ class WriteOptions:
     """How a release is written."""
 
     panel: ClassVar[str] = "How the release is written"
-    force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False
-    sign: Annotated[Path | None, typer.Option(help="private key (PEM) to sign with")] = None
+    force: Annotated[bool, Option("replace an earlier release", ("--force",))] = False
+    sign: Annotated[Path | None, Option("private key (PEM) to sign with")] = None
     seed: Annotated[
-        str | None, typer.Option(help="hexadecimal, to repeat a run; short ones mark a rehearsal")
+        str | None, Option("hexadecimal, to repeat a run; short ones mark a rehearsal")
     ] = None
-    shuffle: Annotated[bool, typer.Option(help="shuffle rows: order identifies too")] = True
-    format: Annotated[str | None, typer.Option(help="another format than the input's")] = None
-    defuse: Annotated[bool, typer.Option("--defuse", help="CSV: an apostrophe before formulas")] = (
-        False
-    )
-    pictures: Annotated[bool, typer.Option("--pictures", help="pictures of reports as PNG too")] = (
-        False
-    )
-    into: Annotated[str | None, typer.Option(help="a database for the table, too")] = None
-    into_table: Annotated[str | None, typer.Option(help="the name of the table there")] = None
+    shuffle: Annotated[bool, Option("shuffle rows: order identifies too")] = True
+    format: Annotated[str | None, Option("another format than the input's")] = None
+    defuse: Annotated[bool, Option("CSV: an apostrophe before formulas", ("--defuse",))] = False
+    pictures: Annotated[bool, Option("pictures of reports as PNG too", ("--pictures",))] = False
+    into: Annotated[str | None, Option("a database for the table, too")] = None
+    into_table: Annotated[str | None, Option("the name of the table there")] = None
 
 
-@expand_options
+@command()
 def run(
     data: Data,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="folder to make; '-': print the data")
-    ],
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
+    output: Annotated[str, Option("folder to make; '-': print the data", ("--output", "-o"))],
+    recipe: Annotated[Path | None, Option("the recipe (YAML)", ("--recipe", "-r"))] = None,
     like: Annotated[
-        Path | None, typer.Option(help="instead of a recipe: do as in this earlier release")
+        Path | None, Option("instead of a recipe: do as in this earlier release")
     ] = None,
     attack: Annotated[
         float | None,
-        typer.Option(
-            help="time that intruders have to try the release; 0: none", min=0, metavar=SECONDS
-        ),
+        Option("time that intruders have to try the release; 0: none", minimum=0, metavar=SECONDS),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import Option
 from sfumato.core.portable import cannot_promise
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, require
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import out, tell
-from sfumato.interfaces.cli.options import ReadOptions, TableName, expand_options
+from sfumato.interfaces.cli.options import ReadOptions, TableName
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -23,7 +25,7 @@ INTERRUPTED = 130
 """The code that all commands leave with after Ctrl-C."""
 
 
-@expand_options
+@command()
 def serve(
     data: Annotated[
         str | None,
@@ -36,43 +38,35 @@ def serve(
     ] = None,
     recipe: Annotated[
         Path | None,
-        typer.Option("--recipe", "-r", help="a recipe (YAML) to begin with, or to go on with"),
+        Option("a recipe (YAML) to begin with, or to go on with", ("--recipe", "-r")),
     ] = None,
     project: Annotated[
         Path | None,
-        typer.Option(
-            help=(
-                "folder of the project, made where there is none; by default one a table, in the"
-                " folder for data of your account"
-            )
+        Option(
+            "folder of the project, made where there is none; by default one a table, in the"
+            " folder for data of your account"
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option(help="port to listen on; 0: any free one", min=0, max=65535)
+        int, Option("port to listen on; 0: any free one", minimum=0, maximum=65535)
     ] = 0,
     browser: Annotated[
-        bool, typer.Option(help="open the browser; without, the address is only printed")
+        bool, Option("open the browser; without, the address is only printed")
     ] = True,
     host: Annotated[
         str | None,
-        typer.Option(
-            help=(
-                "an address of this machine that others can reach; with --certificate, --key and"
-                " --to-others"
-            )
+        Option(
+            "an address of this machine that others can reach; with --certificate, --key and"
+            " --to-others"
         ),
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option(help="with --host: certificate of that address (PEM)")
+        Path | None, Option("with --host: certificate of that address (PEM)")
     ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="with --host: key of the certificate (PEM)")
-    ] = None,
+    key: Annotated[Path | None, Option("with --host: key of the certificate (PEM)")] = None,
     to_others: Annotated[
         bool,
-        typer.Option(
-            "--to-others", help="with --host: yes, who has the address may work with these data"
-        ),
+        Option("with --host: yes, who has the address may work with these data", ("--to-others",)),
     ] = False,
     table: TableName = None,
     *,

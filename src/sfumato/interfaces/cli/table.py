@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import Option
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, progress, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, read_data
 from sfumato.interfaces.cli.register_options import TableRegisterOptions
 
 if TYPE_CHECKING:
@@ -35,26 +37,22 @@ class RuleOptions:
     """When a cell is sensitive."""
 
     panel: ClassVar[str] = "When a cell is sensitive"
-    threshold: Annotated[int | None, typer.Option(help="fewest persons in a cell")] = None
-    zeros: Annotated[
-        bool, typer.Option("--zeros-disclosive", help="empty cells are sensitive too")
-    ] = False
-    dominance: Annotated[
-        str | None, typer.Option(help="n,k: the n largest have at most k percent: 2,90")
-    ] = None
+    threshold: Annotated[int | None, Option("fewest persons in a cell")] = None
+    zeros: Annotated[bool, Option("empty cells are sensitive too", ("--zeros-disclosive",))] = False
+    dominance: Annotated[str | None, Option("n,k: the n largest have at most k percent: 2,90")] = (
+        None
+    )
     p_percent: Annotated[
-        float | None, typer.Option(help="nobody estimates the largest within so many percent")
+        float | None, Option("nobody estimates the largest within so many percent")
     ] = None
-    pq: Annotated[
-        str | None, typer.Option(help="p,q: nor does one who knows all within q percent: 10,50")
-    ] = None
-    colluders: Annotated[int, typer.Option(help="respondents who collude, for p and pq")] = 1
-    group: Annotated[
-        str | None, typer.Option(help="a column that must not be told of whole groups")
-    ] = None
-    all_equal: Annotated[
-        bool, typer.Option("--all-equal", help="cells of equal contributions are too")
-    ] = False
+    pq: Annotated[str | None, Option("p,q: nor does one who knows all within q percent: 10,50")] = (
+        None
+    )
+    colluders: Annotated[int, Option("respondents who collude, for p and pq")] = 1
+    group: Annotated[str | None, Option("a column that must not be told of whole groups")] = None
+    all_equal: Annotated[bool, Option("cells of equal contributions are too", ("--all-equal",))] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -62,25 +60,23 @@ class ProtectOptions:
     """How cells are protected."""
 
     panel: ClassVar[str] = "How cells are protected"
-    method: Annotated[
-        str, typer.Option(help="auto, exact, heuristic, rounding, cta or perturb")
-    ] = "auto"
-    base: Annotated[int | None, typer.Option(help="rounding, perturb: multiples of this")] = None
-    reach: Annotated[int, typer.Option(help="rounding: so many multiples away at most")] = 1
-    free_zeros: Annotated[
-        bool, typer.Option("--free-zeros", help="empty cells may be suppressed too")
-    ] = False
-    cost: Annotated[str, typer.Option(help="of a suppressed cell: value, one or log")] = "value"
-    seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None
+    method: Annotated[str, Option("auto, exact, heuristic, rounding, cta or perturb")] = "auto"
+    base: Annotated[int | None, Option("rounding, perturb: multiples of this")] = None
+    reach: Annotated[int, Option("rounding: so many multiples away at most")] = 1
+    free_zeros: Annotated[bool, Option("empty cells may be suppressed too", ("--free-zeros",))] = (
+        False
+    )
+    cost: Annotated[str, Option("of a suppressed cell: value, one or log")] = "value"
+    seed: Annotated[str | None, Option("hexadecimal text, for perturb")] = None
     slide: Annotated[
         float,
-        typer.Option(
-            help="width of a sensitive interval, in multiples of what is asked on both sides", min=0
+        Option(
+            "width of a sensitive interval, in multiples of what is asked on both sides", minimum=0
         ),
     ] = 0.0
     prior: Annotated[
         float | None,
-        typer.Option(help="percent within which an intruder knows cells before", min=0),
+        Option("percent within which an intruder knows cells before", minimum=0),
     ] = None
 
 
@@ -89,27 +85,21 @@ class CountOptions:
     """What is counted."""
 
     panel: ClassVar[str] = "What is counted"
-    unit: Annotated[
-        str | None, typer.Option(help="column of the person; else every row is one")
-    ] = None
-    weight: Annotated[
-        str | None, typer.Option(help="column that contributions are multiplied by")
-    ] = None
-    negatives: Annotated[
-        bool, typer.Option("--negatives", help="negative contributions count by size")
-    ] = False
+    unit: Annotated[str | None, Option("column of the person; else every row is one")] = None
+    weight: Annotated[str | None, Option("column that contributions are multiplied by")] = None
+    negatives: Annotated[bool, Option("negative contributions count by size", ("--negatives",))] = (
+        False
+    )
     missing_counts: Annotated[
-        bool, typer.Option("--missing-counts", help="count persons with no contribution")
+        bool, Option("count persons with no contribution", ("--missing-counts",))
     ] = False
     where: Annotated[
         str | None,
-        typer.Option(
-            help='only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'
-        ),
+        Option('only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'),
     ] = None
 
 
-@expand_options
+@command()
 def table(
     data: Data,
     what: Annotated[
@@ -122,19 +112,15 @@ def table(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="folder to make: share/ and owner/")
+        Path | None, Option("folder to make: share/ and owner/", ("--output", "-o"))
     ] = None,
-    protect: Annotated[
-        bool, typer.Option("--protect", help="change cells until the audit holds")
-    ] = False,
+    protect: Annotated[bool, Option("change cells until the audit holds", ("--protect",))] = False,
     recipe: Annotated[
         Path | None,
-        typer.Option("--recipe", "-r", help="a recipe, for hierarchies and the person's column"),
+        Option("a recipe, for hierarchies and the person's column", ("--recipe", "-r")),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False,
-    sign: Annotated[
-        Path | None, typer.Option(help="a private key to sign the certificate with")
-    ] = None,
+    force: Annotated[bool, Option("replace an earlier release", ("--force",))] = False,
+    sign: Annotated[Path | None, Option("a private key to sign the certificate with")] = None,
     json: Json = False,
     quiet: Quiet = False,
     *,

@@ -11,14 +11,16 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import Option
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import documents_to_stdout, give_json, out, tell
 from sfumato.interfaces.cli.options import Json, Quiet
 
 VaultFile = Annotated[Path, typer.Argument(help="the vault")]
-KeyFile = Annotated[Path | None, typer.Option(help="file with the vault's key")]
+KeyFile = Annotated[Path | None, Option("file with the vault's key")]
 KeyVariable = Annotated[
-    str | None, typer.Option("--key-env", help="environment variable with the vault's key")
+    str | None, Option("environment variable with the vault's key", ("--key-env",))
 ]
 
 
@@ -27,15 +29,16 @@ def build() -> typer.Typer:
     group = typer.Typer(
         no_args_is_help=True, help="The vault of pseudonyms: list, reidentify (logged), rotate."
     )
-    for name, command in (
+    for name, function in (
         ("list", list_domains),
         ("reidentify", reidentify),
         ("rotate", rotate),
     ):
-        group.command(name)(command)
+        group.command(name)(function)
     return group
 
 
+@command()
 def list_domains(
     vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariable = None, json: Json = False
 ) -> None:
@@ -64,13 +67,14 @@ def list_domains(
         out().print(f"[dim]{escape(line)}[/]", soft_wrap=True)
 
 
+@command()
 def reidentify(
     vault: VaultFile,
     pseudonyms: Annotated[
         list[str], typer.Argument(help="the pseudonyms; '-' reads them from stdin, one a line")
     ],
-    reason: Annotated[str, typer.Option(help="why; it is kept in the vault's log")],
-    domain: Annotated[str, typer.Option(help="the domain of the pseudonyms")] = "",
+    reason: Annotated[str, Option("why; it is kept in the vault's log")],
+    domain: Annotated[str, Option("the domain of the pseudonyms")] = "",
     key_file: KeyFile = None,
     key_env: KeyVariable = None,
     json: Json = False,
@@ -112,15 +116,14 @@ def _give_lines(named: dict[str, Any]) -> None:
     )
 
 
+@command()
 def rotate(
     vault: VaultFile,
     key_file: KeyFile = None,
     key_env: KeyVariable = None,
-    new_key_file: Annotated[Path | None, typer.Option(help="file with the new key")] = None,
-    new_key_env: Annotated[
-        str | None, typer.Option(help="environment variable with the new key")
-    ] = None,
-    reason: Annotated[str, typer.Option(help="why; it is kept in the vault's log")] = "rotation",
+    new_key_file: Annotated[Path | None, Option("file with the new key")] = None,
+    new_key_env: Annotated[str | None, Option("environment variable with the new key")] = None,
+    reason: Annotated[str, Option("why; it is kept in the vault's log")] = "rotation",
     quiet: Quiet = False,
 ) -> None:
     """Seal a vault with a new key; everyone keeps the pseudonym."""

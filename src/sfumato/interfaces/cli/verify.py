@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.core.evidence import needed
+from sfumato.core.options import Option
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, notes, out, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import (
     DataOptions,
@@ -19,7 +21,6 @@ from sfumato.interfaces.cli.options import (
     Quiet,
     ReadOptions,
     RecipeFile,
-    expand_options,
     open_data,
     read_beside,
     require_options,
@@ -32,19 +33,15 @@ if TYPE_CHECKING:
 # ``sfumato check``: a gate for pipelines.
 
 
-@expand_options
+@command()
 def check(
     recipe: RecipeFile,
     data: Annotated[str | None, typer.Argument(help="the released table; none with --sql")] = None,
     original: Annotated[
         str | None,
-        typer.Option(
-            help="the table before anything was released of it, for promises that compare with it"
-        ),
+        Option("the table before anything was released of it, for promises that compare with it"),
     ] = None,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="print the promises as a query on --table")
-    ] = False,
+    sql: Annotated[bool, Option("print the promises as a query on --table", ("--sql",))] = False,
     json: Json = False,
     quiet: Quiet = False,
     *,
@@ -121,7 +118,7 @@ def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
         raise typer.Exit(1)
 
 
-@expand_options
+@command()
 def verify(
     folder: Annotated[
         Path,
@@ -129,15 +126,11 @@ def verify(
             help="the shared folder, the one with certificate.json, or the one that run wrote"
         ),
     ],
-    original: Annotated[
-        str | None, typer.Option(help="the original table, to check what needs it")
-    ] = None,
+    original: Annotated[str | None, Option("the original table, to check what needs it")] = None,
     owner: Annotated[
-        Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")
+        Path | None, Option("the owner's folder; found beside 'share' when not given")
     ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")
-    ] = None,
+    key: Annotated[Path | None, Option("public key (PEM) of whom you trust to sign")] = None,
     json: Json = False,
     quiet: Quiet = False,
     *,
