@@ -23,7 +23,8 @@ _HOMES = {
     "sfumato.release.attack_report": ("AttackReport",),
     "sfumato.policy.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
-    "sfumato.release.release": ("Release",),
+    "sfumato.release.attack_run": ("AttackContext", "AttackOptions"),
+    "sfumato.release.release": ("Release", "WriteOptions"),
     "sfumato.interfaces.readers": (
         "read_baskets",
         "read_graph",
@@ -32,6 +33,11 @@ _HOMES = {
         "read_tables",
     ),
     "sfumato.interfaces.api": (
+        "AnonymizeOptions",
+        "AssessOptions",
+        "CompareOptions",
+        "OriginalOptions",
+        "RunOptions",
         "anonymize",
         "assess",
         "attack",

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from typing import Annotated, get_args, get_origin
 
 
@@ -38,6 +38,7 @@ class DeclaredOption:
     kind: object
     option: Option
     default: object
+    panel: str | None = None
 
 
 def declared_in(verb: Callable[..., object]) -> tuple[DeclaredOption, ...]:
@@ -57,21 +58,27 @@ def declared_in(verb: Callable[..., object]) -> tuple[DeclaredOption, ...]:
 
 
 def declared_fields(bundle: type) -> tuple[DeclaredOption, ...]:
-    """The same of the fields of a dataclass of options."""
+    """The same of the fields of a dataclass of options, in the panel of the class."""
     declared = []
     for field in fields(bundle):
-        home = vars(sys.modules[_owner(bundle, field).__module__])
+        owner = _owner(bundle, field)
+        home = vars(sys.modules[owner.__module__])
         default = inspect.Parameter.empty if field.default is MISSING else field.default
         entry = _declared(field.name, field.type, home, default)
         if entry is not None:
-            declared.append(entry)
+            panel = entry.panel or getattr(owner, "panel", None)
+            declared.append(replace(entry, panel=panel))
     return tuple(declared)
 
 
 def bundles_of(verb: Callable[..., object]) -> dict[str, type]:
-    """The parameters of a verb that are dataclasses of options, which a default shows."""
-    parameters = inspect.signature(verb).parameters.values()
-    return {one.name: type(one.default) for one in parameters if is_dataclass(one.default)}
+    """The parameters of a verb whose defaults are dataclasses with options."""
+    bundles = {}
+    for parameter in inspect.signature(verb).parameters.values():
+        default = parameter.default
+        if is_dataclass(default) and declared_fields(type(default)):
+            bundles[parameter.name] = type(default)
+    return bundles
 
 
 def _owner(bundle: type, field: Field[object]) -> type:
@@ -97,5 +104,6 @@ def _declared(
     kind, *notes = get_args(annotation)
     for note in notes:
         if isinstance(note, Option):
-            return DeclaredOption(name, kind if note.typed is None else note.typed, note, default)
+            typed = kind if note.typed is None else note.typed
+            return DeclaredOption(name, typed, note, default, note.panel)
     return None

@@ -188,7 +188,7 @@ def test_from_python():
         meet=[sf.baskets.KmAnonymity(2, 2)],
         steps=[sf.baskets.ItemRecoding()],
         seed=1,
-        seconds=5,
+        options=sf.AnonymizeOptions(seconds=5),
     )
     assert release.holds
     assert release.released.labels == ("A", "B", "C")

@@ -18,7 +18,11 @@ def released(rows, tree, algorithm, k=2):
     )
     step = sf.baskets.ItemRecoding(algorithm=algorithm)
     made = sf.anonymize(
-        people, meet=[sf.baskets.KmAnonymity(k, 2)], steps=[step], seed=1, seconds=0
+        people,
+        meet=[sf.baskets.KmAnonymity(k, 2)],
+        steps=[step],
+        seed=1,
+        options=sf.AnonymizeOptions(seconds=0),
     )
     return set(made.released.labels), made
 

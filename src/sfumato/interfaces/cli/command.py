@@ -48,11 +48,11 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
         of_verbs = iter(verbs)
         for parameter in signature.parameters.values():
             if parameter.annotation is Keywords:
-                source = sources[parameter.name] = next(of_verbs)
-                entries = [_parameter(*one) for one in verb_options(source, without)]
+                verb = sources[parameter.name] = next(of_verbs)
+                entries = [_parameter(one) for one in verb_options(verb, without)]
             elif is_dataclass(parameter.annotation):
-                source = sources[parameter.name] = parameter.annotation
-                entries = [_parameter(*one) for one in field_options(source)]
+                sources[parameter.name] = parameter.annotation
+                entries = [_parameter(one) for one in declared_fields(parameter.annotation)]
             else:
                 entries = [_own(parameter)]
             for entry in entries:
@@ -74,20 +74,12 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
     return build
 
 
-def verb_options(
-    verb: Verb, without: Collection[str] = ()
-) -> list[tuple[DeclaredOption, str | None]]:
-    """What a verb declares, and what its options objects do; each with its panel in the help."""
-    options = [(declared, declared.option.panel) for declared in declared_in(verb)]
+def verb_options(verb: Verb, without: Collection[str] = ()) -> list[DeclaredOption]:
+    """What a verb declares, and what its options objects do."""
+    options = [*declared_in(verb)]
     for bundle in bundles_of(verb).values():
-        options.extend(field_options(bundle))
-    return [(declared, panel) for declared, panel in options if declared.name not in without]
-
-
-def field_options(bundle: Any) -> Iterable[tuple[DeclaredOption, str | None]]:
-    """What the fields of a dataclass declare, each with its panel."""
-    panel = getattr(bundle, "panel", None)
-    return [(declared, declared.option.panel or panel) for declared in declared_fields(bundle)]
+        options.extend(declared_fields(bundle))
+    return [declared for declared in options if declared.name not in without]
 
 
 def _own(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -97,10 +89,10 @@ def _own(parameter: inspect.Parameter) -> inspect.Parameter:
     kind, option = get_args(parameter.annotation)
     if not isinstance(option, Option):
         return parameter
-    return _parameter(DeclaredOption(parameter.name, kind, option, parameter.default), option.panel)
+    return _parameter(DeclaredOption(parameter.name, kind, option, parameter.default, option.panel))
 
 
-def _parameter(declared: DeclaredOption, panel: str | None) -> inspect.Parameter:
+def _parameter(declared: DeclaredOption) -> inspect.Parameter:
     """The option of a command, as typer reads it."""
     option = declared.option
     shown = typer.Option(
@@ -109,7 +101,7 @@ def _parameter(declared: DeclaredOption, panel: str | None) -> inspect.Parameter
         min=option.minimum,
         max=option.maximum,
         metavar=option.metavar,
-        rich_help_panel=panel,
+        rich_help_panel=declared.panel,
     )
     kind: Any = declared.kind
     default = declared.default

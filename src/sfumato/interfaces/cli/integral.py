@@ -4,6 +4,7 @@ give it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,7 @@ from sfumato.core.options import Option
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, read_data
+from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.results.integral.algorithms import Computed
@@ -20,39 +21,51 @@ if TYPE_CHECKING:
 NOTHING_PROVED = 4
 
 
-@command()
-def stable(
-    data: Data,
-    k: Annotated[
-        int,
-        Option("different sets of records that must give the same result", ("-k", "--k")),
-    ],
-    size: Annotated[int, Option("records of each set: as many as the result is computed from")],
-    mean: Annotated[str | None, Option("the mean of this column")] = None,
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmOptions:
+    """What is computed."""
+
+    mean: Annotated[str | None, Option("the mean of this column")] = None
     regression: Annotated[
         str | None, Option("the least-squares line of this column, with --by")
-    ] = None,
+    ] = None
     stump: Annotated[
         str | None,
         Option("one threshold that tells the two classes of this column apart, with --by"),
-    ] = None,
-    tree: Annotated[str | None, Option("a decision tree for this column, with --by")] = None,
-    by: Annotated[str | None, Option("columns that explain it, with commas between")] = None,
+    ] = None
+    tree: Annotated[str | None, Option("a decision tree for this column, with --by")] = None
+    by: Annotated[str | None, Option("columns that explain it, with commas between")] = None
     grid: Annotated[
         float | None, Option("results (of trees: thresholds) are multiples of this")
-    ] = None,
-    depth: Annotated[int | None, Option("splits of a tree from root to leaf, at most")] = None,
+    ] = None
+    depth: Annotated[int | None, Option("splits of a tree from root to leaf, at most")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StableOptions(ShowOptions):
+    """How many sets of records must give the same result."""
+
+    k: Annotated[
+        int,
+        Option("different sets of records that must give the same result", ("-k", "--k")),
+    ]
+    size: Annotated[int, Option("records of each set: as many as the result is computed from")]
     samples: Annotated[
         int | None, Option("draw so many sets at random instead of counting all")
-    ] = None,
+    ] = None
     known: Annotated[
         str | None,
         Option("rows that the intruder knows to be used, from 1, with commas between"),
-    ] = None,
-    seed: Annotated[str | None, Option("hexadecimal text, to draw the same samples again")] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+    seed: Annotated[str | None, Option("hexadecimal text, to draw the same samples again")] = None
+
+
+@command()
+def stable(
+    data: Data,
     *,
+    asked: StableOptions,
+    computed: AlgorithmOptions,
     reading: ReadOptions,
 ) -> None:
     """Say which mean, regression, stump or tree may be published: one that many different sets of
@@ -64,21 +77,29 @@ def stable(
     from sfumato.interfaces.api import integral_privacy
 
     algorithm = _algorithm(
-        {"mean": mean, "regression": regression, "stump": stump, "tree": tree}, by, grid, depth
+        {
+            "mean": computed.mean,
+            "regression": computed.regression,
+            "stump": computed.stump,
+            "tree": computed.tree,
+        },
+        computed.by,
+        computed.grid,
+        computed.depth,
     )
-    dataset = read_data(data, quiet=quiet, intake=reading.intake)
-    with progress("computing results", quiet=quiet) as on_progress:
+    dataset = read_data(data, quiet=asked.quiet, intake=reading.intake)
+    with progress("computing results", quiet=asked.quiet) as on_progress:
         found = integral_privacy(
             dataset,
             algorithm,
-            k,
-            size=size,
-            samples=samples,
-            background=_rows(known),
-            seed=seed,
+            asked.k,
+            size=asked.size,
+            samples=asked.samples,
+            background=_rows(asked.known),
+            seed=asked.seed,
             progress=on_progress,
         )
-    if json:
+    if asked.json:
         give_json(found.to_dict())
     else:
         show_blocks(found.blocks())

@@ -34,6 +34,12 @@ Several = Annotated[
         help="the table; several files or a folder of them are tables that belong together"
     ),
 ]
+ReleaseFolder = Annotated[
+    Path,
+    typer.Argument(
+        help="the folder that run wrote, with share and owner; or a table made elsewhere"
+    ),
+]
 RecipeFile = Annotated[Path, Option("the recipe (YAML)", ("--recipe", "-r"))]
 Json = Annotated[bool, Option("print the result as JSON", ("--json",))]
 Quiet = Annotated[bool, Option("print results and errors only", ("--quiet", "-q"))]
@@ -44,6 +50,14 @@ TableName = Annotated[
 People = Annotated[str | None, Option("of data that are no table: people's columns", ("--people",))]
 Population = Annotated[str | None, Option("everyone, or whom swap_across takes from")]
 SECONDS = "<seconds>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """How a result is shown; every command has it."""
+
+    json: Json = False
+    quiet: Quiet = False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import contextlib
 import json as jsons
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +33,7 @@ from sfumato.errors import (
 )
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, read_data
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -127,40 +128,50 @@ def sign(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class PartyOptions:
+    """Which party this is, and what it keeps."""
+
+    name: Annotated[str | None, Option("which party of the study this is", ("--as",))] = None
+    keys: Annotated[Path | None, Option("folder of its keys; by default that of the study")] = None
+    home: Annotated[
+        Path | None,
+        Option("folder that remembers attempts and answers; by default that of the keys"),
+    ] = None
+    ledger: Annotated[Path | None, Option("the ledger of the dataset, for studies with noise")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions(ShowOptions):
+    """Where the result goes, and how the others are met."""
+
+    output: Annotated[Path | None, Option("where the result goes (JSON)", ("--out", "-o"))] = None
+    table: Annotated[
+        Path | None, Option("where the table of a joint release goes (CSV)", ("--release",))
+    ] = None
+    check: Annotated[
+        bool, Option("say what is asked, learned and spent, and do nothing", ("--check",))
+    ] = False
+    tries: Annotated[int, Option("how often to come back when a connection is lost", minimum=1)] = 1
+    again: Annotated[
+        bool,
+        Option(
+            "answered already: come once more, for those who lack signatures", ("--confirm-again",)
+        ),
+    ] = False
+
+
 @command()
 def run(
     study: StudyFile,
     data: Annotated[
         str | None, typer.Argument(help="this party's own table; it stays here")
     ] = None,
-    name: Annotated[str | None, Option("which party of the study this is", ("--as",))] = None,
-    keys: Annotated[Path | None, Option("folder of its keys; by default that of the study")] = None,
-    home: Annotated[
-        Path | None,
-        Option("folder that remembers attempts and answers; by default that of the keys"),
-    ] = None,
-    ledger: Annotated[
-        Path | None, Option("the ledger of the dataset, for studies with noise")
-    ] = None,
-    output: Annotated[Path | None, Option("where the result goes (JSON)", ("--out", "-o"))] = None,
-    table: Annotated[
-        Path | None, Option("where the table of a joint release goes (CSV)", ("--release",))
-    ] = None,
-    check: Annotated[
-        bool, Option("say what is asked, learned and spent, and do nothing", ("--check",))
-    ] = False,
-    tries: Annotated[
-        int, Option("how often to come back when a connection is lost", minimum=1)
-    ] = 1,
-    again: Annotated[
-        bool,
-        Option(
-            "answered already: come once more, for those who lack signatures", ("--confirm-again",)
-        ),
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    party: PartyOptions,
+    files: StudyOptions,
     reading: ReadOptions,
 ) -> None:
     """Take part in a study with a table of one's own; the table stays here, and the answer comes
@@ -175,28 +186,30 @@ def run(
     from sfumato.parties.study import read_study
 
     loaded = read_study(study)
-    if check:
-        _show_study(loaded, json=json)
+    if files.check:
+        _show_study(loaded, json=files.json)
         return
-    if data is None or name is None:
+    if data is None or party.name is None:
         raise ParameterError(
             "name this party's table and the party: sfumato party study.yaml data.csv --as NAME"
         )
-    number = loaded.number_of(name)
-    kept = keys or study.parent
-    own = Home(home or kept, Keys(kept, name), ledger, progress=_talk(quiet=quiet))
+    number = loaded.number_of(party.name)
+    kept = party.keys or study.parent
+    own = Home(
+        party.home or kept, Keys(kept, party.name), party.ledger, progress=_talk(quiet=files.quiet)
+    )
     own.keys.require_all()
-    target = output or study.with_name(f"{study.stem}.{name}.json")
-    _require_places(loaded, target, table)
-    people = read_data(data, quiet=quiet, intake=reading.intake)
+    target = files.output or study.with_name(f"{study.stem}.{party.name}.json")
+    _require_places(loaded, target, files.table)
+    people = read_data(data, quiet=files.quiet, intake=reading.intake)
     with alone(attempt_file(loaded, own)):
         planned = _planned(loaded, number, people, own)
-        known = _stored(planned, again=again)
-        result = known or _tried(planned, tries)
+        known = _stored(planned, again=files.again)
+        result = known or _tried(planned, files.tries)
     _write(target, result)
-    if table is not None:
-        _write_table(table, result)
-    _show(result, target, json=json, quiet=quiet, sent=known is None)
+    if files.table is not None:
+        _write_table(files.table, result)
+    _show(result, target, json=files.json, quiet=files.quiet, sent=known is None)
 
 
 def _planned(study: Study, number: int, people: Any, home: Home) -> Planned:

@@ -30,6 +30,7 @@ from sfumato.interfaces.cli.options import (
     Json,
     Quiet,
     ReadOptions,
+    ShowOptions,
     read_data,
 )
 
@@ -198,22 +199,27 @@ def compile_recipe(
         documents_to_stdout().write(recipes.dump(compiled.recipe))
 
 
-@command()
-def run(
-    data: Data,
-    policy: PolicyFiles,
-    purpose: PurposeName,
-    output: Annotated[str, Option("folder to make", ("--output", "-o"))],
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PolicyRunFiles(ShowOptions):
+    """Policies, the purpose, and where the release goes."""
+
+    policy: PolicyFiles
+    purpose: PurposeName
+    output: Annotated[str, Option("folder to make", ("--output", "-o"))]
     seed: Annotated[
         str | None,
         Option("hexadecimal seed, to repeat a run; short ones mark a rehearsal"),
-    ] = None,
-    force: Annotated[
-        bool, Option("replace an earlier release in that folder", ("--force",))
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+    force: Annotated[bool, Option("replace an earlier release in that folder", ("--force",))] = (
+        False
+    )
+
+
+@command()
+def run(
+    data: Data,
     *,
+    files: PolicyRunFiles,
     choices: Choices,
     reading: ReadOptions,
 ) -> None:
@@ -224,20 +230,62 @@ def run(
     from sfumato.policy.enforce import enforce
     from sfumato.policy.people import Policies
 
-    refuse_existing(Path(output), force=force)
-    policies = Policies.load(*policy)
-    dataset = _table(data, choices.table, intake=reading.intake, quiet=quiet)
-    use = {"purpose": purpose, "recipient": choices.recipient, "by": choices.by, **choices.options}
-    with progress("enforcing", quiet=quiet) as on_progress:
-        enforced = enforce(policies, dataset, seed=seed, progress=on_progress, **use)
-    folder = enforced.write(output, force=force)
-    _tell(enforced.compiled, quiet=quiet)
-    if json:
+    refuse_existing(Path(files.output), force=files.force)
+    policies = Policies.load(*files.policy)
+    dataset = _table(data, choices.table, intake=reading.intake, quiet=files.quiet)
+    use = {
+        "purpose": files.purpose,
+        "recipient": choices.recipient,
+        "by": choices.by,
+        **choices.options,
+    }
+    with progress("enforcing", quiet=files.quiet) as on_progress:
+        enforced = enforce(policies, dataset, seed=files.seed, progress=on_progress, **use)
+    folder = enforced.write(files.output, force=files.force)
+    _tell(enforced.compiled, quiet=files.quiet)
+    if files.json:
         give_json({**enforced.record, "folder": str(folder)})
     else:
         show_blocks(enforced.release.blocks())
-    tell(f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json", quiet=quiet)
-    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+    tell(
+        f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json",
+        quiet=files.quiet,
+    )
+    notes(
+        cannot_promise("modes", "locks", *(("exchange",) if files.force else ())), quiet=files.quiet
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UseOptions:
+    """The policies, and the use that is held against them."""
+
+    policy: PolicyFiles
+    purpose: PurposeName
+    recipient: RecipientName = None
+    original: Annotated[
+        str | None, Option("the original table, for models that compare with it")
+    ] = None
+    today: Today = None
+    ended: Ended = None
+    json: Json = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeaningOptions:
+    """What columns mean to rules about numbers and uses."""
+
+    age: Annotated[list[str] | None, Option("columns that are ages, for rules about numbers")] = (
+        None
+    )
+    zip_code: Annotated[list[str] | None, Option("columns that are ZIP codes", ("--zip",))] = None
+    date: Annotated[list[str] | None, Option("columns that are dates")] = None
+    category: Annotated[list[str] | None, Option("data categories, for SPECIAL, DPV and ODRL")] = (
+        None
+    )
+    days: Annotated[int | None, Option("days of storage, for SPECIAL, DPV and ODRL", minimum=0)] = (
+        None
+    )
 
 
 @command()
@@ -245,27 +293,9 @@ def comply(
     folder: Annotated[
         Path, typer.Argument(help="the shared folder, the one with certificate.json")
     ],
-    policy: PolicyFiles,
-    purpose: PurposeName,
-    recipient: RecipientName = None,
-    original: Annotated[
-        str | None, Option("the original table, for models that compare with it")
-    ] = None,
-    age: Annotated[
-        list[str] | None, Option("columns that are ages, for rules about numbers")
-    ] = None,
-    zip_code: Annotated[list[str] | None, Option("columns that are ZIP codes", ("--zip",))] = None,
-    date: Annotated[list[str] | None, Option("columns that are dates")] = None,
-    category: Annotated[
-        list[str] | None, Option("data categories, for SPECIAL, DPV and ODRL")
-    ] = None,
-    days: Annotated[
-        int | None, Option("days of storage, for SPECIAL, DPV and ODRL", minimum=0)
-    ] = None,
-    today: Today = None,
-    ended: Ended = None,
-    json: Json = False,
     *,
+    use: UseOptions,
+    meaning: MeaningOptions,
     reading: ReadOptions,
 ) -> None:
     """Hold a release against policies it need not have been made for; exit code 1 with reasons when
@@ -273,20 +303,22 @@ def comply(
     """
     from sfumato.policy.comply import hold_against
 
-    numbers = {"age": age or [], "zip": zip_code or [], "date": date or []}
+    numbers = {"age": meaning.age or [], "zip": meaning.zip_code or [], "date": meaning.date or []}
     held = hold_against(
         folder,
-        policy,
-        purpose=purpose,
-        recipient=recipient,
-        original=read_data(original, quiet=True, intake=reading.intake) if original else None,
+        use.policy,
+        purpose=use.purpose,
+        recipient=use.recipient,
+        original=read_data(use.original, quiet=True, intake=reading.intake)
+        if use.original
+        else None,
         numbers=numbers,
-        categories=category or [],
-        days=days,
-        today=_day(today),
-        ended=_day(ended),
+        categories=meaning.category or [],
+        days=meaning.days,
+        today=_day(use.today),
+        ended=_day(use.ended),
     )
-    if json:
+    if use.json:
         give_json(held.to_dict())
     else:
         out().print(str(held), markup=False, soft_wrap=True)

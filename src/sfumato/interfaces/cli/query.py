@@ -16,7 +16,7 @@ from sfumato.core.source import Intake
 from sfumato.errors import UnreadableInput
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, read_data
+from sfumato.interfaces.cli.options import ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -55,6 +55,21 @@ class LedgerOptions:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions(ShowOptions):
+    """What the answer may cost."""
+
+    epsilon: Annotated[float | None, Option("what the answer may cost (Laplace noise)")] = None
+    rho: Annotated[float | None, Option("or in zCDP (Gaussian noise)")] = None
+    ledger: Annotated[
+        Path | None, Option("what was spent; by default beside the recipe, .ledger")
+    ] = None
+    quantum: Annotated[float, Option("replies leave at multiples of so many seconds")] = 2.0
+    fresh: Annotated[
+        bool, Option("pay again for new noise, even if asked before", ("--fresh",))
+    ] = False
+
+
 @command()
 def query(
     recipe: Annotated[
@@ -65,18 +80,8 @@ def query(
         str | None,
         typer.Argument(help='the question, e.g. "SELECT sex, AVG(cost) FROM people GROUP BY sex"'),
     ] = None,
-    epsilon: Annotated[float | None, Option("what the answer may cost (Laplace noise)")] = None,
-    rho: Annotated[float | None, Option("or in zCDP (Gaussian noise)")] = None,
-    ledger: Annotated[
-        Path | None, Option("what was spent; by default beside the recipe, .ledger")
-    ] = None,
-    quantum: Annotated[float, Option("replies leave at multiples of so many seconds")] = 2.0,
-    fresh: Annotated[
-        bool, Option("pay again for new noise, even if asked before", ("--fresh",))
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    asked: QuestionOptions,
     start: LedgerOptions,
     reading: ReadOptions,
 ) -> None:
@@ -90,16 +95,16 @@ def query(
     from sfumato.results.queries import Quantum
 
     waiting = Quantum(
-        quantum,
+        asked.quantum,
         alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"),
     )
     with waiting.reply(since=time.monotonic()):
-        asking = _session(recipe, data, reading.intake, ledger, start, statement)
+        asking = _session(recipe, data, reading.intake, asked.ledger, start, statement)
         if statement is None:
             answers: tuple[Answer, ...] = ()
         else:
-            answers = asking.sql(statement, epsilon=epsilon, rho=rho, fresh=fresh)
-    _show(asking, answers, json=json, quiet=quiet)
+            answers = asking.sql(statement, epsilon=asked.epsilon, rho=asked.rho, fresh=asked.fresh)
+    _show(asking, answers, json=asked.json, quiet=asked.quiet)
 
 
 def _session(

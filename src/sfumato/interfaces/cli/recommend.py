@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
@@ -15,7 +15,7 @@ from rich.markup import escape
 from sfumato.core.options import Option
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, read_data
+from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -24,57 +24,71 @@ if TYPE_CHECKING:
     from sfumato.guidance.recommendation.recommendation import Recommendation
 
 
-@command()
-def recommend(
-    data: Data,
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecommendFiles(ShowOptions):
+    """Where the recommendation goes, and what it starts from."""
+
     output: Annotated[
         Path,
         Option("folder for recipes, reasons, answers and the map", ("--output", "-o")),
-    ] = Path("recommended"),
+    ] = Path("recommended")
     recipe: Annotated[
         Path | None,
         Option(
             "roles from a recipe instead of a profile; its steps are a candidate too",
             ("--recipe", "-r"),
         ),
-    ] = None,
-    answers: Annotated[Path | None, Option("answers in a YAML file; flags go before it")] = None,
-    recipient: Annotated[
-        str | None, Option("public, researchers, internal, trusted or unknown")
-    ] = None,
-    contract: Annotated[
-        str | None, Option("whether they are bound by contract: yes, no or unknown")
-    ] = None,
-    sensitivity: Annotated[
-        str | None, Option("how bad it would be: low, medium, high or unknown")
-    ] = None,
-    population: Annotated[
-        str | None, Option("how many people the file was drawn from, or unknown")
-    ] = None,
-    keep: Annotated[str | None, Option("columns that must survive, with commas between")] = None,
-    decide: Annotated[
-        list[str] | None,
-        Option("the role of a column that a profile cannot decide on: patient=unit; repeat it"),
-    ] = None,
-    run: Annotated[Path | None, Option("folder for the release itself, made of all rows")] = None,
+    ] = None
+    answers: Annotated[Path | None, Option("answers in a YAML file; flags go before it")] = None
+    run: Annotated[Path | None, Option("folder for the release itself, made of all rows")] = None
     accept_limits: Annotated[
         bool,
         Option(
             "take a fallback that keeps limits only, such as masked or synthetic records",
             ("--accept-limits",),
         ),
-    ] = False,
+    ] = False
     seed: Annotated[
         str | None,
         Option("hexadecimal seed of the release; short ones mark a rehearsal"),
-    ] = None,
-    workers: Annotated[int | None, Option("processes; all cores when not given", minimum=1)] = None,
+    ] = None
+    workers: Annotated[int | None, Option("processes; all cores when not given", minimum=1)] = None
     force: Annotated[
         bool, Option("replace an earlier recommendation, and release", ("--force",))
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    ] = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """What is known about the context of the release."""
+
+    panel: ClassVar[str] = "Who receives it, and what they may know"
+
+    recipient: Annotated[
+        str | None, Option("public, researchers, internal, trusted or unknown")
+    ] = None
+    contract: Annotated[
+        str | None, Option("whether they are bound by contract: yes, no or unknown")
+    ] = None
+    sensitivity: Annotated[
+        str | None, Option("how bad it would be: low, medium, high or unknown")
+    ] = None
+    population: Annotated[
+        str | None, Option("how many people the file was drawn from, or unknown")
+    ] = None
+    keep: Annotated[str | None, Option("columns that must survive, with commas between")] = None
+    decide: Annotated[
+        list[str] | None,
+        Option("the role of a column that a profile cannot decide on: patient=unit; repeat it"),
+    ] = None
+
+
+@command()
+def recommend(
+    data: Data,
     *,
+    files: RecommendFiles,
+    answers: AnswerOptions,
     reading: ReadOptions,
 ) -> None:
     """Recommend a release: ask for the context, try every family of means, and write the best
@@ -90,36 +104,31 @@ def recommend(
     from sfumato.guidance.recommendation.recommend import recommend as find
     from sfumato.guidance.recommendation.recommendation import NOT_ACCEPTED, refuse_written
 
-    refuse_written(output, force=force)
-    if run is not None:
-        refuse_existing(run, force=force)
-    said = answers_from(answers)
-    flags: dict[str, Any] = {
-        "recipient": recipient,
-        "contract": contract,
-        "sensitivity": sensitivity,
-    }
-    flags |= {"population": population, "keep": keep}
-    said = said.with_answers(**flags, decide={**said.decide, **decisions(decide or [])})
-    loaded = None if recipe is None else recipes.load(recipe)
-    dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=loaded)
-    asked = {name for name, value in flags.items() if value is not None} | _in_file(answers)
-    if sys.stdin.isatty() and not json and not quiet:
+    refuse_written(files.output, force=files.force)
+    if files.run is not None:
+        refuse_existing(files.run, force=files.force)
+    said = answers_from(files.answers)
+    flags = {name: value for name, value in vars(answers).items() if name != "decide"}
+    said = said.with_answers(**flags, decide={**said.decide, **decisions(answers.decide or [])})
+    loaded = None if files.recipe is None else recipes.load(files.recipe)
+    dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=loaded)
+    asked = {name for name, value in flags.items() if value is not None} | _in_file(files.answers)
+    if sys.stdin.isatty() and not files.json and not files.quiet:
         said = _decided(_asked(said, asked), dataset, loaded)
     for question, worst in said.assumed.items():
-        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
-    with progress("trying candidates", quiet=quiet) as on_progress:
-        found = find(dataset, said, recipe=loaded, workers=workers, progress=on_progress)
-    refused = found.fallback and not accept_limits
-    if run is not None and not refused:
-        with progress("making the release", quiet=quiet) as on_progress:
+        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=files.quiet)
+    with progress("trying candidates", quiet=files.quiet) as on_progress:
+        found = find(dataset, said, recipe=loaded, workers=files.workers, progress=on_progress)
+    refused = found.fallback and not files.accept_limits
+    if files.run is not None and not refused:
+        with progress("making the release", quiet=files.quiet) as on_progress:
             found, release = found.released(
-                seed=seed, progress=on_progress, accept_limits=accept_limits
+                seed=files.seed, progress=on_progress, accept_limits=files.accept_limits
             )
-            release.write(run, force=force)
-    found.write(output, force=force)
-    _tell(found, json=json)
-    _tell_files(output, None if refused else run, quiet=quiet)
+            release.write(files.run, force=files.force)
+    found.write(files.output, force=files.force)
+    _tell(found, json=files.json)
+    _tell_files(files.output, None if refused else files.run, quiet=files.quiet)
     if refused:
         tell(f"[red]{escape(NOT_ACCEPTED[:1].upper() + NOT_ACCEPTED[1:])}[/]")
         raise typer.Exit(1)

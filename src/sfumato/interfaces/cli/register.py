@@ -4,6 +4,7 @@ together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, notes, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, open_data
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, ShowOptions, open_data
 from sfumato.interfaces.cli.register_options import Person
 
 if TYPE_CHECKING:
@@ -104,16 +105,21 @@ def show(register: RegisterFile, key: KeyFile = None, json: Json = False) -> Non
     out().print(table)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RegisterCheck(ShowOptions):
+    """What a release is compared with."""
+
+    original: Original
+    person: Person = None
+    key: KeyFile = None
+
+
 @command()
 def check(
     register: RegisterFile,
     folder: Folder,
-    original: Original,
-    person: Person = None,
-    key: KeyFile = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    files: RegisterCheck,
     reading: ReadOptions,
 ) -> None:
     """Say what a written release tells together with all that are registered; exit code 1 when it
@@ -121,39 +127,44 @@ def check(
     """
     from sfumato.release.register.store import open_register
 
-    with open_register(register, key=key) as held:
+    with open_register(register, key=files.key) as held:
         candidate, certificate, _ = _candidate(
-            held, folder, original, person, reading.intake, quiet=quiet
+            held, folder, files.original, files.person, reading.intake, quiet=files.quiet
         )
         own = [
             entry.number for entry in held.standing if entry.certificate == certificate["digest"]
         ]
         found = candidate.together(besides=own)
-    tell_together(found, json=json)
+    tell_together(found, json=files.json)
     if found.alone or found.unknown:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterAdd(ShowOptions):
+    """What is written down of a release."""
+
+    original: Original
+    to: Annotated[str, Option("who receives it", ("--to",))]
+    person: Person = None
+    note: Annotated[str, Option("a word to go with it")] = ""
+    key: KeyFile = None
 
 
 @command()
 def add(
     register: RegisterFile,
     folder: Folder,
-    original: Original,
-    to: Annotated[str, Option("who receives it", ("--to",))],
-    person: Person = None,
-    note: Annotated[str, Option("a word to go with it")] = "",
-    key: KeyFile = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    files: RegisterAdd,
     reading: ReadOptions,
 ) -> None:
     """Register a release that was made before; nothing is refused, for it is out already."""
     from sfumato.release.register.store import open_register
 
-    with open_register(register, key=key) as held:
+    with open_register(register, key=files.key) as held:
         candidate, certificate, digest = _candidate(
-            held, folder, original, person, reading.intake, quiet=quiet
+            held, folder, files.original, files.person, reading.intake, quiet=files.quiet
         )
         with held.turn():
             if any(entry.certificate == certificate["digest"] for entry in held.standing):
@@ -164,14 +175,14 @@ def add(
                 "certificate": certificate["digest"],
                 "digest": digest,
                 "k": smallest,
-                "note": note,
+                "note": files.note,
             }
             number = held.plan(
-                candidate.entry(recipient=to, folder=folder, **told), candidate.people
+                candidate.entry(recipient=files.to, folder=folder, **told), candidate.people
             )
             held.now_is(number, "released")
-    tell_together(found, json=json)
-    tell(f"registered as release {number}", quiet=quiet)
+    tell_together(found, json=files.json)
+    tell(f"registered as release {number}", quiet=files.quiet)
 
 
 @command()

@@ -19,7 +19,7 @@ from sfumato.core.options import Option
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, progress, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, read_data
+from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 from sfumato.interfaces.cli.register_options import TableRegisterOptions
 
 if TYPE_CHECKING:
@@ -99,6 +99,22 @@ class CountOptions:
     ] = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableFiles(ShowOptions):
+    """Where the table goes, and whether it is protected."""
+
+    output: Annotated[
+        Path | None, Option("folder to make: share/ and owner/", ("--output", "-o"))
+    ] = None
+    protect: Annotated[bool, Option("change cells until the audit holds", ("--protect",))] = False
+    recipe: Annotated[
+        Path | None,
+        Option("a recipe, for hierarchies and the person's column", ("--recipe", "-r")),
+    ] = None
+    force: Annotated[bool, Option("replace an earlier release", ("--force",))] = False
+    sign: Annotated[Path | None, Option("a private key to sign the certificate with")] = None
+
+
 @command()
 def table(
     data: Data,
@@ -111,19 +127,8 @@ def table(
             )
         ),
     ],
-    output: Annotated[
-        Path | None, Option("folder to make: share/ and owner/", ("--output", "-o"))
-    ] = None,
-    protect: Annotated[bool, Option("change cells until the audit holds", ("--protect",))] = False,
-    recipe: Annotated[
-        Path | None,
-        Option("a recipe, for hierarchies and the person's column", ("--recipe", "-r")),
-    ] = None,
-    force: Annotated[bool, Option("replace an earlier release", ("--force",))] = False,
-    sign: Annotated[Path | None, Option("a private key to sign the certificate with")] = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    files: TableFiles,
     counted: CountOptions,
     rule: RuleOptions,
     means: ProtectOptions,
@@ -142,19 +147,19 @@ def table(
     from sfumato.results.tables.table import tabulate
 
     groups, measure = asked(what)
-    if output is not None and not protect:
+    if files.output is not None and not files.protect:
         raise ParameterError("a table is written only when it is protected: give --protect with -o")
-    if output is not None:
-        refuse_existing(output, force=force)
-    known = _register(register, output)
-    loaded = None if recipe is None else recipes.load(recipe)
-    read = read_data(data, quiet=quiet, intake=reading.intake, recipe=loaded)
+    if files.output is not None:
+        refuse_existing(files.output, force=files.force)
+    known = _register(register, files.output)
+    loaded = None if files.recipe is None else recipes.load(files.recipe)
+    read = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=loaded)
     dataset = read if loaded is None else with_recipe(read, loaded)[0].in_memory("table")
     rules = _rules(rule)
     with (
-        progress("tabulating", quiet=quiet) as on_progress,
+        progress("tabulating", quiet=files.quiet) as on_progress,
         solvers_aside(),
-        warnings_told(quiet=quiet),
+        warnings_told(quiet=files.quiet),
     ):
         made = tabulate(
             dataset,
@@ -175,36 +180,40 @@ def table(
         }
         protected = (
             judged.protect(means.method, weight=priced, zeros=zeroed, progress=on_progress, **how)
-            if protect
+            if files.protect
             else None
         )
-        if output is not None and protected is not None:
-            protected.write(output, force=force, sign=sign, to=register.to)
+        if files.output is not None and protected is not None:
+            protected.write(files.output, force=files.force, sign=files.sign, to=register.to)
     if protected is None:
-        _tell_sensitive(judged, json=json)
+        _tell_sensitive(judged, json=files.json)
         return
-    if json:
+    if files.json:
         told = {} if protected.beside is None else {"register": protected.beside.to_dict()}
         give_json(
-            {**protected.summary(), "folder": None if output is None else str(output), **told}
+            {
+                **protected.summary(),
+                "folder": None if files.output is None else str(files.output),
+                **told,
+            }
         )
-    elif output is None:
+    elif files.output is None:
         for number in range(len(groups)):
             out().print(
                 protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True
             )
-    for sentence in protected.own_sentences if not json else ():
+    for sentence in protected.own_sentences if not files.json else ():
         if sentence == protected.unknown:  # marked, and not left out when talk is
             out().print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
         else:
-            tell(sentence, quiet=quiet)
-    if protected.beside is not None and not json:
+            tell(sentence, quiet=files.quiet)
+    if protected.beside is not None and not files.json:
         _tell_beside(protected.beside)
-    if output is not None:
+    if files.output is not None:
         tell(
-            f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock"
+            f"share  {files.output / 'share'}: table, certificate, page\nkeep   {files.output / 'owner'}: lock"
             " and page with parameters and intervals",
-            quiet=quiet,
+            quiet=files.quiet,
         )
 
 
