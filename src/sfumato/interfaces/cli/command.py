@@ -51,8 +51,9 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
                 verb = sources[parameter.name] = next(of_verbs)
                 entries = [_parameter(one) for one in verb_options(verb, without)]
             elif is_dataclass(parameter.annotation):
-                sources[parameter.name] = parameter.annotation
-                entries = [_parameter(one) for one in declared_fields(parameter.annotation)]
+                bundle: Any = parameter.annotation
+                sources[parameter.name] = bundle
+                entries = [_parameter(one) for one in declared_fields(bundle)]
             else:
                 entries = [_own(parameter)]
             for entry in entries:
