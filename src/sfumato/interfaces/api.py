@@ -73,9 +73,10 @@ def read(
     ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the
     environment or the driver's files.
 
-    Options say how:
-    ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values, unicode, blanks`` (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
-    the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a
+    Options say how: ``delimiter``, ``encoding``, ``decimal``, ``header``, ``sheet``,
+    ``rename_duplicates``, ``missing_values``, ``unicode`` and ``blanks``
+    (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else
+    found out. ``format`` names the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a
     recipe with a step that accounts for an ε asks for that. A frame takes the options that are
     about values: ``missing_values, unicode, blanks``, and ``rename_duplicates``.
 
@@ -187,7 +188,8 @@ def judge(
     everyone, and ``posteriors`` what attacks found; models that need one of them say so.
 
     >>> from sfumato import examples
-    >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
+    >>> verdicts = judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])
+    >>> [verdict.attained for verdict in verdicts]
     [3, 3]
     """
     data = _described(dataset, roles, "judge")
@@ -227,8 +229,8 @@ def assess(
         Model | Sequence[Model],
         Option(
             "a model to judge besides those of the recipe, with or without its degree:"
-            " l_diversity:diagnosis or l_diversity:diagnosis,3 or t_closeness:cost,distance=ordered;"
-            " repeat it",
+            " l_diversity:diagnosis or l_diversity:diagnosis,3 or"
+            " t_closeness:cost,distance=ordered; repeat it",
             ("--model",),
             typed=list[str],
         ),
@@ -525,7 +527,8 @@ def evaluate(
     ``{"c_avg": {"k": 5}}``); by default every one that needs no parameter.
 
     >>> from sfumato import examples
-    >>> found = evaluate(examples.patients(), examples.patients(release="single"), ["loss", {"c_avg": {"k": 2}}])
+    >>> released = examples.patients(release="single")
+    >>> found = evaluate(examples.patients(), released, ["loss", {"c_avg": {"k": 2}}])
     >>> [(measure.name, round(measure.raw, 4)) for measure in found.measures]
     [('loss', 0.4444), ('c_avg', 1.5)]
     """

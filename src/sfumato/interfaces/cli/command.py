@@ -68,8 +68,9 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
             function(*args, **arguments)
 
         in_order = sorted(options.values(), key=lambda one: (one.kind, one.name in LAST))
-        take_options.__signature__ = signature.replace(parameters=in_order)  # type: ignore[attr-defined]
-        take_options.making = Making(verbs, frozenset(without))  # type: ignore[attr-defined]
+        made: Any = take_options
+        made.__signature__ = signature.replace(parameters=in_order)
+        made.making = Making(verbs, frozenset(without))
         return take_options
 
     return build

@@ -23,8 +23,11 @@ from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_
 from sfumato.interfaces.cli.register_options import TableRegisterOptions
 
 if TYPE_CHECKING:
+    from sfumato.release.register.store import Register
+    from sfumato.results.tables.protected_table import ProtectOptions
     from sfumato.results.tables.published_tables import Beside
     from sfumato.results.tables.rules import SensitivityRule
+    from sfumato.results.tables.table import CountOptions
 
 TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
 QUOTED = re.compile(r"""(?<![^\s;:×*(])(?:'((?:[^']|'')*)'|"((?:[^"]|"")*)")(?![^\s;:×*)])""")
@@ -56,7 +59,7 @@ class RuleOptions:
 
 
 @dataclass(frozen=True)
-class ProtectOptions:
+class ProtectFlags:
     """How cells are protected."""
 
     panel: ClassVar[str] = "How cells are protected"
@@ -79,9 +82,21 @@ class ProtectOptions:
         Option("percent within which an intruder knows cells before", minimum=0),
     ] = None
 
+    @property
+    def options(self) -> ProtectOptions:
+        """The same as protecting takes it."""
+        from sfumato.results.tables.protected_table import ProtectOptions
+
+        return ProtectOptions(
+            zeros="free" if self.free_zeros else "known",
+            reach=self.reach,
+            slide=self.slide,
+            prior=self.prior,
+        )
+
 
 @dataclass(frozen=True)
-class CountOptions:
+class CountFlags:
     """What is counted."""
 
     panel: ClassVar[str] = "What is counted"
@@ -98,11 +113,23 @@ class CountOptions:
         Option('only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'),
     ] = None
 
+    @property
+    def options(self) -> CountOptions:
+        """The same as tabulating takes it."""
+        from sfumato.results.tables.table import CountOptions
+
+        return CountOptions(
+            weight=self.weight,
+            negatives="absolute" if self.negatives else "refuse",
+            missing_counts=self.missing_counts,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
-class TableFiles(ShowOptions):
+class TableFiles(TableRegisterOptions, ShowOptions):
     """Where the table goes, and whether it is protected."""
 
+    panel: ClassVar[None] = None  # type: ignore[assignment]
     output: Annotated[
         Path | None, Option("folder to make: share/ and owner/", ("--output", "-o"))
     ] = None
@@ -129,10 +156,9 @@ def table(
     ],
     *,
     files: TableFiles,
-    counted: CountOptions,
+    counted: CountFlags,
     rule: RuleOptions,
-    means: ProtectOptions,
-    register: TableRegisterOptions,
+    means: ProtectFlags,
     reading: ReadOptions,
 ) -> None:
     """Count persons or sum a column by other columns, and publish what nobody can be computed from.
@@ -151,7 +177,7 @@ def table(
         raise ParameterError("a table is written only when it is protected: give --protect with -o")
     if files.output is not None:
         refuse_existing(files.output, force=files.force)
-    known = _register(register, files.output)
+    known = _register(files)
     loaded = None if files.recipe is None else recipes.load(files.recipe)
     read = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=loaded)
     dataset = read if loaded is None else with_recipe(read, loaded)[0].in_memory("table")
@@ -166,25 +192,23 @@ def table(
             groups,
             measure,
             unit=counted.unit,
-            weight=counted.weight,
-            negatives="absolute" if counted.negatives else "refuse",
-            missing_counts=counted.missing_counts,
             where=counted.where,
             register=known,
+            options=counted.options,
         )
         judged = made.sensitive(*rules)
-        zeroed: Any = "free" if means.free_zeros else "known"
-        priced: Any = means.cost
-        how: dict[str, Any] = {
-            name: getattr(means, name) for name in ("base", "reach", "seed", "slide", "prior")
-        }
-        protected = (
-            judged.protect(means.method, weight=priced, zeros=zeroed, progress=on_progress, **how)
-            if files.protect
-            else None
-        )
+        protected = None
+        if files.protect:
+            protected = judged.protect(
+                means.method,
+                weight=means.cost,
+                base=means.base,
+                seed=means.seed,
+                options=means.options,
+                progress=on_progress,
+            )
         if files.output is not None and protected is not None:
-            protected.write(files.output, force=files.force, sign=files.sign, to=register.to)
+            protected.write(files.output, force=files.force, sign=files.sign, to=files.to)
     if protected is None:
         _tell_sensitive(judged, json=files.json)
         return
@@ -211,8 +235,8 @@ def table(
         _tell_beside(protected.beside)
     if files.output is not None:
         tell(
-            f"share  {files.output / 'share'}: table, certificate, page\nkeep   {files.output / 'owner'}: lock"
-            " and page with parameters and intervals",
+            f"share  {files.output / 'share'}: table, certificate, page\n"
+            f"keep   {files.output / 'owner'}: lock and page with parameters and intervals",
             quiet=files.quiet,
         )
 
@@ -226,13 +250,13 @@ def _tell_beside(beside: Beside) -> None:
         out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
 
 
-def _register(named: TableRegisterOptions, output: Path | None) -> Any:
+def _register(named: TableFiles) -> Register | None:
     """The register of a table, open and checked; options that go without one are refused."""
     if named.register is None:
         if named.to or named.register_key:
             raise ParameterError("--to and --register-key go with --register")
         return None
-    if not named.to or output is None:
+    if not named.to or named.output is None:
         raise ParameterError(
             "a register wants to know what was published and who receives it: give --protect -o"
             " FOLDER --to RECIPIENT"
