@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, OutputError, ParameterError, UnreadableInput
-from sfumato.results.queries import Budget, Ledger
+from sfumato.results.queries import Budget, Ledger, SessionOptions
 
 pytest.importorskip("fcntl")
 
@@ -27,7 +27,7 @@ def asking(path, frame=PEOPLE, budget=1.0, **options):
         sf.read(frame),
         budget=budget,
         ledger=path,
-        name="people",
+        options=SessionOptions(name="people"),
         bounds={"age": (0, 100)},
         **options,
     )
@@ -111,7 +111,7 @@ def test_what_contradicts_a_ledger_is_refused(tmp_path):
         with pytest.raises(ParameterError, match=said):
             asking(path, **options)
     with pytest.raises(ParameterError, match="name is people, not others"):
-        sf.dp.session(sf.read(PEOPLE), ledger=path, name="others")
+        sf.dp.session(sf.read(PEOPLE), ledger=path, options=SessionOptions(name="others"))
 
 
 def test_a_ledger_is_not_started_twice(tmp_path):

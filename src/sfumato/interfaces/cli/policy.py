@@ -301,22 +301,20 @@ def comply(
     """Hold a release against policies it need not have been made for; exit code 1 with reasons when
     one is not kept.
     """
+    from sfumato.policy.compile import Use
     from sfumato.policy.comply import hold_against
 
     numbers = {"age": meaning.age or [], "zip": meaning.zip_code or [], "date": meaning.date or []}
     held = hold_against(
         folder,
         use.policy,
-        purpose=use.purpose,
-        recipient=use.recipient,
+        Use(use.purpose, use.recipient, _day(use.today) or _now(), _day(use.ended)),
         original=read_data(use.original, quiet=True, intake=reading.intake)
         if use.original
         else None,
         numbers=numbers,
         categories=meaning.category or [],
         days=meaning.days,
-        today=_day(use.today),
-        ended=_day(use.ended),
     )
     if use.json:
         give_json(held.to_dict())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
@@ -45,14 +45,6 @@ class LedgerOptions:
         if self.budget is None and self.budget_rho is None and self.delta is None:
             return None
         return Budget(self.budget, delta=self.delta or 0.0, rho=self.budget_rho)
-
-    @property
-    def terms(self) -> dict[str, Any]:
-        """What is said of the data and the people in them."""
-        return {
-            name: getattr(self, name)
-            for name in ("name", "protects", "neighbours", "contributions")
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +110,7 @@ def _session(
     """The session of a ledger; a new one is not begun for a question that cannot be read."""
     from sfumato.core import recipe_files as recipes
     from sfumato.core.declared import declared
-    from sfumato.results.queries import session
+    from sfumato.results.queries import SessionOptions, session
     from sfumato.results.queries.sql import questions
 
     budget = start.total
@@ -129,7 +121,14 @@ def _session(
         start = replace(start, name=start.name or recipe.stem)
         if statement is not None:
             questions(statement, declared(loaded.schema), start.name or "")
-    return session(dataset.with_schema(loaded.schema), budget=budget, ledger=path, **start.terms)
+    return session(
+        dataset.with_schema(loaded.schema),
+        budget=budget,
+        protects=start.protects,
+        contributions=start.contributions,
+        ledger=path,
+        options=SessionOptions(neighbours=start.neighbours, name=start.name),
+    )
 
 
 def _opened(data: str, intake: Intake, recipe: Recipe) -> Table:
