@@ -29,6 +29,7 @@ _HOMES = {
         "read_baskets",
         "read_graph",
         "read_paths",
+        "ColumnDetails",
         "read_data",
         "read_tables",
     ),

@@ -181,7 +181,7 @@ def test_from_python():
     people = sf.read_baskets(
         rows().drop("name"),
         {"unit": "person", "item": "item"},
-        hierarchies={"item": sf.tree(examples.set_valued.SEVEN)},
+        columns=sf.ColumnDetails(hierarchies={"item": sf.tree(examples.set_valued.SEVEN)}),
     )
     release = sf.anonymize(
         people,

@@ -14,7 +14,9 @@ import sfumato as sf
 def released(rows, tree, algorithm, k=2):
     frame = pl.DataFrame(rows, schema=["person", "item"], orient="row")
     people = sf.read_baskets(
-        frame, {"unit": "person", "item": "item"}, hierarchies={"item": sf.tree({"*": tree})}
+        frame,
+        {"unit": "person", "item": "item"},
+        columns=sf.ColumnDetails(hierarchies={"item": sf.tree({"*": tree})}),
     )
     step = sf.baskets.ItemRecoding(algorithm=algorithm)
     made = sf.anonymize(

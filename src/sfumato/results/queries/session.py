@@ -386,6 +386,8 @@ def session(
         bounds: column → (lowest, highest) value that counts; added to what the schema declares.
         ledger: a file that remembers what was spent, shared by all who ask; by default this session
         remembers alone.
+        options: neighbours, domains, missing values, name and quantum; see
+            :class:`SessionOptions`.
 
     >>> import sfumato as sf
     >>> asking = session(sf.examples.hospital(rows=500), budget=1.0, bounds={"age": (0, 110)})
