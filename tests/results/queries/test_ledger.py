@@ -22,12 +22,12 @@ pytest.importorskip("fcntl")
 PEOPLE = pl.DataFrame({"age": [30.0, 40.0, 50.0]})
 
 
-def asking(path, frame=PEOPLE, budget=1.0, **options):
+def asking(path, frame=PEOPLE, budget=1.0, neighbours=None, **options):
     return sf.dp.session(
         sf.read(frame),
         budget=budget,
         ledger=path,
-        options=SessionOptions(name="people"),
+        options=SessionOptions(name="people", neighbours=neighbours),
         bounds={"age": (0, 100)},
         **options,
     )
