@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Annotated, get_args, get_origin
 
 
@@ -61,7 +61,12 @@ def declared_fields(bundle: type) -> tuple[DeclaredOption, ...]:
     """The same of the fields of a dataclass of options, in the panel of the class."""
     declared = []
     for field in fields(bundle):
-        owner = _owner(bundle, field)
+        # A field that is inherited has the panel of the class that declares it, and its annotation
+        # is read with the names of that module.
+        owners = [
+            cls for cls in bundle.__mro__ if field.name in vars(cls).get("__annotations__", {})
+        ]
+        owner = owners[0]
         home = vars(sys.modules[owner.__module__])
         default = inspect.Parameter.empty if field.default is MISSING else field.default
         entry = _declared(field.name, field.type, home, default)
@@ -79,14 +84,6 @@ def bundles_of(verb: Callable[..., object]) -> dict[str, type]:
         if is_dataclass(default) and declared_fields(type(default)):
             bundles[parameter.name] = type(default)
     return bundles
-
-
-def _owner(bundle: type, field: Field[object]) -> type:
-    """The class that declares a field: its annotation is read with the names of that module."""
-    for cls in bundle.__mro__:
-        if field.name in vars(cls).get("__annotations__", {}):
-            return cls
-    return bundle
 
 
 def _declared(

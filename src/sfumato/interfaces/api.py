@@ -76,9 +76,10 @@ def read(
     Options say how: ``delimiter``, ``encoding``, ``decimal``, ``header``, ``sheet``,
     ``rename_duplicates``, ``missing_values``, ``unicode`` and ``blanks``
     (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else
-    found out. ``format`` names the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a
-    recipe with a step that accounts for an ε asks for that. A frame takes the options that are
-    about values: ``missing_values, unicode, blanks``, and ``rename_duplicates``.
+    found out. ``format`` names the format, and ``text=True`` leaves all columns of a CSV as text,
+    each cell read for itself; a recipe with a step that accounts for an ε asks for that. A frame
+    takes the options that are about values: ``missing_values``, ``unicode``, ``blanks`` and
+    ``rename_duplicates``.
 
     >>> import polars as pl
     >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()

@@ -56,11 +56,14 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
                 entries = [_parameter(one) for one in declared_fields(bundle)]
             else:
                 entries = [_own(parameter)]
+            # Two verbs may share an option, such as the format of run and write: it is offered once,
+            # and both get it.
             for entry in entries:
                 options.setdefault(entry.name, entry)
 
         @functools.wraps(function)
         def take_options(*args: Any, **values: Any) -> None:
+            # Options were typed one by one; the function gets them by dataclass and verb again.
             arguments = {name: _values_of(source, values) for name, source in sources.items()}
             for name in signature.parameters:
                 if name in values and name not in sources:
