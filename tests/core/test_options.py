@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from sfumato.core.options import Option, bundles_of, declared_fields, declared_in
+from sfumato.core.options import CommandOption, bundles_of, declared_fields, declared_in
 
 if TYPE_CHECKING:
     from somewhere import OnlyForTypeCheckers
 
-Seconds = Annotated[float, Option("time for all")]
+Seconds = Annotated[float, CommandOption("time for all")]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Base:
 @dataclass(frozen=True, kw_only=True)
 class Derived(Base):
     panel: ClassVar[str] = "Second"
-    file: Annotated[str, Option("a file", panel="Files")]
+    file: Annotated[str, CommandOption("a file", panel="Files")]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ def verb(
     data: OnlyForTypeCheckers,
     *,
     seconds: Seconds = 5.0,
-    columns: Annotated[tuple[str, ...], Option("a column", ("--column",), typed=list[str])] = (),
+    columns: Annotated[
+        tuple[str, ...], CommandOption("a column", ("--column",), typed=list[str])
+    ] = (),
     roles: OnlyForTypeCheckers | None = None,
     options: Base = Base(),
     context: Plain = Plain(),

@@ -94,9 +94,9 @@ def test_assess_of_a_table_knows_no_seconds() -> None:
 @pytest.mark.parametrize("option", ["population", "aux", "intruder", "sample"])
 def test_attack_refuses_what_is_about_tables(shape: str, option: str) -> None:
     data = DATA[shape]()
-    keywords = {"context": sf.AttackContext(**{option: 5})}
-    if option == "sample":
-        keywords = {"sample": 5}
+    keywords = {"sample": 5}
+    if option != "sample":
+        keywords = {"context": sf.AttackContext(**{option: 5})}
     with pytest.raises(
         ParameterError, match=f"{option} is known for attacks on tables only; leave it out"
     ):

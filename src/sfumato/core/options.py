@@ -12,10 +12,10 @@ from typing import Annotated, get_args, get_origin
 
 
 @dataclass(frozen=True)
-class Option:
+class CommandOption:
     """The meaning of a keyword or field, and how it is written on the command line.
 
-    ``seconds: Annotated[float, Option("time for all attacks")] = 60.0`` in the signature of a verb
+    ``seconds: Annotated[float, CommandOption("time for all attacks")] = 60.0`` in the signature of a verb
     makes the option ``--seconds`` of its command. ``names`` are other names than the keyword's own,
     ``typed`` is the type of what a user can type where Python takes more than that: a table is
     typed as the path of its file.
@@ -36,15 +36,15 @@ class DeclaredOption:
 
     name: str
     kind: object
-    option: Option
+    option: CommandOption
     default: object
     panel: str | None = None
 
 
 def declared_in(verb: Callable[..., object]) -> tuple[DeclaredOption, ...]:
-    """The keywords of a verb that have an :class:`Option` in their annotation, in order.
+    """The keywords of a verb that have an :class:`CommandOption` in their annotation, in order.
 
-    >>> def ask(question: str, *, limit: Annotated[int, Option("answers at most")] = 3) -> None: ...
+    >>> def ask(question: str, *, limit: Annotated[int, CommandOption("answers at most")] = 3) -> None: ...
     >>> [(one.name, one.kind, one.default) for one in declared_in(ask)]
     [('limit', <class 'int'>, 3)]
     """
@@ -90,7 +90,7 @@ def _declared(
     name: str, annotation: object, home: dict[str, object], default: object
 ) -> DeclaredOption | None:
     if isinstance(annotation, str):
-        # Annotations are texts here. One without an Option may name types that only type checkers
+        # Annotations are texts here. One without an CommandOption may name types that only type checkers
         # import, so it is not evaluated.
         if annotation.startswith("Annotated["):
             annotation = eval(annotation, home)  # noqa: S307 - the text is part of our own source
@@ -100,7 +100,7 @@ def _declared(
         return None
     kind, *notes = get_args(annotation)
     for note in notes:
-        if isinstance(note, Option):
+        if isinstance(note, CommandOption):
             typed = kind if note.typed is None else note.typed
             return DeclaredOption(name, typed, note, default, note.panel)
     return None

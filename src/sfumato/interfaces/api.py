@@ -15,7 +15,7 @@ from sfumato.core.data import Context, Data, Pair, is_data
 from sfumato.core.evidence import judge_all
 from sfumato.core.metric import Utility
 from sfumato.core.model import Model, Verdict
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
@@ -216,7 +216,7 @@ class AssessOptions:
 
     seconds: Annotated[
         float | None,
-        Option(
+        CommandOption(
             "non-tabular data: seconds of computing attacks have, 60 by default; 0: none",
             minimum=0,
         ),
@@ -228,7 +228,7 @@ def assess(
     dataset: TableLike,
     meet: Annotated[
         Model | Sequence[Model],
-        Option(
+        CommandOption(
             "a model to judge besides those of the recipe, with or without its degree:"
             " l_diversity:diagnosis or l_diversity:diagnosis,3 or"
             " t_closeness:cost,distance=ordered; repeat it",
@@ -240,7 +240,7 @@ def assess(
     roles: Roles | None = None,
     threshold: Annotated[
         float | None,
-        Option(
+        CommandOption(
             "risk above which a record counts as at risk; 0.2 by default",
             minimum=0.0001,
             maximum=1,
@@ -300,8 +300,8 @@ class MakeOptions:
     """
 
     panel: ClassVar[str] = "How the release is written"
-    shuffle: Annotated[bool, Option("shuffle rows: order identifies too")] = True
-    format: Annotated[str | None, Option("another format than the input's")] = None
+    shuffle: Annotated[bool, CommandOption("shuffle rows: order identifies too")] = True
+    format: Annotated[str | None, CommandOption("another format than the input's")] = None
 
 
 @dataclass(frozen=True)
@@ -392,7 +392,7 @@ def run(
     *,
     seed: Annotated[
         SeedLike,
-        Option(
+        CommandOption(
             "hexadecimal, to repeat a run; short ones mark a rehearsal",
             typed=str,
             panel=MakeOptions.panel,
@@ -401,7 +401,7 @@ def run(
     population: Table | None = None,
     seconds: Annotated[
         float | None,
-        Option(
+        CommandOption(
             "time that intruders have to try the release; 0: none",
             ("--attack",),
             minimum=0,
@@ -508,7 +508,7 @@ def evaluate(
     released: TableLike | None = None,
     metrics: Annotated[
         MetricLike | Sequence[MetricLike] | None,
-        Option(
+        CommandOption(
             "a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it",
             ("--metric",),
             typed=list[str],
@@ -557,7 +557,7 @@ class CompareOptions:
     panel: ClassVar[str] = "Which attacks, and how long"
     attacks: Annotated[
         str | Sequence[str] | None,
-        Option(
+        CommandOption(
             "an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or"
             " 'all'",
             ("--attack",),
@@ -565,10 +565,12 @@ class CompareOptions:
         ),
     ] = ("linkage",)
     seconds: Annotated[
-        float, Option("budget of the attacks on each candidate, in seconds of computing")
+        float, CommandOption("budget of the attacks on each candidate, in seconds of computing")
     ] = 20.0
-    sample: Annotated[int, Option("records the intruders look for")] = 2000
-    workers: Annotated[int | None, Option("processes; all cores when not given", minimum=1)] = None
+    sample: Annotated[int, CommandOption("records the intruders look for")] = 2000
+    workers: Annotated[
+        int | None, CommandOption("processes; all cores when not given", minimum=1)
+    ] = None
 
 
 def compare(
@@ -577,12 +579,14 @@ def compare(
     *,
     vary: Annotated[
         Sequence[str],
-        Option(
+        CommandOption(
             "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it",
             typed=list[str],
         ),
     ] = (),
-    seed: Annotated[SeedLike, Option("hexadecimal seed, to repeat a comparison", typed=str)] = None,
+    seed: Annotated[
+        SeedLike, CommandOption("hexadecimal seed, to repeat a comparison", typed=str)
+    ] = None,
     options: CompareOptions = CompareOptions(),
     remember: str | Path | None = None,
     progress: Progress = silent,
@@ -667,7 +671,7 @@ def verify(
     owner: str | Path | None = None,
     trusted_key: Annotated[
         str | Path | None,
-        Option("public key (PEM) of whom you trust to sign", ("--key",), typed=Path),
+        CommandOption("public key (PEM) of whom you trust to sign", ("--key",), typed=Path),
     ] = None,
     population: Table | None = None,
     release: TableRelease | None = None,

@@ -147,9 +147,7 @@ class Policies:
         **options: Any,
     ) -> Compliance:
         """Whether a release keeps these policies; see :func:`sfumato.policy.comply.comply`."""
-        from sfumato.policy.compile import Use
-
-        use = Use(purpose, recipient, today or environment.now().date(), ended)
+        use = VERBS["use"](purpose, recipient, today or environment.now().date(), ended)
         compliance: Compliance = VERBS["comply"](Path(folder), self, use, **options)
         return compliance
 

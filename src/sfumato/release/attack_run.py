@@ -18,7 +18,7 @@ from sfumato.core.attack import USUAL_RATE, Attack, Finding, Intruder, NothingTo
 from sfumato.core.choices import required_fields
 from sfumato.core.data import Pair
 from sfumato.core.limits import limits_of, plain_limits
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.parameters import values_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
@@ -84,7 +84,7 @@ class AttackOptions:
     panel: ClassVar[str] = "Which attacks, and how long"
     threshold: Annotated[
         float,
-        Option(
+        CommandOption(
             "share of what guessing leaves open, above it an attack is marked",
             minimum=0,
             maximum=1,
@@ -110,7 +110,7 @@ def attack_release(
     *,
     only: Annotated[
         Sequence[AttackLike] | None,
-        Option(
+        CommandOption(
             "an attack by name: 'interval_disclosure: {kind: deviation}'; repeat it",
             ("--attack",),
             typed=list[str],
@@ -119,7 +119,7 @@ def attack_release(
     ] = None,
     seconds: Annotated[
         float,
-        Option(
+        CommandOption(
             "time for all; what was not done is unknown",
             metavar="<seconds>",
             panel=AttackOptions.panel,
@@ -127,7 +127,7 @@ def attack_release(
     ] = DEFAULT_SECONDS,
     sample: Annotated[
         int | None,
-        Option("records that are looked for; 2000 by default", panel=AttackOptions.panel),
+        CommandOption("records that are looked for; 2000 by default", panel=AttackOptions.panel),
     ] = None,
     seed: Seed | int | str | None = None,
     context: AttackContext = AttackContext(),

@@ -13,7 +13,7 @@ from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.data import StepsResult
 from sfumato.core.evidence import judge_all
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.parameters import Members
 from sfumato.core.step import accounts
 from sfumato.core.words import counts_in_words, percent, plain_name
@@ -58,10 +58,14 @@ class WriteOptions:
     """
 
     panel: ClassVar[str] = "How the release is written"
-    defuse: Annotated[bool, Option("CSV: an apostrophe before formulas", ("--defuse",))] = False
-    pictures: Annotated[bool, Option("pictures of reports as PNG too", ("--pictures",))] = False
-    into: Annotated[str | None, Option("a database for the table, too")] = None
-    into_table: Annotated[str | None, Option("the name of the table there")] = None
+    defuse: Annotated[bool, CommandOption("CSV: an apostrophe before formulas", ("--defuse",))] = (
+        False
+    )
+    pictures: Annotated[bool, CommandOption("pictures of reports as PNG too", ("--pictures",))] = (
+        False
+    )
+    into: Annotated[str | None, CommandOption("a database for the table, too")] = None
+    into_table: Annotated[str | None, CommandOption("the name of the table there")] = None
     more: Callable[[Path], None] | None = None
 
 
@@ -383,11 +387,12 @@ class Release(Reportable):
         *,
         format: str | None = None,  # noqa: A002
         force: Annotated[
-            bool, Option("replace an earlier release", ("--force",), panel=WriteOptions.panel)
+            bool,
+            CommandOption("replace an earlier release", ("--force",), panel=WriteOptions.panel),
         ] = False,
         sign: Annotated[
             str | Path | None,
-            Option("private key (PEM) to sign with", typed=Path, panel=WriteOptions.panel),
+            CommandOption("private key (PEM) to sign with", typed=Path, panel=WriteOptions.panel),
         ] = None,
         attack: float | None = None,
         options: WriteOptions = WriteOptions(),

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.main import get_command
 
-from sfumato.core.options import Option, declared_fields
+from sfumato.core.options import CommandOption, declared_fields
 from sfumato.interfaces.cli.app import build_app
 from sfumato.interfaces.cli.command import Keywords, command, verb_options
 from sfumato.interfaces.cli.options import ReadOptions
@@ -97,13 +97,15 @@ class Terms:
     """How long."""
 
     panel: ClassVar[str] = "How long"
-    seconds: Annotated[float, Option("time for all", minimum=0)] = 60.0
+    seconds: Annotated[float, CommandOption("time for all", minimum=0)] = 60.0
 
 
 def ask(
     question: str,
     *,
-    columns: Annotated[tuple[str, ...], Option("a column", ("--column",), typed=list[str])] = (),
+    columns: Annotated[
+        tuple[str, ...], CommandOption("a column", ("--column",), typed=list[str])
+    ] = (),
     terms: Terms = Terms(),
 ) -> str:
     return f"{question} {columns} {terms.seconds}"

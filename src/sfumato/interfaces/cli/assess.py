@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.markup import escape
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.schema import Role
 from sfumato.core.shape import Shape
 from sfumato.core.source import Intake
@@ -61,7 +61,7 @@ class ProfileFiles(ShowOptions):
 
     output: Annotated[
         Path | None,
-        Option(
+        CommandOption(
             "new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)",
             ("--output", "-o"),
         ),
@@ -188,13 +188,13 @@ Told = dict[str, Any]
 class AssessFiles(ShowOptions):
     """What says which columns an intruder knows, and whether one record is looked at."""
 
-    recipe: Annotated[Path | None, Option("the recipe (YAML)", ("--recipe", "-r"))] = None
+    recipe: Annotated[Path | None, CommandOption("the recipe (YAML)", ("--recipe", "-r"))] = None
     quasi: Annotated[
-        list[str] | None, Option("a quasi-identifier, instead of a recipe; repeat it")
+        list[str] | None, CommandOption("a quasi-identifier, instead of a recipe; repeat it")
     ] = None
     record: Annotated[
         int | None,
-        Option("say which columns single out this record, counted from 0", minimum=0),
+        CommandOption("say which columns single out this record, counted from 0", minimum=0),
     ] = None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from rich.markup import escape
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.randomness import Seed
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
@@ -46,26 +46,26 @@ class IntruderOptions:
     """What an intruder has and knows."""
 
     panel: ClassVar[str] = "What the intruder has"
-    intruder: Annotated[str | None, Option("a table, instead of the named intruders")] = None
-    knows: Annotated[str | None, Option("columns the intruder knows, with commas")] = None
+    intruder: Annotated[str | None, CommandOption("a table, instead of the named intruders")] = None
+    knows: Annotated[str | None, CommandOption("columns the intruder knows, with commas")] = None
     called: Annotated[
         list[str] | None,
-        Option("a column there and its name here: years=age; repeat it", ("--rename",)),
+        CommandOption("a column there and its name here: years=age; repeat it", ("--rename",)),
     ] = None
-    by: Annotated[str | None, Option("column that identifies people in both tables")] = None
-    population: Annotated[str | None, Option("a table of everyone, for `unique_in_population`")] = (
-        None
-    )
-    aux: Annotated[str | None, Option("a table of other people, for `other_columns_linkage`")] = (
-        None
-    )
+    by: Annotated[str | None, CommandOption("column that identifies people in both tables")] = None
+    population: Annotated[
+        str | None, CommandOption("a table of everyone, for `unique_in_population`")
+    ] = None
+    aux: Annotated[
+        str | None, CommandOption("a table of other people, for `other_columns_linkage`")
+    ] = None
     others: Annotated[
         list[Path] | None,
-        Option("another release of the same people, for `composition`; repeat it"),
+        CommandOption("another release of the same people, for `composition`; repeat it"),
     ] = None
     other_originals: Annotated[
         list[Path] | None,
-        Option("the original of each of --others, if another table", ("--other-original",)),
+        CommandOption("the original of each of --others, if another table", ("--other-original",)),
     ] = None
 
 
@@ -73,19 +73,21 @@ class IntruderOptions:
 class AttackFiles(ShowOptions):
     """What is attacked, and where the findings go."""
 
-    original: Annotated[str, Option("the original table")]
+    original: Annotated[str, CommandOption("the original table")]
     recipe: Annotated[
         Path | None,
-        Option(
+        CommandOption(
             "other roles and limits than those of the release; nothing is kept then",
             ("--recipe", "-r"),
         ),
     ] = None
     people: People = None
-    sign: Annotated[Path | None, Option("private key (PEM), if the certificate is signed")] = None
+    sign: Annotated[
+        Path | None, CommandOption("private key (PEM), if the certificate is signed")
+    ] = None
     keep: Annotated[
         bool | None,
-        Option("add it to the certificate; usual without --recipe", ("--keep/--no-keep",)),
+        CommandOption("add it to the certificate; usual without --recipe", ("--keep/--no-keep",)),
     ] = None
 
 

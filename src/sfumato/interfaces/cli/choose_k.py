@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import give_json, out, progress
@@ -22,10 +22,12 @@ class ChoiceOptions:
     """What k is chosen from."""
 
     panel: ClassVar[str] = "Which k: explain k_anonymity"
-    risk: Annotated[float | None, Option("the risk that can be tolerated, at most 1")] = None
-    population: Annotated[int | None, Option("people the file was drawn from")] = None
-    records: Annotated[int | None, Option("records of the file, with --population")] = None
-    recipe: Annotated[Path | None, Option("the recipe of the table", ("--recipe", "-r"))] = None
+    risk: Annotated[float | None, CommandOption("the risk that can be tolerated, at most 1")] = None
+    population: Annotated[int | None, CommandOption("people the file was drawn from")] = None
+    records: Annotated[int | None, CommandOption("records of the file, with --population")] = None
+    recipe: Annotated[Path | None, CommandOption("the recipe of the table", ("--recipe", "-r"))] = (
+        None
+    )
 
 
 def tell_choice(
@@ -135,13 +137,15 @@ class PlanOptions:
     """What buckets are planned from."""
 
     panel: ClassVar[str] = "Which buckets: explain bucketize --plan"
-    plan: Annotated[bool | None, Option("plan buckets of confidential values", ("--plan",))] = None
-    n: Annotated[int | None, Option("records of the table", ("--n",))] = None
-    t: Annotated[
-        float | None, Option("factor that classes may be away from the table", ("--t",))
+    plan: Annotated[
+        bool | None, CommandOption("plan buckets of confidential values", ("--plan",))
     ] = None
-    epsilon: Annotated[float | None, Option("instead of --t, which is e^(ε/2) then")] = None
-    buckets: Annotated[int | None, Option("how many; else t rounded down, plus 1")] = None
+    n: Annotated[int | None, CommandOption("records of the table", ("--n",))] = None
+    t: Annotated[
+        float | None, CommandOption("factor that classes may be away from the table", ("--t",))
+    ] = None
+    epsilon: Annotated[float | None, CommandOption("instead of --t, which is e^(ε/2) then")] = None
+    buckets: Annotated[int | None, CommandOption("how many; else t rounded down, plus 1")] = None
 
 
 def tell_plan(k: int | None, asked: PlanOptions, *, json: bool) -> None:

@@ -10,7 +10,13 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from sfumato.core.options import DeclaredOption, Option, bundles_of, declared_fields, declared_in
+from sfumato.core.options import (
+    CommandOption,
+    DeclaredOption,
+    bundles_of,
+    declared_fields,
+    declared_in,
+)
 
 Verb = Callable[..., object]
 Command = Callable[..., None]
@@ -34,7 +40,7 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
     """Make a command of a function that reads the files, calls a verb and shows the result.
 
     A parameter of type :class:`Keywords` takes the options that a verb declares
-    (:class:`sfumato.core.options.Option`), except those it is ``without``; a second one those of
+    (:class:`sfumato.core.options.CommandOption`), except those it is ``without``; a second one those of
     the second verb. A parameter whose type is a dataclass takes its fields:
     ``reading: ReadOptions`` adds ``--delimiter``, ``--encoding`` and the others. The ``panel`` of a
     dataclass is their heading in the help. All other parameters are arguments and options of the
@@ -92,7 +98,7 @@ def _own(parameter: inspect.Parameter) -> inspect.Parameter:
     if get_origin(parameter.annotation) is not Annotated:
         return parameter
     kind, option = get_args(parameter.annotation)
-    if not isinstance(option, Option):
+    if not isinstance(option, CommandOption):
         return parameter
     return _parameter(DeclaredOption(parameter.name, kind, option, parameter.default, option.panel))
 

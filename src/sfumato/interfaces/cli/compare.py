@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.parameters import known_as
 from sfumato.errors import OutputError, ParameterError
 from sfumato.interfaces import api
@@ -28,16 +28,16 @@ class CompareFiles(ShowOptions):
 
     output: Annotated[
         Path | None,
-        Option(
+        CommandOption(
             "folder for JSON, CSV, HTML and the map; finished ones are kept", ("--output", "-o")
         ),
     ] = None
-    risk: Annotated[str | None, Option("the risk or attack of the map")] = None
-    utility: Annotated[str | None, Option("the utility of the map")] = None
-    force: Annotated[bool, Option("replace an earlier comparison", ("--force",))] = False
+    risk: Annotated[str | None, CommandOption("the risk or attack of the map")] = None
+    utility: Annotated[str | None, CommandOption("the utility of the map")] = None
+    force: Annotated[bool, CommandOption("replace an earlier comparison", ("--force",))] = False
     pictures: Annotated[
         bool,
-        Option(
+        CommandOption(
             "write the maps of all other risks and utilities as PNG files too; goes with -o",
             ("--pictures",),
         ),

@@ -81,7 +81,7 @@ def give_json(document: Any) -> None:
     )
 
 
-class Result(Protocol):
+class Presentable(Protocol):
     """What a verb gives: blocks for people, plain data for machines."""
 
     def blocks(self) -> Sequence[Block]:
@@ -93,7 +93,7 @@ class Result(Protocol):
         ...
 
 
-def present(result: Result, *, json: bool) -> None:
+def present(result: Presentable, *, json: bool) -> None:
     """Show the result of a verb: as blocks, or as JSON."""
     if json:
         give_json(result.to_dict())

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.words import percent
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import out, progress, show_blocks, tell
@@ -36,10 +36,10 @@ table says.
 def demo(
     output: Annotated[
         Path,
-        Option("folder to make; an earlier demo there is replaced", ("--output", "-o")),
+        CommandOption("folder to make; an earlier demo there is replaced", ("--output", "-o")),
     ] = Path("sfumato-demo"),
     table: Annotated[
-        Path | None, Option("only write the table, as CSV, to try other commands on")
+        Path | None, CommandOption("only write the table, as CSV, to try other commands on")
     ] = None,
     quiet: Quiet = False,
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError
 from sfumato.interfaces import api
@@ -31,18 +31,20 @@ if TYPE_CHECKING:
 class EvaluateFiles(ShowOptions):
     """What the release is measured beside, and where the values go."""
 
-    original: Annotated[str, Option("the original table")]
+    original: Annotated[str, CommandOption("the original table")]
     recipe: Annotated[
         Path | None,
-        Option(
+        CommandOption(
             "for a table made elsewhere: a recipe that says what columns are", ("--recipe", "-r")
         ),
     ] = None
     people: People = None
-    keep: Annotated[bool, Option("add the values to the certificate and the reports")] = False
-    sign: Annotated[Path | None, Option("private key (PEM), for a certificate that is signed")] = (
-        None
+    keep: Annotated[bool, CommandOption("add the values to the certificate and the reports")] = (
+        False
     )
+    sign: Annotated[
+        Path | None, CommandOption("private key (PEM), for a certificate that is signed")
+    ] = None
 
 
 @command(api.evaluate)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sfumato.core.objective import OBJECTIVES
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.parameters import known_as
 from sfumato.core.shape import Shape
 from sfumato.core.words import number, percent
@@ -363,7 +363,7 @@ class ExplainOptions(ShowOptions):
     """Which k is explained."""
 
     k: Annotated[
-        int | None, Option("k_anonymity: which risk it bounds; or k of the plan", ("--k",))
+        int | None, CommandOption("k_anonymity: which risk it bounds; or k of the plan", ("--k",))
     ] = None
 
 

@@ -8,7 +8,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.cli.options import read_data
 
@@ -26,14 +26,14 @@ class ForeignOptions:
     panel: ClassVar[str] = "A table made elsewhere"
     align: Annotated[
         str | None,
-        Option(
+        CommandOption(
             "a column that identifies records in both tables; `order`: row i is row i; `none`:"
             " synthetic"
         ),
     ] = None
     control: Annotated[
         str | None,
-        Option("with `--align none`: people that the rows were not made from"),
+        CommandOption("with `--align none`: people that the rows were not made from"),
     ] = None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks
@@ -25,20 +25,22 @@ NOTHING_PROVED = 4
 class AlgorithmOptions:
     """What is computed."""
 
-    mean: Annotated[str | None, Option("the mean of this column")] = None
+    mean: Annotated[str | None, CommandOption("the mean of this column")] = None
     regression: Annotated[
-        str | None, Option("the least-squares line of this column, with --by")
+        str | None, CommandOption("the least-squares line of this column, with --by")
     ] = None
     stump: Annotated[
         str | None,
-        Option("one threshold that tells the two classes of this column apart, with --by"),
+        CommandOption("one threshold that tells the two classes of this column apart, with --by"),
     ] = None
-    tree: Annotated[str | None, Option("a decision tree for this column, with --by")] = None
-    by: Annotated[str | None, Option("columns that explain it, with commas between")] = None
+    tree: Annotated[str | None, CommandOption("a decision tree for this column, with --by")] = None
+    by: Annotated[str | None, CommandOption("columns that explain it, with commas between")] = None
     grid: Annotated[
-        float | None, Option("results (of trees: thresholds) are multiples of this")
+        float | None, CommandOption("results (of trees: thresholds) are multiples of this")
     ] = None
-    depth: Annotated[int | None, Option("splits of a tree from root to leaf, at most")] = None
+    depth: Annotated[int | None, CommandOption("splits of a tree from root to leaf, at most")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +49,21 @@ class StableOptions(ShowOptions):
 
     k: Annotated[
         int,
-        Option("different sets of records that must give the same result", ("-k", "--k")),
+        CommandOption("different sets of records that must give the same result", ("-k", "--k")),
     ]
-    size: Annotated[int, Option("records of each set: as many as the result is computed from")]
+    size: Annotated[
+        int, CommandOption("records of each set: as many as the result is computed from")
+    ]
     samples: Annotated[
-        int | None, Option("draw so many sets at random instead of counting all")
+        int | None, CommandOption("draw so many sets at random instead of counting all")
     ] = None
     known: Annotated[
         str | None,
-        Option("rows that the intruder knows to be used, from 1, with commas between"),
+        CommandOption("rows that the intruder knows to be used, from 1, with commas between"),
     ] = None
-    seed: Annotated[str | None, Option("hexadecimal text, to draw the same samples again")] = None
+    seed: Annotated[
+        str | None, CommandOption("hexadecimal text, to draw the same samples again")
+    ] = None
 
 
 @command()

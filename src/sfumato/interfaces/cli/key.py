@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.keys import new_key_file
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import OutputError
 from sfumato.interfaces.cli.command import command
@@ -73,14 +73,14 @@ def make_vault_key(
 
 @command()
 def make_party_keys(
-    name: Annotated[str, Option("what the party is called in studies, like hospital_b")],
-    folder: Annotated[Path, Option("where the keys go", ("--out", "-o"))] = Path(),
-    days: Annotated[int, Option("how long the certificate is valid", minimum=1)] = 365,
-    address: Annotated[str, Option("where this party listens, host:port")] = "HOST:PORT",
-    dataset: Annotated[str, Option("what the party's table is called")] = "DATASET",
+    name: Annotated[str, CommandOption("what the party is called in studies, like hospital_b")],
+    folder: Annotated[Path, CommandOption("where the keys go", ("--out", "-o"))] = Path(),
+    days: Annotated[int, CommandOption("how long the certificate is valid", minimum=1)] = 365,
+    address: Annotated[str, CommandOption("where this party listens, host:port")] = "HOST:PORT",
+    dataset: Annotated[str, CommandOption("what the party's table is called")] = "DATASET",
     ledger_id: Annotated[
         str | None,
-        Option("whose budget studies with noise spend: the name in its ledger"),
+        CommandOption("whose budget studies with noise spend: the name in its ledger"),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.interfaces.cli.console import notes
 
@@ -40,15 +40,17 @@ ReleaseFolder = Annotated[
         help="the folder that run wrote, with share and owner; or a table made elsewhere"
     ),
 ]
-RecipeFile = Annotated[Path, Option("the recipe (YAML)", ("--recipe", "-r"))]
-Json = Annotated[bool, Option("print the result as JSON", ("--json",))]
-Quiet = Annotated[bool, Option("print results and errors only", ("--quiet", "-q"))]
+RecipeFile = Annotated[Path, CommandOption("the recipe (YAML)", ("--recipe", "-r"))]
+Json = Annotated[bool, CommandOption("print the result as JSON", ("--json",))]
+Quiet = Annotated[bool, CommandOption("print results and errors only", ("--quiet", "-q"))]
 TableName = Annotated[
     str | None,
-    Option("of a database: the table, like clinic.visits", ("--table",), metavar="<name>"),
+    CommandOption("of a database: the table, like clinic.visits", ("--table",), metavar="<name>"),
 ]
-People = Annotated[str | None, Option("of data that are no table: people's columns", ("--people",))]
-Population = Annotated[str | None, Option("everyone, or whom swap_across takes from")]
+People = Annotated[
+    str | None, CommandOption("of data that are no table: people's columns", ("--people",))
+]
+Population = Annotated[str | None, CommandOption("everyone, or whom swap_across takes from")]
 SECONDS = "<seconds>"
 
 
@@ -65,16 +67,16 @@ class ReadOptions:
     """What can be said about reading on the command line; it goes before what a recipe says."""
 
     panel: ClassVar[str] = "How the file is read"
-    delimiter: Annotated[str | None, Option("of CSV, if guessed wrongly")] = None
-    encoding: Annotated[str | None, Option("of CSV, if guessed wrongly")] = None
-    decimal: Annotated[str | None, Option("mark of CSV: '.' or ','")] = None
-    header: Annotated[bool | None, Option("the first row has names", ("--header/--no-header",))] = (
-        None
-    )
-    sheet: Annotated[str | None, Option("of Excel; else the first")] = None
-    missing: Annotated[str | None, Option("codes: 'NA,?,-9'; '' for none")] = None
+    delimiter: Annotated[str | None, CommandOption("of CSV, if guessed wrongly")] = None
+    encoding: Annotated[str | None, CommandOption("of CSV, if guessed wrongly")] = None
+    decimal: Annotated[str | None, CommandOption("mark of CSV: '.' or ','")] = None
+    header: Annotated[
+        bool | None, CommandOption("the first row has names", ("--header/--no-header",))
+    ] = None
+    sheet: Annotated[str | None, CommandOption("of Excel; else the first")] = None
+    missing: Annotated[str | None, CommandOption("codes: 'NA,?,-9'; '' for none")] = None
     rename_duplicates: Annotated[
-        bool | None, Option("number equal names: a, a_2", ("--rename-duplicates",))
+        bool | None, CommandOption("number equal names: a, a_2", ("--rename-duplicates",))
     ] = None
 
     @property
@@ -100,7 +102,9 @@ class DataOptions:
 class EngineOptions(DataOptions):
     """Where the data are, and who holds them."""
 
-    engine: Annotated[str | None, Option("Parquet: memory, polars, duckdb, spark or auto")] = None
+    engine: Annotated[
+        str | None, CommandOption("Parquet: memory, polars, duckdb, spark or auto")
+    ] = None
 
 
 def codes_of(text: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
@@ -28,9 +28,11 @@ Folder = Annotated[
 ]
 SealFile = Annotated[
     Path | None,
-    Option("where you keep the seal of the log; else it lies in the folder of the session"),
+    CommandOption("where you keep the seal of the log; else it lies in the folder of the session"),
 ]
-SealKey = Annotated[Path | None, Option("the public key that the log must have been sealed with")]
+SealKey = Annotated[
+    Path | None, CommandOption("the public key that the log must have been sealed with")
+]
 COLOURS = {
     "pass": "green",
     "review": "yellow",
@@ -66,10 +68,12 @@ def build() -> typer.Typer:
 class ReviewOptions(ShowOptions):
     """What is shown of a session."""
 
-    show: Annotated[int | None, Option("one output: its reasons, comments, and first lines")] = None
-    html: Annotated[Path | None, Option("write the review as a page, with the outputs in it")] = (
-        None
-    )
+    show: Annotated[
+        int | None, CommandOption("one output: its reasons, comments, and first lines")
+    ] = None
+    html: Annotated[
+        Path | None, CommandOption("write the review as a page, with the outputs in it")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +82,11 @@ class DecisionOptions:
 
     approve: Annotated[
         str | None,
-        Option("numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass"),
+        CommandOption("numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass"),
     ] = None
-    refuse: Annotated[str | None, Option("numbers of outputs that may not")] = None
-    because: Annotated[str | None, Option("why it was so decided")] = None
-    by: Annotated[str | None, Option("who decided")] = None
+    refuse: Annotated[str | None, CommandOption("numbers of outputs that may not")] = None
+    because: Annotated[str | None, CommandOption("why it was so decided")] = None
+    by: Annotated[str | None, CommandOption("who decided")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +94,7 @@ class SealOptions:
     """How the log is sealed, and which seal it must have."""
 
     sign: Annotated[
-        Path | None, Option("a private key to seal the log with, as it is after this")
+        Path | None, CommandOption("a private key to seal the log with, as it is after this")
     ] = None
     seal: SealFile = None
     key: SealKey = None
@@ -356,13 +360,15 @@ class ReleaseOutputs(ShowOptions):
     """Where approved outputs go, and what leaves."""
 
     output: Annotated[
-        Path, Option("the folder to write, which must be new or empty", ("--output", "-o"))
+        Path, CommandOption("the folder to write, which must be new or empty", ("--output", "-o"))
     ]
     accept_passes: Annotated[
-        bool, Option("outputs that pass leave without a decision", ("--accept-passes",))
+        bool, CommandOption("outputs that pass leave without a decision", ("--accept-passes",))
     ] = False
-    partly: Annotated[bool, Option("leave behind what is not decided yet", ("--partly",))] = False
-    sign: Annotated[Path | None, Option("a private key to sign the certificate with")] = None
+    partly: Annotated[
+        bool, CommandOption("leave behind what is not decided yet", ("--partly",))
+    ] = False
+    sign: Annotated[Path | None, CommandOption("a private key to sign the certificate with")] = None
     seal: SealFile = None
     key: SealKey = None
 
@@ -413,10 +419,10 @@ def release(
 @command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="a folder that outputs were released to")],
-    key: Annotated[Path | None, Option("the public key of who signed it")] = None,
+    key: Annotated[Path | None, CommandOption("the public key of who signed it")] = None,
     session: Annotated[
         Path | None,
-        Option("the folder of the session it came from: is its log still all there"),
+        CommandOption("the folder of the session it came from: is its log still all there"),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.json_text import is_spelled_once, loads_once
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import as_new
 from sfumato.core.words import inflect
 from sfumato.errors import (
@@ -82,15 +82,15 @@ def draft(
     ],
     question: Annotated[
         str,
-        Option('what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
+        CommandOption('what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
     ],
-    output: Annotated[Path, Option("where the study goes", ("--out", "-o"))],
+    output: Annotated[Path, CommandOption("where the study goes", ("--out", "-o"))],
     protocol: Annotated[
         str,
-        Option("additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"),
+        CommandOption("additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"),
     ] = "shamir",
     noise: Annotated[
-        str | None, Option("noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
+        str | None, CommandOption("noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -112,7 +112,7 @@ def draft(
 @command()
 def sign(
     study: StudyFile,
-    key: Annotated[Path, Option("the signing key of a party of the study (.signing.pem)")],
+    key: Annotated[Path, CommandOption("the signing key of a party of the study (.signing.pem)")],
     quiet: Quiet = False,
 ) -> None:
     """Sign a study: the signature is added to the file, which then goes to the next party."""
@@ -132,32 +132,38 @@ def sign(
 class PartyOptions:
     """Which party this is, and what it keeps."""
 
-    name: Annotated[str | None, Option("which party of the study this is", ("--as",))] = None
-    keys: Annotated[Path | None, Option("folder of its keys; by default that of the study")] = None
+    name: Annotated[str | None, CommandOption("which party of the study this is", ("--as",))] = None
+    keys: Annotated[
+        Path | None, CommandOption("folder of its keys; by default that of the study")
+    ] = None
     home: Annotated[
         Path | None,
-        Option("folder that remembers attempts and answers; by default that of the keys"),
+        CommandOption("folder that remembers attempts and answers; by default that of the keys"),
     ] = None
-    ledger: Annotated[Path | None, Option("the ledger of the dataset, for studies with noise")] = (
-        None
-    )
+    ledger: Annotated[
+        Path | None, CommandOption("the ledger of the dataset, for studies with noise")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions(ShowOptions):
     """Where the result goes, and how the others are met."""
 
-    output: Annotated[Path | None, Option("where the result goes (JSON)", ("--out", "-o"))] = None
+    output: Annotated[
+        Path | None, CommandOption("where the result goes (JSON)", ("--out", "-o"))
+    ] = None
     table: Annotated[
-        Path | None, Option("where the table of a joint release goes (CSV)", ("--release",))
+        Path | None, CommandOption("where the table of a joint release goes (CSV)", ("--release",))
     ] = None
     check: Annotated[
-        bool, Option("say what is asked, learned and spent, and do nothing", ("--check",))
+        bool, CommandOption("say what is asked, learned and spent, and do nothing", ("--check",))
     ] = False
-    tries: Annotated[int, Option("how often to come back when a connection is lost", minimum=1)] = 1
+    tries: Annotated[
+        int, CommandOption("how often to come back when a connection is lost", minimum=1)
+    ] = 1
     again: Annotated[
         bool,
-        Option(
+        CommandOption(
             "answered already: come once more, for those who lack signatures", ("--confirm-again",)
         ),
     ] = False
@@ -428,7 +434,7 @@ def _show_study(study: Study, *, json: bool) -> None:
 @command()
 def verify(
     result: Annotated[Path, typer.Argument(help="a result file")],
-    study: Annotated[Path, Option("the study it is of")],
+    study: Annotated[Path, CommandOption("the study it is of")],
     json: Json = False,
 ) -> None:
     """Check that a result is of a study, as its parties signed it.

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from sfumato.core import environment
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, UnreadableInput
@@ -41,15 +41,19 @@ if TYPE_CHECKING:
 
 PolicyFiles = Annotated[
     list[str],
-    Option("a policy file, preset:NAME, or a folder with one file per person", ("--policy", "-p")),
+    CommandOption(
+        "a policy file, preset:NAME, or a folder with one file per person", ("--policy", "-p")
+    ),
 ]
-PurposeName = Annotated[str, Option("what the data are used for")]
-RecipientName = Annotated[str | None, Option("who receives them; left out: the controller itself")]
+PurposeName = Annotated[str, CommandOption("what the data are used for")]
+RecipientName = Annotated[
+    str | None, CommandOption("who receives them; left out: the controller itself")
+]
 Today = Annotated[
-    str | None, Option("the day to judge retention by, like 2030-12-31; left out: today")
+    str | None, CommandOption("the day to judge retention by, like 2030-12-31; left out: today")
 ]
 Ended = Annotated[
-    str | None, Option("the day the purpose ended, for retention that counts from it")
+    str | None, CommandOption("the day the purpose ended, for retention that counts from it")
 ]
 
 
@@ -58,7 +62,9 @@ def lint(
     files: Annotated[
         list[str], typer.Argument(help="policy files, folders of them, or preset:NAME")
     ],
-    data: Annotated[str | None, Option("a table whose columns the policy should name")] = None,
+    data: Annotated[
+        str | None, CommandOption("a table whose columns the policy should name")
+    ] = None,
     today: Today = None,
     json: Json = False,
     *,
@@ -108,22 +114,22 @@ class Choices:
 
     panel: ClassVar[str] = "How policies are kept"
     recipient: RecipientName = None
-    by: Annotated[str | None, Option("column of the person, for a folder of people's policies")] = (
-        None
-    )
-    table: Annotated[Path | None, Option("a recipe: roles and hierarchies", ("--recipe", "-r"))] = (
-        None
-    )
-    on_conflict: Annotated[str, Option("floor above cap: privacy, suppress_rows or fail")] = (
-        "privacy"
-    )
-    floor: Annotated[bool, Option("raise everybody to the largest minimum level")] = False
+    by: Annotated[
+        str | None, CommandOption("column of the person, for a folder of people's policies")
+    ] = None
+    table: Annotated[
+        Path | None, CommandOption("a recipe: roles and hierarchies", ("--recipe", "-r"))
+    ] = None
+    on_conflict: Annotated[
+        str, CommandOption("floor above cap: privacy, suppress_rows or fail")
+    ] = "privacy"
+    floor: Annotated[bool, CommandOption("raise everybody to the largest minimum level")] = False
     budget: Annotated[
-        float, Option("share of records that may be suppressed", minimum=0, maximum=1)
+        float, CommandOption("share of records that may be suppressed", minimum=0, maximum=1)
     ] = 0.0
-    meet: Annotated[list[str] | None, Option("a promise besides, like k_anonymity:5")] = None
-    key: Annotated[str | None, Option("key for pseudonyms: a file, or env:NAME")] = None
-    vault: Annotated[str | None, Option("encrypted file that remembers pseudonyms")] = None
+    meet: Annotated[list[str] | None, CommandOption("a promise besides, like k_anonymity:5")] = None
+    key: Annotated[str | None, CommandOption("key for pseudonyms: a file, or env:NAME")] = None
+    vault: Annotated[str | None, CommandOption("encrypted file that remembers pseudonyms")] = None
     today: Today = None
     ended: Ended = None
 
@@ -205,14 +211,14 @@ class PolicyRunFiles(ShowOptions):
 
     policy: PolicyFiles
     purpose: PurposeName
-    output: Annotated[str, Option("folder to make", ("--output", "-o"))]
+    output: Annotated[str, CommandOption("folder to make", ("--output", "-o"))]
     seed: Annotated[
         str | None,
-        Option("hexadecimal seed, to repeat a run; short ones mark a rehearsal"),
+        CommandOption("hexadecimal seed, to repeat a run; short ones mark a rehearsal"),
     ] = None
-    force: Annotated[bool, Option("replace an earlier release in that folder", ("--force",))] = (
-        False
-    )
+    force: Annotated[
+        bool, CommandOption("replace an earlier release in that folder", ("--force",))
+    ] = False
 
 
 @command()
@@ -264,7 +270,7 @@ class UseOptions:
     purpose: PurposeName
     recipient: RecipientName = None
     original: Annotated[
-        str | None, Option("the original table, for models that compare with it")
+        str | None, CommandOption("the original table, for models that compare with it")
     ] = None
     today: Today = None
     ended: Ended = None
@@ -275,17 +281,19 @@ class UseOptions:
 class MeaningOptions:
     """What columns mean to rules about numbers and uses."""
 
-    age: Annotated[list[str] | None, Option("columns that are ages, for rules about numbers")] = (
-        None
-    )
-    zip_code: Annotated[list[str] | None, Option("columns that are ZIP codes", ("--zip",))] = None
-    date: Annotated[list[str] | None, Option("columns that are dates")] = None
-    category: Annotated[list[str] | None, Option("data categories, for SPECIAL, DPV and ODRL")] = (
-        None
-    )
-    days: Annotated[int | None, Option("days of storage, for SPECIAL, DPV and ODRL", minimum=0)] = (
-        None
-    )
+    age: Annotated[
+        list[str] | None, CommandOption("columns that are ages, for rules about numbers")
+    ] = None
+    zip_code: Annotated[
+        list[str] | None, CommandOption("columns that are ZIP codes", ("--zip",))
+    ] = None
+    date: Annotated[list[str] | None, CommandOption("columns that are dates")] = None
+    category: Annotated[
+        list[str] | None, CommandOption("data categories, for SPECIAL, DPV and ODRL")
+    ] = None
+    days: Annotated[
+        int | None, CommandOption("days of storage, for SPECIAL, DPV and ODRL", minimum=0)
+    ] = None
 
 
 @command()
@@ -326,7 +334,9 @@ def comply(
 
 @command()
 def export(
-    to: Annotated[str, Option("ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")],
+    to: Annotated[
+        str, CommandOption("ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")
+    ],
     source: Annotated[
         str | None, typer.Argument(help="a policy file, preset:NAME, or a shared folder (dpv)")
     ] = None,

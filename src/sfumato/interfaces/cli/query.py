@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.cell_by_cell import cell_by_cell
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.errors import UnreadableInput
 from sfumato.interfaces.cli.command import command
@@ -29,13 +29,13 @@ class LedgerOptions:
     """What a new ledger starts with."""
 
     panel: ClassVar[str] = "Start a ledger"
-    budget: Annotated[float | None, Option("ε in total")] = None
-    delta: Annotated[float | None, Option("δ besides ε")] = None
-    budget_rho: Annotated[float | None, Option("ρ (zCDP) in total, instead of ε")] = None
-    name: Annotated[str | None, Option("the dataset's name; else the recipe's")] = None
-    protects: Annotated[str | None, Option("the column that names persons, or 'row'")] = None
-    neighbours: Annotated[str | None, Option("add_remove or change_one")] = None
-    contributions: Annotated[int | None, Option("rows of one person that count")] = None
+    budget: Annotated[float | None, CommandOption("ε in total")] = None
+    delta: Annotated[float | None, CommandOption("δ besides ε")] = None
+    budget_rho: Annotated[float | None, CommandOption("ρ (zCDP) in total, instead of ε")] = None
+    name: Annotated[str | None, CommandOption("the dataset's name; else the recipe's")] = None
+    protects: Annotated[str | None, CommandOption("the column that names persons, or 'row'")] = None
+    neighbours: Annotated[str | None, CommandOption("add_remove or change_one")] = None
+    contributions: Annotated[int | None, CommandOption("rows of one person that count")] = None
 
     @property
     def total(self) -> Budget | None:
@@ -51,14 +51,16 @@ class LedgerOptions:
 class QuestionOptions(ShowOptions):
     """What the answer may cost."""
 
-    epsilon: Annotated[float | None, Option("what the answer may cost (Laplace noise)")] = None
-    rho: Annotated[float | None, Option("or in zCDP (Gaussian noise)")] = None
+    epsilon: Annotated[float | None, CommandOption("what the answer may cost (Laplace noise)")] = (
+        None
+    )
+    rho: Annotated[float | None, CommandOption("or in zCDP (Gaussian noise)")] = None
     ledger: Annotated[
-        Path | None, Option("what was spent; by default beside the recipe, .ledger")
+        Path | None, CommandOption("what was spent; by default beside the recipe, .ledger")
     ] = None
-    quantum: Annotated[float, Option("replies leave at multiples of so many seconds")] = 2.0
+    quantum: Annotated[float, CommandOption("replies leave at multiples of so many seconds")] = 2.0
     fresh: Annotated[
-        bool, Option("pay again for new noise, even if asked before", ("--fresh",))
+        bool, CommandOption("pay again for new noise, even if asked before", ("--fresh",))
     ] = False
 
 

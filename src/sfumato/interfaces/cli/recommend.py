@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 from rich.markup import escape
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
@@ -30,31 +30,37 @@ class RecommendFiles(ShowOptions):
 
     output: Annotated[
         Path,
-        Option("folder for recipes, reasons, answers and the map", ("--output", "-o")),
+        CommandOption("folder for recipes, reasons, answers and the map", ("--output", "-o")),
     ] = Path("recommended")
     recipe: Annotated[
         Path | None,
-        Option(
+        CommandOption(
             "roles from a recipe instead of a profile; its steps are a candidate too",
             ("--recipe", "-r"),
         ),
     ] = None
-    answers: Annotated[Path | None, Option("answers in a YAML file; flags go before it")] = None
-    run: Annotated[Path | None, Option("folder for the release itself, made of all rows")] = None
+    answers: Annotated[Path | None, CommandOption("answers in a YAML file; flags go before it")] = (
+        None
+    )
+    run: Annotated[
+        Path | None, CommandOption("folder for the release itself, made of all rows")
+    ] = None
     accept_limits: Annotated[
         bool,
-        Option(
+        CommandOption(
             "take a fallback that keeps limits only, such as masked or synthetic records",
             ("--accept-limits",),
         ),
     ] = False
     seed: Annotated[
         str | None,
-        Option("hexadecimal seed of the release; short ones mark a rehearsal"),
+        CommandOption("hexadecimal seed of the release; short ones mark a rehearsal"),
     ] = None
-    workers: Annotated[int | None, Option("processes; all cores when not given", minimum=1)] = None
+    workers: Annotated[
+        int | None, CommandOption("processes; all cores when not given", minimum=1)
+    ] = None
     force: Annotated[
-        bool, Option("replace an earlier recommendation, and release", ("--force",))
+        bool, CommandOption("replace an earlier recommendation, and release", ("--force",))
     ] = False
 
 
@@ -65,21 +71,25 @@ class AnswerOptions:
     panel: ClassVar[str] = "Who receives it, and what they may know"
 
     recipient: Annotated[
-        str | None, Option("public, researchers, internal, trusted or unknown")
+        str | None, CommandOption("public, researchers, internal, trusted or unknown")
     ] = None
     contract: Annotated[
-        str | None, Option("whether they are bound by contract: yes, no or unknown")
+        str | None, CommandOption("whether they are bound by contract: yes, no or unknown")
     ] = None
     sensitivity: Annotated[
-        str | None, Option("how bad it would be: low, medium, high or unknown")
+        str | None, CommandOption("how bad it would be: low, medium, high or unknown")
     ] = None
     population: Annotated[
-        str | None, Option("how many people the file was drawn from, or unknown")
+        str | None, CommandOption("how many people the file was drawn from, or unknown")
     ] = None
-    keep: Annotated[str | None, Option("columns that must survive, with commas between")] = None
+    keep: Annotated[str | None, CommandOption("columns that must survive, with commas between")] = (
+        None
+    )
     decide: Annotated[
         list[str] | None,
-        Option("the role of a column that a profile cannot decide on: patient=unit; repeat it"),
+        CommandOption(
+            "the role of a column that a profile cannot decide on: patient=unit; repeat it"
+        ),
     ] = None
 
 

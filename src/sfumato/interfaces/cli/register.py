@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from sfumato.release.register.store import Register
 
 RegisterFile = Annotated[Path, typer.Argument(help="the register, for example releases.db")]
-KeyFile = Annotated[Path | None, Option("file with its key, when it is not beside it", ("--key",))]
+KeyFile = Annotated[
+    Path | None, CommandOption("file with its key, when it is not beside it", ("--key",))
+]
 Folder = Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")]
-Original = Annotated[str, Option("the original table")]
+Original = Annotated[str, CommandOption("the original table")]
 
 
 def build() -> typer.Typer:
@@ -145,9 +147,9 @@ class RegisterAdd(ShowOptions):
     """What is written down of a release."""
 
     original: Original
-    to: Annotated[str, Option("who receives it", ("--to",))]
+    to: Annotated[str, CommandOption("who receives it", ("--to",))]
     person: Person = None
-    note: Annotated[str, Option("a word to go with it")] = ""
+    note: Annotated[str, CommandOption("a word to go with it")] = ""
     key: KeyFile = None
 
 

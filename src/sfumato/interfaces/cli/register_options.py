@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from rich.markup import escape
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import out, tell
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Person = Annotated[
     str | None,
-    Option("columns that tell people apart, with commas; else direct identifiers"),
+    CommandOption("columns that tell people apart, with commas; else direct identifiers"),
 ]
 
 
@@ -27,10 +27,12 @@ class TableRegisterOptions:
 
     panel: ClassVar[str] = "Register of releases"
     register: Annotated[
-        Path | None, Option("look first at what all releases tell together; add this")
+        Path | None, CommandOption("look first at what all releases tell together; add this")
     ] = None
-    to: Annotated[str | None, Option("who receives it", ("--to",))] = None
-    register_key: Annotated[Path | None, Option("the key file, if not beside the register")] = None
+    to: Annotated[str | None, CommandOption("who receives it", ("--to",))] = None
+    register_key: Annotated[
+        Path | None, CommandOption("the key file, if not beside the register")
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.markup import escape
 
 from sfumato.core.blocks import Paragraph
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
 from sfumato.interfaces import api
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 class RunFiles(ShowOptions):
     """Where the release goes, and what says how it is made."""
 
-    output: Annotated[str, Option("folder to make; '-': print the data", ("--output", "-o"))]
-    recipe: Annotated[Path | None, Option("the recipe (YAML)", ("--recipe", "-r"))] = None
-    like: Annotated[Path | None, Option("instead of a recipe: do as in this earlier release")] = (
-        None
-    )
+    output: Annotated[str, CommandOption("folder to make; '-': print the data", ("--output", "-o"))]
+    recipe: Annotated[Path | None, CommandOption("the recipe (YAML)", ("--recipe", "-r"))] = None
+    like: Annotated[
+        Path | None, CommandOption("instead of a recipe: do as in this earlier release")
+    ] = None
 
     @property
     def folder(self) -> str | None:

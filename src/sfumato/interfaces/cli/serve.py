@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, require
@@ -32,11 +32,11 @@ class ProjectOptions:
 
     recipe: Annotated[
         Path | None,
-        Option("a recipe (YAML) to begin with, or to go on with", ("--recipe", "-r")),
+        CommandOption("a recipe (YAML) to begin with, or to go on with", ("--recipe", "-r")),
     ] = None
     project: Annotated[
         Path | None,
-        Option(
+        CommandOption(
             "folder of the project, made where there is none; by default one a table, in the"
             " folder for data of your account"
         ),
@@ -48,24 +48,28 @@ class ProjectOptions:
 class AddressOptions:
     """Where the workbench is reached."""
 
-    port: Annotated[int, Option("port to listen on; 0: any free one", minimum=0, maximum=65535)] = 0
-    browser: Annotated[bool, Option("open the browser; without, the address is only printed")] = (
-        True
-    )
+    port: Annotated[
+        int, CommandOption("port to listen on; 0: any free one", minimum=0, maximum=65535)
+    ] = 0
+    browser: Annotated[
+        bool, CommandOption("open the browser; without, the address is only printed")
+    ] = True
     host: Annotated[
         str | None,
-        Option(
+        CommandOption(
             "an address of this machine that others can reach; with --certificate, --key and"
             " --to-others"
         ),
     ] = None
     certificate: Annotated[
-        Path | None, Option("with --host: certificate of that address (PEM)")
+        Path | None, CommandOption("with --host: certificate of that address (PEM)")
     ] = None
-    key: Annotated[Path | None, Option("with --host: key of the certificate (PEM)")] = None
+    key: Annotated[Path | None, CommandOption("with --host: key of the certificate (PEM)")] = None
     to_others: Annotated[
         bool,
-        Option("with --host: yes, who has the address may work with these data", ("--to-others",)),
+        CommandOption(
+            "with --host: yes, who has the address may work with these data", ("--to-others",)
+        ),
     ] = False
 
 

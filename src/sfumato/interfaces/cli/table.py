@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from rich.markup import escape
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, progress, tell
@@ -40,22 +40,26 @@ class RuleOptions:
     """When a cell is sensitive."""
 
     panel: ClassVar[str] = "When a cell is sensitive"
-    threshold: Annotated[int | None, Option("fewest persons in a cell")] = None
-    zeros: Annotated[bool, Option("empty cells are sensitive too", ("--zeros-disclosive",))] = False
-    dominance: Annotated[str | None, Option("n,k: the n largest have at most k percent: 2,90")] = (
-        None
-    )
-    p_percent: Annotated[
-        float | None, Option("nobody estimates the largest within so many percent")
+    threshold: Annotated[int | None, CommandOption("fewest persons in a cell")] = None
+    zeros: Annotated[
+        bool, CommandOption("empty cells are sensitive too", ("--zeros-disclosive",))
+    ] = False
+    dominance: Annotated[
+        str | None, CommandOption("n,k: the n largest have at most k percent: 2,90")
     ] = None
-    pq: Annotated[str | None, Option("p,q: nor does one who knows all within q percent: 10,50")] = (
-        None
-    )
-    colluders: Annotated[int, Option("respondents who collude, for p and pq")] = 1
-    group: Annotated[str | None, Option("a column that must not be told of whole groups")] = None
-    all_equal: Annotated[bool, Option("cells of equal contributions are too", ("--all-equal",))] = (
-        False
-    )
+    p_percent: Annotated[
+        float | None, CommandOption("nobody estimates the largest within so many percent")
+    ] = None
+    pq: Annotated[
+        str | None, CommandOption("p,q: nor does one who knows all within q percent: 10,50")
+    ] = None
+    colluders: Annotated[int, CommandOption("respondents who collude, for p and pq")] = 1
+    group: Annotated[
+        str | None, CommandOption("a column that must not be told of whole groups")
+    ] = None
+    all_equal: Annotated[
+        bool, CommandOption("cells of equal contributions are too", ("--all-equal",))
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -63,23 +67,25 @@ class ProtectFlags:
     """How cells are protected."""
 
     panel: ClassVar[str] = "How cells are protected"
-    method: Annotated[str, Option("auto, exact, heuristic, rounding, cta or perturb")] = "auto"
-    base: Annotated[int | None, Option("rounding, perturb: multiples of this")] = None
-    reach: Annotated[int, Option("rounding: so many multiples away at most")] = 1
-    free_zeros: Annotated[bool, Option("empty cells may be suppressed too", ("--free-zeros",))] = (
-        False
+    method: Annotated[str, CommandOption("auto, exact, heuristic, rounding, cta or perturb")] = (
+        "auto"
     )
-    cost: Annotated[str, Option("of a suppressed cell: value, one or log")] = "value"
-    seed: Annotated[str | None, Option("hexadecimal text, for perturb")] = None
+    base: Annotated[int | None, CommandOption("rounding, perturb: multiples of this")] = None
+    reach: Annotated[int, CommandOption("rounding: so many multiples away at most")] = 1
+    free_zeros: Annotated[
+        bool, CommandOption("empty cells may be suppressed too", ("--free-zeros",))
+    ] = False
+    cost: Annotated[str, CommandOption("of a suppressed cell: value, one or log")] = "value"
+    seed: Annotated[str | None, CommandOption("hexadecimal text, for perturb")] = None
     slide: Annotated[
         float,
-        Option(
+        CommandOption(
             "width of a sensitive interval, in multiples of what is asked on both sides", minimum=0
         ),
     ] = 0.0
     prior: Annotated[
         float | None,
-        Option("percent within which an intruder knows cells before", minimum=0),
+        CommandOption("percent within which an intruder knows cells before", minimum=0),
     ] = None
 
     @property
@@ -100,17 +106,21 @@ class CountFlags:
     """What is counted."""
 
     panel: ClassVar[str] = "What is counted"
-    unit: Annotated[str | None, Option("column of the person; else every row is one")] = None
-    weight: Annotated[str | None, Option("column that contributions are multiplied by")] = None
-    negatives: Annotated[bool, Option("negative contributions count by size", ("--negatives",))] = (
-        False
+    unit: Annotated[str | None, CommandOption("column of the person; else every row is one")] = None
+    weight: Annotated[str | None, CommandOption("column that contributions are multiplied by")] = (
+        None
     )
+    negatives: Annotated[
+        bool, CommandOption("negative contributions count by size", ("--negatives",))
+    ] = False
     missing_counts: Annotated[
-        bool, Option("count persons with no contribution", ("--missing-counts",))
+        bool, CommandOption("count persons with no contribution", ("--missing-counts",))
     ] = False
     where: Annotated[
         str | None,
-        Option('only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'),
+        CommandOption(
+            'only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'
+        ),
     ] = None
 
     @property
@@ -131,15 +141,17 @@ class TableFiles(TableRegisterOptions, ShowOptions):
 
     panel: ClassVar[None] = None  # type: ignore[assignment]
     output: Annotated[
-        Path | None, Option("folder to make: share/ and owner/", ("--output", "-o"))
+        Path | None, CommandOption("folder to make: share/ and owner/", ("--output", "-o"))
     ] = None
-    protect: Annotated[bool, Option("change cells until the audit holds", ("--protect",))] = False
+    protect: Annotated[
+        bool, CommandOption("change cells until the audit holds", ("--protect",))
+    ] = False
     recipe: Annotated[
         Path | None,
-        Option("a recipe, for hierarchies and the person's column", ("--recipe", "-r")),
+        CommandOption("a recipe, for hierarchies and the person's column", ("--recipe", "-r")),
     ] = None
-    force: Annotated[bool, Option("replace an earlier release", ("--force",))] = False
-    sign: Annotated[Path | None, Option("a private key to sign the certificate with")] = None
+    force: Annotated[bool, CommandOption("replace an earlier release", ("--force",))] = False
+    sign: Annotated[Path | None, CommandOption("a private key to sign the certificate with")] = None
 
 
 @command()

@@ -12,16 +12,16 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import documents_to_stdout, give_json, out, tell
 from sfumato.interfaces.cli.options import Json, Quiet, ShowOptions
 
 VaultFile = Annotated[Path, typer.Argument(help="the vault")]
-KeyFile = Annotated[Path | None, Option("file with the vault's key")]
+KeyFile = Annotated[Path | None, CommandOption("file with the vault's key")]
 KeyVariable = Annotated[
-    str | None, Option("environment variable with the vault's key", ("--key-env",))
+    str | None, CommandOption("environment variable with the vault's key", ("--key-env",))
 ]
 
 
@@ -72,8 +72,8 @@ def list_domains(
 class ReidentifyOptions(ShowOptions):
     """Why people are named, and the key that opens the vault."""
 
-    reason: Annotated[str, Option("why; it is kept in the vault's log")]
-    domain: Annotated[str, Option("the domain of the pseudonyms")] = ""
+    reason: Annotated[str, CommandOption("why; it is kept in the vault's log")]
+    domain: Annotated[str, CommandOption("the domain of the pseudonyms")] = ""
     key_file: KeyFile = None
     key_env: KeyVariable = None
 
@@ -129,9 +129,11 @@ def rotate(
     vault: VaultFile,
     key_file: KeyFile = None,
     key_env: KeyVariable = None,
-    new_key_file: Annotated[Path | None, Option("file with the new key")] = None,
-    new_key_env: Annotated[str | None, Option("environment variable with the new key")] = None,
-    reason: Annotated[str, Option("why; it is kept in the vault's log")] = "rotation",
+    new_key_file: Annotated[Path | None, CommandOption("file with the new key")] = None,
+    new_key_env: Annotated[
+        str | None, CommandOption("environment variable with the new key")
+    ] = None,
+    reason: Annotated[str, CommandOption("why; it is kept in the vault's log")] = "rotation",
     quiet: Quiet = False,
 ) -> None:
     """Seal a vault with a new key; everyone keeps the pseudonym."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.core.evidence import needed
-from sfumato.core.options import Option
+from sfumato.core.options import CommandOption
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
 from sfumato.interfaces import api
@@ -49,9 +49,13 @@ class CheckFiles(ShowOptions):
     recipe: RecipeFile
     original: Annotated[
         str | None,
-        Option("the table before anything was released of it, for promises that compare with it"),
+        CommandOption(
+            "the table before anything was released of it, for promises that compare with it"
+        ),
     ] = None
-    sql: Annotated[bool, Option("print the promises as a query on --table", ("--sql",))] = False
+    sql: Annotated[bool, CommandOption("print the promises as a query on --table", ("--sql",))] = (
+        False
+    )
 
 
 @command(api.check)
@@ -135,9 +139,11 @@ def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
 class VerifyFiles(ShowOptions):
     """What a certificate is checked against."""
 
-    original: Annotated[str | None, Option("the original table, to check what needs it")] = None
+    original: Annotated[str | None, CommandOption("the original table, to check what needs it")] = (
+        None
+    )
     owner: Annotated[
-        Path | None, Option("the owner's folder; found beside 'share' when not given")
+        Path | None, CommandOption("the owner's folder; found beside 'share' when not given")
     ] = None
 
 
