@@ -21,6 +21,7 @@ import sfumato as sf
 from sfumato.core import plug_ins, recipe_files, registry
 from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.shape import Shape, known_shapes
 from sfumato.core.step import Goal
 from sfumato.data.lazy.table import ENGINES
 from sfumato.data.table import formats
@@ -318,6 +319,127 @@ def draw(page):
     """Notes about the table."""
     text("Notes of somebody else", "p")
 '''
+SHAPE = '''
+"""A shape of one file: everybody has a set of letters, in rows of a person and a letter."""
+
+import dataclasses
+from collections import Counter
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.data import PeopleData
+from sfumato.core.model import Facts, Model, make_verdict
+from sfumato.core.parameters import Members, parameters
+from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import Shape
+from sfumato.core.source import Source
+from sfumato.core.step import Plan, Step
+
+LETTERS = Shape("letters")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Letters(PeopleData):
+    """People by their letters."""
+
+    shape: ClassVar[Shape] = LETTERS
+
+    sets: tuple[frozenset[str], ...]
+    schema: Schema
+    source: Source
+    beside: Schema | None = None
+    origin: Any = None
+
+    @classmethod
+    def from_tables(cls, tables, schemas, source):
+        (unit,), (letter,) = schemas["data"].columns(Role.UNIT), schemas["data"].quasi
+        sets = {}
+        for person, sign in tables["data"].select(unit, letter).iter_rows():
+            sets.setdefault(person, set()).add(sign)
+        return cls(tuple(map(frozenset, sets.values())), schemas["data"], source)
+
+    def to_tables(self):
+        (unit,), (letter,) = self.schema.columns(Role.UNIT), self.schema.quasi
+        rows = [(person, sign) for person, signs in enumerate(self.sets) for sign in sorted(signs)]
+        return {"data": pl.DataFrame(rows, schema={unit: pl.Int64, letter: pl.String}, orient="row")}
+
+    @property
+    def people(self):
+        return len(self.sets)
+
+    def counts(self):
+        return {"people": len(self.sets)}
+
+    def shuffled(self, stream):
+        return self.take(stream.permutation(len(self.sets)))
+
+    def take(self, order):
+        origin = np.arange(len(self.sets)) if self.origin is None else self.origin
+        return dataclasses.replace(self, sets=tuple(self.sets[i] for i in order), origin=origin[order])
+
+
+@parameters
+class Company(Model):
+    """Every letter is had by k people or by nobody."""
+
+    k: int = Field(ge=1, description="people who have it")
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({LETTERS})
+    name: ClassVar[str] = "company"
+    facts: ClassVar[Facts] = Facts(against="identity")
+
+    @property
+    def promise(self):
+        return f"company of {self.k}"
+
+    def judge(self, evidence):
+        least = min(Counter(sign for signs in evidence.data.sets for sign in signs).values())
+        sentence = f"the rarest letter is had by {least}"
+        return make_verdict(self, holds=least >= self.k, attained=least, required=self.k, sentence=sentence)
+
+
+@dataclasses.dataclass(frozen=True)
+class RareLetters(Plan):
+    """The letters that go."""
+
+    letters: frozenset[str]
+
+    def describe(self):
+        return {"dropped": len(self.letters)}
+
+
+@parameters
+class DropRare(Step):
+    """Drop letters that fewer people have than is promised, and whoever is left without any."""
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({LETTERS})
+    name: ClassVar[str] = "drop_rare"
+
+    def plan(self, people, goal):
+        k = max(model.k for model in goal.models)
+        counts = Counter(sign for signs in people.sets for sign in signs)
+        return RareLetters(frozenset(sign for sign, count in counts.items() if count < k))
+
+    def apply(self, people, plan):
+        sets = tuple(signs - plan.letters for signs in people.sets)
+        rows = np.array([i for i, signs in enumerate(sets) if signs], dtype=np.int64)
+        return dataclasses.replace(people, sets=sets).take(rows)
+
+
+FAMILIES = {
+    "models": Members("", {"company": Company}),
+    "steps": Members("", {"drop_rare": DropRare}),
+    "risk": Members("", {}),
+    "utility": Members("", {}),
+}
+
+
+def noun():
+    return Letters
+'''
 FILES = {
     "model": MODEL,
     "step": STEP,
@@ -329,6 +451,7 @@ FILES = {
     "file_format": FILE_FORMAT,
     "engine": ENGINE,
     "stage": STAGE,
+    "shape": SHAPE,
 }
 ENTRIES = {
     "models": ("crowd_of", "model:CrowdOf"),
@@ -343,6 +466,7 @@ KINDS = {
     "formats": ("bars", "file_format:Bars"),
     "engines": ("turtle", "engine"),
     "stages": ("notes", "stage:STAGE"),
+    "shapes": ("letters", "shape"),
 }
 """Kinds that no recipe names."""
 NAMES = {family: name for family, (name, _) in ENTRIES.items()}
@@ -358,6 +482,13 @@ steps:
   - cut_off: {column: wage, base: 100}
   - global_recoding: {budget: 0.1}
 limits: {rows_lost: 0.5, lucky_guess: 0.5}
+"""
+LETTERS_RECIPE = """
+sfumato: 1
+shape: letters
+columns: {who: unit, letter: quasi}
+meet: [{company: {k: 2}}]
+steps: [drop_rare]
 """
 HELD = """
 sfumato: 1
@@ -561,6 +692,34 @@ def test_a_table_in_their_format_goes_the_whole_way(package, sfumato, people, tm
     assert "crowd of 4" in sfumato("verify", release / "share", "--original", source)
 
 
+def test_data_of_their_shape_go_the_whole_way(package, sfumato, tmp_path):
+    letters, recipe = tmp_path / "letters.csv", tmp_path / "letters.yaml"
+    release = tmp_path / "release"
+    words = ("abc", "abx", "bc", "ac", "z")
+    rows = [f"{who},{sign}" for who, signs in enumerate(words) for sign in signs]
+    letters.write_text("\n".join(["who,letter", *rows]) + "\n", encoding="utf-8")
+    recipe.write_text(LETTERS_RECIPE, encoding="utf-8")
+    sfumato("run", letters, "-r", recipe, "-o", release, "--attack", "0", "--seed", "7", "-q")
+    released = pl.read_csv(release / "share" / "data.csv")
+    assert sorted(released["letter"].to_list()) == sorted("abcabbcac"), "x and z are gone"
+    assert released["who"].n_unique() == 4, "nobody is released without a letter"
+    certificate = json.loads((release / "share" / "certificate.json").read_text())
+    assert certificate["shape"] == "letters" and certificate["verdicts"][0]["holds"]
+    verification = json.loads(
+        sfumato("verify", release / "share", "--original", letters, "--json", "-q")
+    )
+    assert {claim["status"] for claim in verification["claims"]} <= {"holds", "unknown"}
+    assert "company of 2" in sfumato("check", release / "share" / "data.csv", "-r", recipe)
+
+
+def test_a_shape_that_is_known_as_another_is_refused(package, announced):
+    announced(("sfumato.shapes", "signs", "their_package.shape"))
+    with pytest.raises(ParameterError, match=r"cannot be loaded"):
+        registry.data_class(Shape("signs"))  # the file asks for the shape that it calls itself
+    with pytest.raises(ValueError, match="'letters' is not a valid Shape"):
+        Shape("letters")
+
+
 def test_their_engine_releases_what_polars_does(package, sfumato, people, tmp_path):
     table, recipe = tmp_path / "people.parquet", tmp_path / "recipe.yaml"
     pl.read_csv(people).write_parquet(table)
@@ -611,9 +770,21 @@ def test_what_is_nothing_of_its_kind_is_refused(announced, kind, value):
         members["theirs"]
 
 
+def test_what_is_no_shape_of_data_is_refused(announced):
+    announced(("sfumato.shapes", "theirs", "json"))
+    with pytest.raises(ParameterError, match="plug-in 'json' is no shape of data"):
+        registry.family("models", Shape("theirs"))
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("formats", "csv"), ("policy_languages", "ours"), ("engines", "polars"), ("commands", "run")],
+    [
+        ("formats", "csv"),
+        ("policy_languages", "ours"),
+        ("engines", "polars"),
+        ("commands", "run"),
+        ("shapes", "graph"),
+    ],
 )
 def test_a_name_of_ours_is_refused_for_every_kind(package, announced, kind, name):
     announced((f"sfumato.{kind}", name, f"their_package.{KINDS[kind][1]}"))
@@ -622,6 +793,7 @@ def test_a_name_of_ours_is_refused_for_every_kind(package, announced, kind, name
         "formats": lambda: list(formats.FORMATS),
         "engines": lambda: list(ENGINES),
         "policy_languages": lambda: list(dialects.ALL),
+        "shapes": known_shapes,
     }
     with pytest.raises(ParameterError, match="as sfumato itself has one already"):
         uses[kind]()

@@ -11,11 +11,12 @@ import ast
 import collections
 import inspect
 import io
+import os
 import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import CodeType, FrameType
 
 MORE_IS_BETTER = {"comments per 100", "mirrored modules %"}
 NO_TARGET = {"code lines", "tokens"}
@@ -175,8 +176,10 @@ def defined_names(node: ast.AST) -> Iterator[str]:
 
 def asks_for_shape(node: ast.AST) -> bool:
     """Whether a node asks which shape of data something is: by its class, by a question of ours, or
-    by a member of ``Shape``.
+    by a member of ``Shape``, in a comparison or as a key of a dictionary.
     """
+    if isinstance(node, ast.Dict):
+        return any(key is not None and _names_a_shape(key) for key in node.keys)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id == "isinstance" and len(node.args) == 2:
             return any(
@@ -302,56 +305,43 @@ steps: [{global_recoding: {budget: 0.5}}]
 """
 
 
-def traced_run(package: Path, folder: Path) -> dict[str, float]:
-    """How many functions of the package ``run`` on ten rows executes in the main thread, and how
-    deep they stand on average.
+def trace_ten_rows(package: Path, folder: Path) -> tuple[dict[CodeType, set[CodeType]], list[int]]:
+    """The functions of the package that ``run`` on ten rows executes in the main thread, each with
+    the functions that call it, and the depth of every call.
 
-    Kernels do not count: how they are loaded depends on what was compiled before. A function counts
-    once; its depth is the number of functions of the package on the stack when it is called, itself
-    included, averaged over all calls.
+    Kernels do not count: how they are loaded depends on what was compiled before. The depth is the
+    number of functions of the package on the stack, the called one included.
     """
     from sfumato.interfaces.cli import main
 
     (folder / "ten.csv").write_text(TEN_ROWS, encoding="utf-8")
     (folder / "ten.yaml").write_text(TEN_ROWS_RECIPE, encoding="utf-8")
-    ours: dict[Any, bool] = {}
-    seen: set[Any] = set()
+    is_ours: dict[CodeType, bool] = {}
+    callers: dict[CodeType, set[CodeType]] = {}
     depths: list[int] = []
-    depth = 0
+    stack: list[CodeType] = []
 
-    def watch(frame: Any, event: str, _: Any) -> None:
-        nonlocal depth
+    def watch(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if code not in ours:
+        if code not in is_ours:
             file = Path(code.co_filename)
             inside = file.is_relative_to(package) and not file.is_relative_to(package / "kernels")
-            is_function = bool(
-                code.co_flags & inspect.CO_OPTIMIZED
-            )  # bodies of classes and modules are none
-            ours[code] = inside and is_function and not code.co_name.startswith("<")
-        if not ours[code]:
+            # Bodies of classes and modules are no functions.
+            is_function = bool(code.co_flags & inspect.CO_OPTIMIZED)
+            is_ours[code] = inside and is_function and not code.co_name.startswith("<")
+        if not is_ours[code]:
             return
         if event == "call":
-            depth += 1
-            seen.add(code)
-            depths.append(depth)
+            callers.setdefault(code, set()).update(stack[-1:])
+            stack.append(code)
+            depths.append(len(stack))
         elif event == "return":
-            depth -= 1
+            stack.pop()
 
-    words = [
-        "sfumato",
-        "run",
-        folder / "ten.csv",
-        "-r",
-        folder / "ten.yaml",
-        "-o",
-        folder / "out",
-        "--seed",
-        "7",
-        "-q",
-    ]
-    before = sys.argv
-    sys.argv = [str(word) for word in words]
+    command = ["sfumato", "run", "ten.csv", "-r", "ten.yaml", "-o", "out", "--seed", "7", "-q"]
+    arguments, working_folder = sys.argv, Path.cwd()
+    sys.argv = command
+    os.chdir(folder)
     sys.setprofile(watch)
     try:
         main()
@@ -360,8 +350,37 @@ def traced_run(package: Path, folder: Path) -> dict[str, float]:
             raise
     finally:
         sys.setprofile(None)
-        sys.argv = before
+        sys.argv = arguments
+        os.chdir(working_folder)
+    return callers, depths
+
+
+def traced_run(package: Path, folder: Path) -> dict[str, float]:
+    """The number of functions that ``run`` on ten rows executes, and their mean depth over calls."""
+    callers, depths = trace_ten_rows(package, folder)
     return {
-        "functions of a run on ten rows": len(seen),
+        "functions of a run on ten rows": len(callers),
         "mean depth of a run on ten rows": round(sum(depths) / max(1, len(depths)), 1),
     }
+
+
+def list_run_functions(package: Path, folder: Path) -> str:
+    """The functions of ``run`` on ten rows by module, with the number of functions that call each
+    and, where there is one only, its name.
+    """
+    callers, _ = trace_ten_rows(package, folder)
+    modules: dict[str, list[CodeType]] = {}
+    for code in callers:
+        module = str(Path(code.co_filename).relative_to(package))
+        modules.setdefault(module, []).append(code)
+    lines = []
+    for module, functions in sorted(modules.items(), key=lambda entry: (-len(entry[1]), entry[0])):
+        lines.append(f"{len(functions):4} {module}")
+        for code in sorted(functions, key=lambda code: code.co_firstlineno):
+            line = f"       {len(callers[code])} {code.co_qualname}"
+            if len(callers[code]) == 1:
+                line += f"  <- {next(iter(callers[code])).co_qualname}"
+            lines.append(line)
+    single = sum(len(functions) == 1 for functions in callers.values())
+    lines.append(f"{len(callers):4} functions; {single} of them have one caller")
+    return "\n".join(lines)

@@ -36,7 +36,7 @@ def windows(monkeypatch):
         return msvcrt if name == "msvcrt" else found(name)
 
     monkeypatch.setattr(portable, "importlib", types.SimpleNamespace(import_module=module))
-    monkeypatch.setattr(portable, "_is_posix", lambda: False)
+    monkeypatch.setattr(portable, "IS_POSIX", False)
     monkeypatch.setattr(portable, "_renameat2", lambda: None)
     monkeypatch.setattr(exchange, "_exchanged", portable.exchanged)
     return locked
@@ -54,7 +54,7 @@ def without_locks(monkeypatch):
 
 
 def test_a_system_that_can_promises_all(monkeypatch):
-    monkeypatch.setattr(portable, "_is_posix", lambda: True)
+    monkeypatch.setattr(portable, "IS_POSIX", True)
     monkeypatch.setattr(portable, "_fcntl", types.SimpleNamespace)
     monkeypatch.setattr(portable, "_renameat2", lambda: print)
     assert portable.cannot_promise("modes", "locks", "exchange") == ()

@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato.core import registry
 from sfumato.core.recipe import Agreement, Recipe
-from sfumato.core.step import LOOKS, Account, Effect, Step, account_of, declaration_of
+from sfumato.core.step import LOOKS, Account, Effect, Step, declaration_of
 from sfumato.errors import SchemaError
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.release.epsilon_certification import TYPES_FOUND, certified
@@ -177,7 +177,7 @@ def test_a_step_that_declares_nothing_looks():
     class Nobody(Step):
         name = "nobody"
 
-    assert account_of(Nobody(), table().schema) == Account() and Account().effect is Effect.LOOKS
+    assert Nobody().account(table().schema) == Account() and Account().effect is Effect.LOOKS
     assert declaration_of(Nobody) == LOOKS
     quiet = {
         n

@@ -16,7 +16,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.hierarchy import ValueByValue
 from sfumato.core.schema import Attribute, Schema
-from sfumato.core.step import Effect, account_of
+from sfumato.core.step import Effect
 from sfumato.core.yaml_text import read_yaml
 from sfumato.data.table.fixed_form import in_fixed_form
 from sfumato.errors import RecipeError, SchemaError
@@ -139,7 +139,7 @@ def test_a_step_that_looks_before_the_accounted_one_breaks_it(name):
     step = registry.variants(registry.family("steps")[name])[:1]
     schema = Schema({"secret": Attribute(("quasi",), kind="numeric")})
     for one in step:
-        if account_of(one, schema).effect is Effect.LOOKS:
+        if one.account(schema).effect is Effect.LOOKS:
             assert not certified(sf.Recipe(schema, (ONE,), (one, SAFE)), ["secret"], schema).holds
 
 

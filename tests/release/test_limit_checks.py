@@ -4,7 +4,6 @@ kept.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -130,16 +129,12 @@ def test_what_cannot_be_measured_ends_a_run_but_where_an_epsilon_is_accounted_fo
         check_agreement(strict, pair, fixed=True)
 
 
-@dataclasses.dataclass
-class Drawn:
-    """Released data, of which only one thing is asked."""
-
-    drawn: bool
-
-
 def test_synthetic_rows_have_usual_limits_unless_the_recipe_sets_them(pair: TablePair) -> None:
     recipe = sf.Recipe(pair.original.schema, steps=(sf.Mondrian(),), limits={"copied_records": 0.3})
-    drawn: Any = Drawn(drawn=True)
-    nobody_drawn: Any = Drawn(drawn=False)
-    assert with_usual_limits(recipe, drawn).limits == {**USUAL_LIMITS, "copied_records": 0.3}
-    assert with_usual_limits(recipe, nobody_drawn) is recipe
+    assert with_usual_limits(recipe).limits == {**USUAL_LIMITS, "copied_records": 0.3}
+    accounted = sf.Recipe(
+        pair.original.schema,
+        steps=(sf.SynthesizePrivately(epsilon=1.0, delta=1e-6),),
+        limits=recipe.limits,
+    )
+    assert with_usual_limits(accounted) is accounted, "an ε is its limit"

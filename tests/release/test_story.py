@@ -19,7 +19,7 @@ from sfumato.errors import SchemaError, printable
 from sfumato.methods.formulas.binning import Binned
 from sfumato.release import story as telling
 from sfumato.release.certificate_words import without_words
-from sfumato.release.documents import Told
+from sfumato.release.documents import ReleaseSummary
 from sfumato.release.report import gallery
 from sfumato.release.report.pages import owner_page
 from sfumato.release.sealing import as_owner_sees, draw_page
@@ -49,14 +49,14 @@ def told_of(release):
 def pages_of(release) -> tuple[Page, Page]:
     from sfumato.release.documents import certificate, owner_record
 
-    told, digest = Told.of(release), "ab" * 32
+    summary, digest = ReleaseSummary.of(release), "ab" * 32
     data_file = {"file": "data.csv", "sha256": digest, "format": "csv"}
     public = certificate(
-        release, told=told, data_file=data_file, salt="cd" * 32, input_digest=digest
+        release, summary=summary, data_file=data_file, salt="cd" * 32, input_digest=digest
     )
     record = {
         "certificate": {**public, "digest": digest},
-        **owner_record(release, told=told, input_digest=digest),
+        **owner_record(release, summary=summary, input_digest=digest),
     }
     return Page(draw_page(without_words(public))), Page(owner_page(as_owner_sees(record)))
 

@@ -77,7 +77,7 @@ class TextOnly:
 Acceptance = ImpliedQuasi | TextOnly
 
 
-def read_acceptances(section: Any) -> tuple[Acceptance, ...]:
+def read_acceptances(section: object) -> tuple[Acceptance, ...]:
     """The acceptances that the section ``accept`` of a recipe holds.
 
     >>> read_acceptances({"zip": "text only", "lines": {"implies": "accounts", "because": "agreed"}})

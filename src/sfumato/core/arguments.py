@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: object) -> tuple[Any, ...]:
     """One item or many, as a tuple. Strings and mappings count as one item.
 
     >>> as_tuple("age"), as_tuple(["age", "sex"])

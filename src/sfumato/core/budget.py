@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from numbers import Real
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -147,7 +147,7 @@ the range of numbers.
 LEAST_DELTA = 1e-100
 
 
-def sensible(amount: Any, what: str) -> Fraction:
+def sensible(amount: object, what: str) -> Fraction:
     """A loss or a budget that somebody asks for: exact, and of a size that means something."""
     given = exact(amount, what)
     if not SMALLEST <= given <= LARGEST:
@@ -155,7 +155,7 @@ def sensible(amount: Any, what: str) -> Fraction:
     return given
 
 
-def exact(amount: Any, what: str) -> Fraction:
+def exact(amount: object, what: str) -> Fraction:
     """A positive number as the decimal that was written, so that three times 0.1 is 0.3.
 
     >>> exact(0.1, "epsilon") * 3 == exact(0.3, "epsilon")
@@ -182,7 +182,7 @@ class PrivacyLoss:
     rho: Fraction | None = None
 
     @classmethod
-    def of(cls, epsilon: Any = None, rho: Any = None) -> PrivacyLoss:
+    def of(cls, epsilon: object = None, rho: object = None) -> PrivacyLoss:
         """A loss from numbers; exactly one of the two is given."""
         if (epsilon is None) == (rho is None):
             raise ParameterError(

@@ -526,22 +526,40 @@ class _Grouping:
 def _grouped(
     dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool
 ) -> _Grouping:
-    """The classes of a table, remembered for every table that has the same rows and describes these
-    columns alike.
+    """The classes of a table without counts, in key order; remembered for every table that has the
+    same rows and describes these columns alike.
 
     Those at another placement than that of the table itself are not remembered. ``by_row``: the
     class of every row will be asked for.
     """
-    if at is not None:
-        return _group(dataset, names, at, by_row=by_row)
     attributes = tuple(dataset.schema.attributes.get(name) for name in names)
-    remembered = dataset.known.classes.setdefault(names, [])
-    for found in remembered:
-        if found.attributes == attributes:
-            return found  # type: ignore[no-any-return]
-    fresh = dataclasses.replace(_group(dataset, names, None, by_row=by_row), attributes=attributes)
-    remembered.append(fresh)
-    return fresh
+    remembered = dataset.known.classes.setdefault(names, []) if at is None else []
+    for grouping in remembered:
+        if grouping.attributes == attributes:
+            return grouping  # type: ignore[no-any-return]
+    keys, place = pack_rows(dataset, names, at)
+    rows: list[NDArray[Any]] = []
+    span, classes = place.layout.span, None
+    # Many keys of one word that are too sparse for a table of bits may be sorted in place.
+    sparse = keys.shape[1] == 1 and span > MOST_BITS * len(keys)
+    if sparse and not by_row and len(keys) > kernels.keys.FEW:
+        classes = _sorted_classes(keys, dataset.copies)
+    if classes is None:
+        ids, distinct = in_order(keys, span)
+        rows.append(ids)
+        classes = distinct, tallied(ids, len(distinct), dataset.copies)
+    distinct, records = classes
+    table = ClassTable(
+        columns=names,
+        ladders=place.ladders,
+        levels=place.levels,
+        layout=place.layout,
+        keys=distinct,
+        records=records,
+    )
+    grouping = _Grouping(attributes if at is None else (), table, rows)
+    remembered.append(grouping)
+    return grouping
 
 
 def remembered_classes(dataset: Table, names: Sequence[str]) -> ClassTable | None:
@@ -562,42 +580,16 @@ def remembered_rows(dataset: Table, names: Sequence[str]) -> tuple[NDArray[Any],
     return None
 
 
-def _group(
-    dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool
-) -> _Grouping:
-    """The classes without counts, in key order."""
-    keys, place = pack_rows(dataset, names, at)
-    rows: list[NDArray[Any]] = []
-    classes = None if by_row else _sorted_classes(keys, place.layout.span, dataset.copies)
-    if classes is None:
-        ids, distinct = in_order(keys, place.layout.span)
-        rows.append(ids)
-        classes = distinct, tallied(ids, len(distinct), dataset.copies)
-    distinct, records = classes
-    table = ClassTable(
-        columns=names,
-        ladders=place.ladders,
-        levels=place.levels,
-        layout=place.layout,
-        keys=distinct,
-        records=records,
-    )
-    return _Grouping((), table, rows)
-
-
 def _sorted_classes(
-    keys: NDArray[np.uint64], span: int, copies: NDArray[np.int64] | None
+    keys: NDArray[np.uint64], copies: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]] | None:
     """Distinct keys in order and the records of each, by sorting ``keys`` in place; None, and
-    nothing done, where others ways are quicker.
+    nothing done, where other ways are quicker.
 
     Nearly all keys are distinct and nearly all rows one record: the few that stand for several are
     looked up.
     """
-    rows = len(keys)
-    if keys.shape[1] > 1 or rows <= kernels.keys.FEW or span <= MOST_BITS * rows:
-        return None
-    line = keys[:, 0]
+    rows, line = len(keys), keys[:, 0]
     if not kernels.keys.mostly_distinct(line):
         return None
     several = np.zeros(0, dtype=np.int64)

@@ -93,8 +93,8 @@ class Data(Protocol):
     source: Source
     units: ClassVar[str] = "people"
     """What ``size`` counts, in sentences."""
-    release_kind: ClassVar[str] = "people"
-    """What kind of release is made of the data; ``table`` and ``lazy`` know more than others."""
+    release_home: ClassVar[str] = "sfumato.release.release:Release"
+    """The class of releases that are made of the data, and its module."""
     attacked_by_run: ClassVar[bool] = True
     """Whether ``run`` attacks and measures each release."""
     options: ClassVar[frozenset[str]] = frozenset({"people", "seconds"})
@@ -240,6 +240,11 @@ class Data(Protocol):
                 f"{join_words(unknown)} {verb} not known for data of shape {cls.shape}; leave"
                 f" {pronoun} out"
             )
+
+    @classmethod
+    def may_be_held(cls) -> bool:
+        """Whether an engine may hold such data: then they are one table, opened where it is."""
+        return "engine" in cls.options
 
     def with_roles(self, **roles: str | Sequence[str]) -> Self:
         """The same data with roles of columns; of most data they are said when the files are

@@ -118,7 +118,9 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     if len(used) > MANY:
         return _relabelled_many(codes, text_of(labels), used, amounts)
     names = labels if len(used) == len(labels) else [labels[code] for code in used.tolist()]
-    if _in_order(names):
+    # After a draw of rows of an encoded column the labels are still sorted, each once, missing last.
+    present: Sequence[Any] = names[:-1] if len(names) and names[-1] is None else names
+    if None not in present and all(map(operator.lt, present, present[1:])):
         return _without_unused(codes, tuple(names), used, amounts)
     fresh = sorted({name for name in names if name is not None})
     place: dict[str | None, int] = {name: i for i, name in enumerate(fresh)}
@@ -143,14 +145,6 @@ def _relabelled_many(
     return Encoded(kernels.keys.mapped(codes, moved), labels_of(final), counts)
 
 
-def _in_order(labels: Sequence[str | None]) -> bool:
-    """Whether labels are sorted, each there once, missing last: so they are after a draw of rows of
-    an encoded column.
-    """
-    present: Sequence[Any] = labels[:-1] if len(labels) and labels[-1] is None else labels
-    return None not in present and all(map(operator.lt, present, present[1:]))
-
-
 def _without_unused(
     codes: NDArray[Any], names: Labels, used: NDArray[np.int64], amounts: NDArray[np.int64]
 ) -> Encoded:
@@ -163,7 +157,7 @@ def _without_unused(
     return Encoded(kernels.keys.mapped(codes, moved), names, amounts[used])
 
 
-def label(value: Any) -> str:
+def label(value: object) -> str:
     """The text under which hierarchies and reports know a value.
 
     Whole floats lose their ``.0`` so that a column read as 33.0 meets a hierarchy that says 33.

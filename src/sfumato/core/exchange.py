@@ -95,7 +95,11 @@ def in_place(folder: Path, *, force: bool | None) -> Iterator[Path]:
         try:
             yield made
             raise_if_pressed()
-            _put(made, target, force=bool(force))
+            as_new(made)
+            with undisturbed():  # Ctrl-C waits until it is known what stands there
+                _put(made, target, force=bool(force))
+                sync_folder(target.parent)
+                note_done(f"the release stands in {target}")
         finally:  # a new folder that did not get there, or the old one that was exchanged for it
             with undisturbed():
                 shutil.rmtree(made, ignore_errors=True)
@@ -191,24 +195,20 @@ def _mend(target: Path) -> None:
 
 
 def _put(made: Path, target: Path, *, force: bool) -> None:
-    """Move the new folder to its place; Ctrl-C waits until it is known what stands there."""
-    as_new(made)
-    with undisturbed():
-        if force and target.exists() and any(target.iterdir()):
-            _exchange(made, target)
-        else:
-            # Nothing is there, or an empty folder; what somebody else put there meanwhile stays.
-            try:
-                _rename(made, target)
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-                raise OutputError(
-                    f"{target} already exists: another run was faster; "
-                    "choose another folder, or replace it with --force"
-                ) from None
-        sync_folder(target.parent)
-        note_done(f"the release stands in {target}")
+    """Move the new folder to its place."""
+    if force and target.exists() and any(target.iterdir()):
+        _exchange(made, target)
+        return
+    # Nothing is there, or an empty folder; what somebody else put there meanwhile stays.
+    try:
+        _rename(made, target)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        raise OutputError(
+            f"{target} already exists: another run was faster; "
+            "choose another folder, or replace it with --force"
+        ) from None
 
 
 def _exchange(made: Path, target: Path) -> None:

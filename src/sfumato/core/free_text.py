@@ -63,11 +63,11 @@ def refuse_free_text(dataset: Table) -> None:
     """
     texts = []
     for name, attribute in dataset.schema.attributes.items():
-        if attribute.has(Role.DIRECT) or attribute.free_text:
+        if Role.DIRECT in attribute.roles or attribute.free_text:
             continue
         dtype = dataset.dtype(name)
         # Quasi-identifiers are encoded anyhow, and asked by their labels.
-        if dtype == pl.String and (attribute.has(Role.QUASI) or name in dataset.coded):
+        if dtype == pl.String and (Role.QUASI in attribute.roles or name in dataset.coded):
             encoded = dataset.encoded(name)
             missing = int(encoded.counts[-1]) if None in encoded.labels else 0
             distinct = text_of(without_missing(encoded.labels))

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import Any
 
 STEP = "  "
 
 
-def indented_json(document: Any, line: str = "\n") -> str:
+def indented_json(document: object, line: str = "\n") -> str:
     """The text of a document, signs of all languages as they are.
 
     ``line`` begins a line as deep as the one that the document ends: it is for parts of documents.

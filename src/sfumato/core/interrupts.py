@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 from sfumato.core.portable import interrupt_handler, interrupts_for_good, interrupts_to
@@ -79,14 +80,15 @@ def watching() -> Iterator[None]:
     watch.
     """
     _State.pressed, _State.done = False, ()
-    before = interrupt_handler()
+    usual = interrupt_handler()
 
-    def noting(number: int, frame: Any) -> None:
+    def note_and_pass_on(number: int, frame: FrameType | None) -> None:
         _State.pressed = True
-        before(number, frame)
+        if usual is not None:
+            usual(number, frame)
 
     try:
-        with interrupts_to(noting if callable(before) else None):
+        with interrupts_to(None if usual is None else note_and_pass_on):
             yield
     finally:
         _State.pressed, _State.done = False, ()
@@ -95,10 +97,12 @@ def watching() -> Iterator[None]:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """Let Ctrl-C wait until the block is done, then let it through."""
-    before, waiting = interrupt_handler(), list[tuple[int, Any]]()
-    with interrupts_to(
-        (lambda number, frame: waiting.append((number, frame))) if callable(before) else None
-    ):
+    usual = interrupt_handler()
+    if usual is None:
+        yield
+        return
+    waiting: list[tuple[int, FrameType | None]] = []
+    with interrupts_to(lambda number, frame: waiting.append((number, frame))):
         yield
     for number, frame in waiting[:1]:
-        before(number, frame)
+        usual(number, frame)

@@ -27,7 +27,7 @@ def loads_once(data: bytes) -> Any:
     )
 
 
-def is_spelled_once(data: bytes, document: Any) -> bool:
+def is_spelled_once(data: bytes, document: object) -> bool:
     """Whether a file spells every key, word and number of a document as sfumato writes it, blanks
     between them apart.
 

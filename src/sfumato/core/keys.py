@@ -108,7 +108,7 @@ class KeyReference:
         return ()
 
 
-def reference_form(given: Any) -> dict[str, str]:
+def reference_form(given: object) -> dict[str, str]:
     """The recipe form of a key reference, or an error that explains it and does not repeat what was
     given.
     """

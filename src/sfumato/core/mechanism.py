@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sfumato.core.model import Model
     from sfumato.core.step import Step
     from sfumato.core.table import Table
 
@@ -64,11 +63,6 @@ class Taken:
     step: Step
     before: Table
     after: Table
-
-
-def asked_of(models: Sequence[Model]) -> set[str]:
-    """The columns of which some promise says by which mechanism they are released."""
-    return {model.released_by[0] for model in models if model.released_by is not None}
 
 
 def applied_mechanisms(

@@ -291,7 +291,7 @@ class Model(Protocol):
         """Whether data that keep this promise surely keep the other one."""
         return False
 
-    def lacking(self, data: Any) -> str | None:
+    def lacking(self, data: object) -> str | None:
         """What it needs and released files do not hold, in words; None where nothing is lacking."""
         return None
 

@@ -219,10 +219,12 @@ class TablePair:
         """
         if ("encoded", name) not in self.memo:
             before = encode_column(self.original, name)
-            self._know_unchanged(name, before)
+            known, rows = self.released.known.codes, self.origin
+            if len(rows) >= LARGE and len(rows) == len(self.released) and name not in known:
+                self._know_unchanged(name, before)
             self.memo["encoded", name] = (before, encode_column(self.released, name))
-        found: tuple[Encoded, Encoded] = self.memo["encoded", name]
-        return found
+        encodings: tuple[Encoded, Encoded] = self.memo["encoded", name]
+        return encodings
 
     def frequencies(self, name: str) -> NDArray[np.int64]:
         """How many released rows have each label of a column, in the order of labels; nothing large
@@ -237,25 +239,12 @@ class TablePair:
         """Let the released table know the codes of a large column that was released as it is: they
         are those of the original rows.
         """
-        known, rows = self.released.known.codes, self.origin
-        if (
-            name in known
-            or len(rows) < LARGE
-            or len(rows) != len(self.released)
-            or not self.aligned
-        ):
+        dtype = self.original.dtype(name)
+        if not self.aligned or dtype != self.released.dtype(name) or dtype == pl.String:
             return
-        if (
-            self.original.dtype(name) != self.released.dtype(name)
-            or self.original.dtype(name) == pl.String
-        ):
-            return
-        if (
-            self.original.column(name)
-            .gather(rows)
-            .equals(self.released.column(name), null_equal=True)
-        ):
-            known[name] = before.taken(rows)
+        original = self.original.column(name).gather(self.origin)
+        if original.equals(self.released.column(name), null_equal=True):
+            self.released.known.codes[name] = before.taken(self.origin)
 
     def as_it_was(self, name: str) -> NDArray[np.bool_]:
         """Per pair of :meth:`joint` whether the released label is the original value itself; found

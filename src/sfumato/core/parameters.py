@@ -90,7 +90,7 @@ def parameters(cls: type[T]) -> type[T]:
         taken = [
             name
             for name, value in {**given, **kwargs}.items()
-            if _taken_for_number(value, made[name])
+            if isinstance(value, bool | Mapping) and _taken_for_number(value, made[name])
         ]
         if taken:
             raise ParameterError(
@@ -197,7 +197,7 @@ def problems_of(error: ValidationError, names: Sequence[str] = ()) -> list[str]:
     return list(sentences)
 
 
-def spelled(cls: Any) -> dict[str, str]:
+def spelled(cls: type) -> dict[str, str]:
     """The fields of a class, and the word that a recipe has for each: the same, unless a member of
     the class is called so.
     """
@@ -221,7 +221,7 @@ def values_of(value: Any) -> dict[str, Any]:
     return plain
 
 
-def plain_data(value: Any) -> Any:
+def plain_data(value: object) -> Any:
     """Tuples as lists, mappings as dicts and members of families as in a recipe, all the way
     down.
     """

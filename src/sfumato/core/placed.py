@@ -33,7 +33,7 @@ from sfumato.errors import ParameterError, SchemaError, SfumatoError, Unsatisfia
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.data import Evidence, Pair
+    from sfumato.core.data import Data, Evidence, Pair
     from sfumato.core.model import ClassEvidence
     from sfumato.core.pair import TablePair
     from sfumato.core.schema import Schema
@@ -125,7 +125,7 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
         (verdict,) = judge_all(self._evidence(table), [self.method])
         return dataclasses.replace(verdict, promise=self.promise)
 
-    def broken(self, data: Any) -> NDArray[np.bool_]:
+    def broken(self, data: Data) -> NDArray[np.bool_]:
         """Per person whether they have a row in a class that breaks it."""
         tables = _require_tables(data, self.name)
         table = tables.table(self.table)

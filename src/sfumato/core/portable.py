@@ -29,6 +29,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
 PRIVATE_FILE, PRIVATE_FOLDER, PUBLIC_FOLDER = 0o600, 0o700, 0o755
@@ -48,6 +49,10 @@ MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1
 kept.
 """
 KEPT_BYTES = 1 << 30
+
+IS_POSIX = os.name != "nt"
+
+SignalHandler = Callable[[int, FrameType | None], Any]
 
 Promise = Literal["modes", "locks", "exchange"]
 LACKING: dict[Promise, str] = {
@@ -76,16 +81,14 @@ def cannot_promise(*wanted: Promise) -> tuple[str, ...]:
 
     A file system may still know less than its system: a network folder without locks, say.
     """
-    there = {
-        "modes": _is_posix(),
-        "locks": _fcntl() is not None,
-        "exchange": _renameat2() is not None,
-    }
-    return tuple(LACKING[one] for one in wanted if not there[one])
-
-
-def _is_posix() -> bool:
-    return os.name != "nt"
+    lacking: list[Promise] = []
+    if "modes" in wanted and not IS_POSIX:
+        lacking.append("modes")
+    if "locks" in wanted and _fcntl() is None:
+        lacking.append("locks")
+    if "exchange" in wanted and _renameat2() is None:
+        lacking.append("exchange")
+    return tuple(LACKING[promise] for promise in lacking)
 
 
 # Locks. They belong to the open file: closing it, or dying, gives them back.
@@ -151,7 +154,7 @@ def open_to_others(file: Path) -> bool:
     """Whether other users of this machine may read a file, as far as its mode says; False where
     files have none.
     """
-    return _is_posix() and bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+    return IS_POSIX and bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def is_private(path: Path) -> bool:
@@ -164,7 +167,7 @@ def is_private(path: Path) -> bool:
         return False
     if not stat.S_ISREG(found.st_mode):
         return False
-    return not _is_posix() or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+    return not IS_POSIX or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
 
 
 def as_new(file: Path) -> None:
@@ -207,7 +210,7 @@ def _renameat2() -> Any:
 
 def move(folder: Path, target: Path) -> None:
     """Rename a folder to where nothing is, or an empty folder, which Windows wants gone first."""
-    if not _is_posix() and target.exists():
+    if not IS_POSIX and target.exists():
         target.rmdir()
     folder.rename(target)
 
@@ -216,7 +219,7 @@ def sync_folder(folder: Path) -> None:
     """Make a new name in a folder last through a power cut, where the system lets a folder be
     opened.
     """
-    if not _is_posix():
+    if not IS_POSIX:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -228,23 +231,22 @@ def sync_folder(folder: Path) -> None:
 # Signals: only the main thread may look at their handlers.
 
 
-def interrupt_handler() -> Any:
-    """What Ctrl-C calls now; None outside of the main thread."""
-    return (
-        signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is threading.main_thread()
-        else None
-    )
+def interrupt_handler() -> SignalHandler | None:
+    """What Ctrl-C calls now; None outside of the main thread, or where it is ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    handler = signal.getsignal(signal.SIGINT)
+    return handler if callable(handler) else None
 
 
-def interrupts_for_good(handler: Callable[[int, Any], Any]) -> None:
+def interrupts_for_good(handler: SignalHandler) -> None:
     """Let Ctrl-C call something else until the process ends."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)
 
 
 @contextlib.contextmanager
-def interrupts_to(handler: Any) -> Iterator[None]:
+def interrupts_to(handler: SignalHandler | None) -> Iterator[None]:
     """Let Ctrl-C call something else during a block; None leaves it as it is."""
     if handler is None:
         yield
@@ -257,7 +259,7 @@ def interrupts_to(handler: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def endings_to(handlers: Mapping[str, Callable[[int, Any], Any]]) -> Iterator[None]:
+def endings_to(handlers: Mapping[str, SignalHandler]) -> Iterator[None]:
     """Let signals that ask a program to end (``SIGTERM``, ``SIGHUP``) call something during a
     block; those the system has not are left out.
     """

@@ -177,7 +177,8 @@ class Recipe:
     file: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limits", plain_limits(self.limits))
+        if self.limits:
+            object.__setattr__(self, "limits", plain_limits(self.limits))
         if isinstance(self.accept, Mapping):
             object.__setattr__(self, "accept", read_acceptances(self.accept))
 

@@ -35,7 +35,15 @@ from sfumato.core.placed import PlacedStep
 from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe, TableDescription
 from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
-from sfumato.core.shape import DATA, PEOPLE, SEVERAL_TABLES, Shape
+from sfumato.core.shape import (
+    DATA,
+    ONE_TABLE,
+    PEOPLE,
+    SEVERAL_TABLES,
+    Shape,
+    is_shape,
+    known_shapes,
+)
 from sfumato.core.source import KEYS as READING
 from sfumato.core.source import NOTHING_SAID, Intake, checked_codes
 from sfumato.core.words import inflect, join_words
@@ -56,13 +64,13 @@ SECTIONS = (
     "contract",
     "accept",
 )
-SHAPES_WITH: Mapping[str, tuple[Shape, ...]] = {
-    "columns": (Shape.TABLE, Shape.BASKETS, Shape.PATHS, Shape.GRAPH),
-    "people": (Shape.BASKETS, Shape.PATHS, Shape.GRAPH),
-    "tables": (Shape.TABLES,),
-    "accept": (Shape.TABLE,),
+SHAPES_WITH: Mapping[str, Callable[[Shape], bool]] = {
+    "columns": lambda shape: shape not in SEVERAL_TABLES,
+    "people": lambda shape: shape not in SEVERAL_TABLES | ONE_TABLE,
+    "tables": SEVERAL_TABLES.__contains__,
+    "accept": ONE_TABLE.__contains__,
 }
-"""The shapes of data whose recipes have a section; all recipes have the other sections."""
+"""Whether recipes for a shape of data have a section; all recipes have the other sections."""
 COLUMN_KEYS = (
     "role",
     "kind",
@@ -114,7 +122,7 @@ def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Rec
     return from_dict(read_yaml(text, name), base=base, name=name)
 
 
-def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
+def from_dict(document: object, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make the recipe of a table from plain data; one about data of another shape is refused."""
     recipe = any_from_dict(document, base=base, name=name)
     if recipe.shape != Recipe.shape:
@@ -126,7 +134,7 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     return recipe
 
 
-def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
+def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make a recipe of any shape of data from plain data."""
     if not isinstance(document, Mapping):
         raise RecipeError(
@@ -144,8 +152,22 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
     version = document.get("sfumato", VERSION)
     if version != VERSION or isinstance(version, bool):
         problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
-    shape = _shape(problems, document)
-    problems += _misplaced_sections(document, shape)
+    # The shape that the recipe says; else several tables where it has such, and one otherwise.
+    shape = Shape.TABLES if "tables" in document else Recipe.shape
+    word = document.get("shape", shape)
+    if word != shape and is_shape(word):
+        shape = Shape(word)
+    elif word != shape:
+        hint = did_you_mean(str(word), map(str, known_shapes()))
+        problems.append(f"shape {str(word)!r} is not known.{hint}")
+    for section, has_section in SHAPES_WITH.items():
+        if document.get(section) is not None and not has_section(shape):
+            shapes = [str(other) for other in known_shapes() if has_section(other)]
+            of_shapes = f"data of shape {join_words(shapes, 'or')}"
+            hint = "; columns stand in 'tables', with each table" if shape in SEVERAL_TABLES else ""
+            problems.append(
+                f"{section!r} belongs to {of_shapes}, and this is a recipe for shape {shape}{hint}"
+            )
     tables = _tables(problems, document, shape, base)
     intake = _intake(problems, document)
     meet = _objects(problems, document, "meet", partial(registry.build, "models", shape=shape))
@@ -159,7 +181,7 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         limits = plain_limits(limits)
         problems += registry.limit_problems(limits, shape)
     accept: tuple[Acceptance, ...] = ()
-    if document.get("accept") is not None and shape in SHAPES_WITH["accept"]:
+    if document.get("accept") is not None and shape in ONE_TABLE:
         accept = problems.collect(read_acceptances, document["accept"]) or ()
         if not problems:  # else columns or steps may be lacking, and would be reported again
             problems += acceptance_problems(accept, tables[DATA].schema, steps)
@@ -188,31 +210,6 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         first=first,
         file=described.file,
     )
-
-
-def _shape(problems: _Problems, document: Mapping[str, Any]) -> Shape:
-    """The shape that a recipe says; else several tables where it has such, and one table
-    otherwise.
-    """
-    usual = Shape.TABLES if "tables" in document else Recipe.shape
-    word = document.get("shape", usual)
-    if word in tuple(Shape):
-        return Shape(word)
-    hint = did_you_mean(str(word), map(str, Shape))
-    problems.append(f"shape {str(word)!r} is not known.{hint}")
-    return usual
-
-
-def _misplaced_sections(document: Mapping[str, Any], shape: Shape) -> list[str]:
-    """Sections that recipes of this shape do not have."""
-    problems = []
-    for section, shapes in SHAPES_WITH.items():
-        if document.get(section) is None or shape in shapes:
-            continue
-        problem = f"{section!r} belongs to data of shape {join_words(list(map(str, shapes)), 'or')}"
-        hint = "; columns stand in 'tables', with each table" if shape in SEVERAL_TABLES else ""
-        problems.append(f"{problem}, and this is a recipe for shape {shape}{hint}")
-    return problems
 
 
 def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[str]:
@@ -608,7 +605,7 @@ def _keep_back(part: Any, fields: dict[str, Any]) -> None:
             _keep_back(model, written[model.name])
 
 
-def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:
+def keeps_back(family: str, spec: object, shape: Shape = Shape.TABLE) -> bool:
     """Whether a model or hierarchy, as a certificate shows it, lacks what its owner keeps.
 
     A hierarchy that is kept back is never made from a certificate, whatever stands there: it could

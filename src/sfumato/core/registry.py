@@ -21,8 +21,15 @@ from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, spelled, values_of
 from sfumato.core.placed import KEYS as PLACING_KEYS
 from sfumato.core.placed import PLACED, Placed, PlacedModel
-from sfumato.core.plug_ins import announced, forget_entry_points, load_plug_in, refuse_name
-from sfumato.core.shape import SEVERAL_TABLES, Shape, of_shape
+from sfumato.core.plug_ins import (
+    announced,
+    describe_plug_in,
+    forget_entry_points,
+    load_plug_in,
+    points_by_name,
+    refuse_name,
+)
+from sfumato.core.shape import ONE_TABLE, SEVERAL_TABLES, Shape, known_shapes, of_shape
 from sfumato.core.step import Step
 from sfumato.core.words import first_sentence, join_words
 from sfumato.core.yaml_text import read_yaml
@@ -68,13 +75,13 @@ MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 
 
 SHAPES = {
-    Shape.BASKETS: "sfumato.data.baskets",
-    Shape.PATHS: "sfumato.data.paths",
-    Shape.GRAPH: "sfumato.data.graphs",
-    Shape.TABLES: "sfumato.data.relational",
+    "baskets": "sfumato.data.baskets",
+    "paths": "sfumato.data.paths",
+    "graph": "sfumato.data.graphs",
+    "tables": "sfumato.data.relational",
 }
-"""The package of each shape of data that is not one table; it holds ``FAMILIES`` by name, and the
-class of its data.
+"""The package of each shape of data that is not one table; it holds ``FAMILIES`` by name, and
+``noun()`` gives the class of its data. Other packages add shapes: entry points ``sfumato.shapes``.
 """
 
 
@@ -101,8 +108,8 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
     """
     if name not in FAMILIES:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
-    if shape in SHAPES and name != "hierarchies":
-        members: Members = import_part(SHAPES[shape]).FAMILIES[name]
+    if shape not in ONE_TABLE and name != "hierarchies":
+        members: Members = _package_of(shape).FAMILIES[name]
         return members
     ours: list[Members] = [importlib.import_module(package).ALL for package in PACKAGES[name]]
     return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
@@ -110,12 +117,42 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
 
 def data_class(shape: Shape) -> type[Data]:
     """The class of data of a shape."""
-    package = SHAPES.get(shape)
-    if package is None:
+    if shape in ONE_TABLE:
         table: type[Data] = importlib.import_module("sfumato.core.table").Table
         return table
-    noun: type[Data] = import_part(package).noun()
+    noun: type[Data] = _package_of(shape).noun()
     return noun
+
+
+def _package_of(shape: Shape) -> Any:
+    """The package of a shape that is not one table: one of ours, or what another package
+    announces.
+    """
+    if shape in SHAPES:
+        return import_part(SHAPES[shape])
+    point = points_by_name("shapes", SHAPES.__contains__)[shape]
+    package = load_plug_in(point, "shape of data", _is_package_of_shape)
+    if package.noun().shape != shape:
+        problem = f"{describe_plug_in(point)} is announced as {str(shape)!r}"
+        called = f"its data are of shape {str(package.noun().shape)!r}"
+        raise ParameterError(f"{problem} and {called}; give both one name, or uninstall it")
+    return package
+
+
+def _is_package_of_shape(package: Any) -> bool:
+    """Whether something has the methods of a shape by family, and the class of its data."""
+    families = getattr(package, "FAMILIES", None)
+    if not isinstance(families, Mapping) or not callable(getattr(package, "noun", None)):
+        return False
+    own = set(FAMILIES) - {"hierarchies"}
+    has_families = own <= set(families) and all(isinstance(families[n], Members) for n in own)
+    return has_families and isinstance(package.noun(), type) and Data in package.noun().__mro__
+
+
+def release_class(data: Data) -> Any:
+    """The class of releases that are made of such data."""
+    module, _, name = data.release_home.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 TABLE_RUN, LAZY_RUN = "sfumato.data.table.run", "sfumato.data.lazy.run"
@@ -132,13 +169,10 @@ def function_of_run(name: str, *, lazy: bool = False) -> Any:
 def installed_shapes() -> tuple[Shape, ...]:
     """The shapes of data whose packages are there: an installation may leave out all but tables."""
     shapes = []
-    for shape in Shape:
+    for shape in known_shapes():
         package = SHAPES.get(shape)
-        if (
-            package is None
-            or package in sys.modules
-            or importlib.util.find_spec(package) is not None
-        ):
+        is_there = package is None or package in sys.modules
+        if is_there or importlib.util.find_spec(str(package)) is not None:
             shapes.append(shape)
     return tuple(shapes)
 
@@ -202,12 +236,12 @@ def attacks(shape: Shape = Shape.TABLE) -> Members:
 
     Only tables have risks besides, which the file shows as it is.
     """
-    if shape in SHAPES:
+    if shape not in ONE_TABLE:
         return family("risk", shape)
     return _half("sfumato.methods.attacks", Attack)
 
 
-def asked_attack(spec: Any, shape: Shape = Shape.TABLE) -> Attack:
+def asked_attack(spec: object, shape: Shape = Shape.TABLE) -> Attack:
     """An attack by its name, with parameters as in a recipe (``{"suda": {"most": 3}}``, or the same
     as text), or as it is.
 
@@ -242,7 +276,11 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
     known = family("utility", shape)
     name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
     fields = None if isinstance(spec, str) else next(iter(spec.values()), None)
-    if shape in SHAPES and name not in known and not is_placed("utility", name, fields, shape):
+    if (
+        shape not in ONE_TABLE
+        and name not in known
+        and not is_placed("utility", name, fields, shape)
+    ):
         raise ParameterError(
             f"there is no metric {name!r}{_for_shape('utility', name, shape, known)}"
         )
@@ -252,7 +290,7 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
 
 def _for_shape(family_name: str, name: str, shape: Shape, known: Members) -> str:
     """What a message adds about a name that data of a shape do not know."""
-    if shape not in SHAPES:
+    if shape in ONE_TABLE:
         return f".{did_you_mean(name, known)}"
     others = serves(family_name, name)
     also = f"; it serves {of_shape(others)}" if others else f".{did_you_mean(name, known)}"
@@ -263,7 +301,7 @@ def risks(shape: Shape = Shape.TABLE) -> Members:
     """The risks of a file as it is, by name; of data of other shapes nothing is told without
     attacks.
     """
-    if shape in SHAPES:
+    if shape not in ONE_TABLE:
         return Members.joined([], {})
     return _half("sfumato.methods.attacks.file_risks", Risk)
 
@@ -284,7 +322,7 @@ def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
     ('KAnonymity', None)
     """
     # Nearly everything that is asked for serves tables: other shapes need not be looked through.
-    if shape in (None, Shape.TABLE) and name in family(family_name):
+    if (shape is None or shape in ONE_TABLE) and name in family(family_name):
         return family(family_name)[name]
     shapes = serves(family_name, name)
     chosen = shape if shape in shapes else next(iter(shapes), None)
@@ -296,7 +334,7 @@ def utility_metrics() -> Members:
     return family("utility")
 
 
-def is_placed(family_name: str, name: str, fields: Any, shape: Shape) -> bool:
+def is_placed(family_name: str, name: str, fields: object, shape: Shape) -> bool:
     """Whether a method, as a recipe or a plan writes it, is one of ordinary tables with its table.
 
     So it is when the data are several tables and ``table`` stands among the fields. A class of the
@@ -320,14 +358,14 @@ def is_placed(family_name: str, name: str, fields: Any, shape: Shape) -> bool:
     return name in family(family_name)
 
 
-def method_class(family_name: str, name: str, fields: Any, shape: Shape) -> Any:
+def method_class(family_name: str, name: str, fields: object, shape: Shape) -> Any:
     """The class that a name means beside these fields, for data of a shape; None: there is none."""
-    if is_placed(family_name, name, fields, shape):
+    if shape in SEVERAL_TABLES and is_placed(family_name, name, fields, shape):
         shape = Shape.TABLE
     return family(family_name, shape).get(name)
 
 
-def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.TABLE) -> Any:
+def build(family_name: str, spec: object, where: str = "", *, shape: Shape = Shape.TABLE) -> Any:
     """Make an object from its recipe form: ``suppress``, ``{k_anonymity: 5}`` or
     ``{k_anonymity: {k: 5}}``.
 
@@ -414,7 +452,7 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
     others = serves(family_name, name)
     if not others:
         return f"{problem}.{did_you_mean(name, members)}"
-    hint = "" if shape in SHAPES else f" (say 'shape: {others[0]}' for such data)"
+    hint = "" if shape not in ONE_TABLE else f" (say 'shape: {others[0]}' for such data)"
     return f"{problem} for shape: {shape}; it serves {of_shape(others)}{hint}"
 
 

@@ -153,16 +153,18 @@ class Attribute:
         return role in self.roles
 
 
-def checked_bounds(given: Any) -> tuple[float, float]:
+def checked_bounds(given: object) -> tuple[float, float]:
     """Two finite numbers, the lower one first.
 
     >>> checked_bounds([0, 120])
     (0.0, 120.0)
     """
-    numbers = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2
-    if not numbers or any(isinstance(v, bool) or not isinstance(v, Real) for v in given):
+    ends: Sequence[Any] = ()
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        ends = given
+    if len(ends) != 2 or any(isinstance(v, bool) or not isinstance(v, Real) for v in ends):
         raise ParameterError("bounds must be two numbers, [lowest, highest], like [0, 120]")
-    low, high = float(given[0]), float(given[1])
+    low, high = float(ends[0]), float(ends[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ParameterError("bounds must be finite numbers")
     if low >= high:
@@ -173,7 +175,7 @@ def checked_bounds(given: Any) -> tuple[float, float]:
     return low, high
 
 
-def checked_domain(given: Any) -> tuple[str, ...]:
+def checked_domain(given: object) -> tuple[str, ...]:
     """Different words, at least one; whole numbers are taken as their text.
 
     >>> checked_domain(["f", "m", 3])

@@ -52,7 +52,15 @@ class Intake:
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
+            # One sign between the cells of a line; a tab may be spelled out.
+            given: object = self.delimiter
+            mark = _SPELLED.get(str(given), str(given))
+            is_sign = len(mark) == 1 and mark.isascii() and not mark.isalnum()
+            if not isinstance(given, str) or not is_sign or mark in '"\r\n':
+                raise ParameterError(
+                    f"delimiter must be one ASCII sign such as , ; | or a tab, not {given!r}"
+                )
+            object.__setattr__(self, "delimiter", mark)
         if self.missing_values is not None:
             object.__setattr__(self, "missing_values", checked_codes(self.missing_values))
         single = {column: checked_codes(codes) for column, codes in self.missing_in.items()}
@@ -170,14 +178,14 @@ class Intake:
         return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
 
 
-def checked_codes(given: Any) -> tuple[Code, ...]:
+def checked_codes(given: object) -> tuple[Code, ...]:
     """Codes for missing values: words and numbers, one or a list of them.
 
     >>> checked_codes(["NA", -9]), checked_codes("?")
     (('NA', -9), ('?',))
     """
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    for code in several:
+    codes: list[Code] = []
+    for code in given if isinstance(given, list | tuple) else [given]:
         if isinstance(code, bool) or not isinstance(code, str | int | float):
             raise ParameterError(
                 "missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither"
@@ -186,23 +194,8 @@ def checked_codes(given: Any) -> tuple[Code, ...]:
             raise ParameterError(
                 "missing_values takes finite numbers; quote the word if the file spells one"
             )
-    return tuple(several)
-
-
-def checked_delimiter(given: Any) -> str:
-    """One sign between the cells of a line; a tab may be spelled out."""
-    mark = _SPELLED.get(given, given) if isinstance(given, str) else given
-    if (
-        not isinstance(mark, str)
-        or len(mark) != 1
-        or not mark.isascii()
-        or mark in '"\r\n'
-        or mark.isalnum()
-    ):
-        raise ParameterError(
-            f"delimiter must be one ASCII sign such as , ; | or a tab, not {given!r}"
-        )
-    return mark
+        codes.append(code)
+    return tuple(codes)
 
 
 NOTHING_SAID = Intake()

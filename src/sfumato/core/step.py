@@ -83,19 +83,11 @@ def declaration_of(step: type[Step]) -> Declaration:
     return step.accounting
 
 
-def account_of(step: Step, schema: Schema) -> Account:
-    """What a step of a recipe does to a certified ε; one that declares nothing looks at the
-    data.
-    """
-    found: Account = step.account(schema)
-    return found
-
-
 def accounts(steps: Iterable[Step], schema: Schema) -> bool:
     """Whether some step accounts for an ε, so that nothing may be decided by looking at the whole
     table.
     """
-    return any(account_of(step, schema).effect is Effect.ACCOUNTED for step in steps)
+    return any(step.account(schema).effect is Effect.ACCOUNTED for step in steps)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -373,7 +365,7 @@ class Step(Protocol):
         """
         return None
 
-    def contradicted_by(self, released: Any) -> str | None:
+    def contradicted_by(self, released: object) -> str | None:
         """What in released data other than a table shows that the step cannot have been run, in
         words; None: nothing does.
         """

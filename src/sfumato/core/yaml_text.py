@@ -126,7 +126,7 @@ def _has_key_with_blank(document: Any) -> bool:
     return isinstance(document, list) and any(map(_has_key_with_blank, document))
 
 
-def write_yaml(document: Any) -> str:
+def write_yaml(document: object) -> str:
     """Plain data as YAML text.
 
     >>> print(write_yaml({"a": {"no": ["x", "*", "007"]}}), end="")

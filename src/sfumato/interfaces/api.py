@@ -684,12 +684,12 @@ def verify(
     folder, says, or else ``reading``. ``release`` is what was written: it is compared, not made
     again.
     """
-    from sfumato.core.shape import Shape
+    from sfumato.core.shape import is_shape
     from sfumato.release.certificate_files import read_certificate
     from sfumato.release.verify import verify as _verify
 
     certificate, kept = read_certificate(Path(folder)), None if owner is None else Path(owner)
-    if original is not None and certificate["shape"] in set(Shape):
+    if original is not None and is_shape(certificate["shape"]):
         from sfumato.release.originals import original_of
 
         original = original_of(

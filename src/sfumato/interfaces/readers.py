@@ -13,7 +13,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Schema
-from sfumato.core.shape import DATA, PEOPLE, SEVERAL_TABLES, Shape
+from sfumato.core.shape import DATA, ONE_TABLE, PEOPLE, SEVERAL_TABLES, Shape
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.release.read_data import describe_tables, read_recipe_data, tables_of
@@ -75,7 +75,8 @@ def _shape(word: str) -> Shape:
         raise ParameterError(
             "several tables are read by sf.read_tables({'people': …, 'visits': …}, relations)"
         )
-    known = [str(shape) for shape in registry.SHAPES if shape not in SEVERAL_TABLES]
+    others = ONE_TABLE | SEVERAL_TABLES
+    known = [str(shape) for shape in registry.installed_shapes() if shape not in others]
     if str(word) not in known:
         raise ParameterError(
             f"shape {str(word)!r} is not known here.{did_you_mean(str(word), known)} A table is"

@@ -136,7 +136,24 @@ class Alternatives:
     def reasons(self) -> Reasons:
         """Why this node and not its neighbour, in plain words with numbers."""
         outlook = [_budget(self, change) for change in self.budgets]
-        outlook += [*_sentence_on_next(self), *_safer(self)]
+        # What less loss would need.
+        better = self.next_better
+        if better is not None:
+            needs = f"needs a larger budget, of {_records(self, better.suppressed)} or more"
+            cost = f"{_against(self, better)}, with {_moves(self, better)}"
+            outlook.append(f"Less {_name(self)} {needs}: {cost}.")
+        elif self.whole and not self.minimal:
+            within = " within these levels" if self.floor else ""
+            outlook.append(f"No budget, however large, would lower the score{within}.")
+        # What half the marketer risk would cost within the budget.
+        risk = self.chosen.marketer_risk
+        safer = next(
+            (option for option in self.trade_off if option.marketer_risk <= risk / 2), None
+        )
+        if safer is not None:
+            now, then = apart(risk, safer.marketer_risk, percent, 2)
+            cost = f"{_against(self, safer)}, with {_moves(self, safer)}"
+            outlook.append(f"Half the marketer risk ({then} instead of {now}) would cost {cost}.")
         if self.cells:
             outlook.append(
                 "Suppressed records lose some of their cells here; "
@@ -450,27 +467,44 @@ def _choice(found: Alternatives) -> str:
     )
 
 
-def _neighbour(found: Alternatives, one: Neighbour) -> str:
-    level = found.chosen.levels[one.column] + one.change
-    top = found.tops[one.column]
+def _neighbour(found: Alternatives, neighbour: Neighbour) -> str:
+    """A neighbour against the chosen node: records, score and risk."""
+    level = found.chosen.levels[neighbour.column] + neighbour.change
+    top = found.tops[neighbour.column]
     label = f"level {level} of {top}"
     if level == 0:
         label = "exact"
     elif level == top:
         label = "nothing left of it"
-    where = f"{one.column} one level {'finer' if one.change < 0 else 'coarser'} ({label})"
-    other = one.option
-    if not other.within_budget:
-        over = other.suppressed - found.budget
-        if not other.classes:
+    direction = "finer" if neighbour.change < 0 else "coarser"
+    where = f"{neighbour.column} one level {direction} ({label})"
+    option, chosen, name = neighbour.option, found.chosen, _name(found)
+    if not option.within_budget:
+        if not option.classes:
             return f"{where} would leave nothing to release."
+        over = option.suppressed - found.budget
         return (
-            f"{where} is beyond the budget: it would suppress {other.suppressed:,} records,"
-            f" {over:,} more than allowed{_else(found, other)}."
+            f"{where} is beyond the budget: it would suppress {option.suppressed:,} records,"
+            f" {over:,} more than allowed{_else(found, option)}."
         )
-    now, then = apart(found.chosen.marketer_risk, other.marketer_risk, percent, 2)
+    more = option.suppressed - chosen.suppressed
+    records = "suppress as many records"
+    if more > 0:
+        records = f"suppress {more:,} more records"
+    elif more < 0:
+        records = f"keep {-more:,} more records"
+    now, then = _scores(found, chosen, option)
+    if now == then:
+        trade = f"{records} at the same {name}"
+    elif option.score > chosen.score:
+        trade = f"{records} and raise {name} from {now} to {then}"
+    else:
+        trade = f"{records} and lower {name} from {now} to {then}"
+        if found.minimal:
+            trade += ", but it is not minimal: a finer node stays within the budget"
+    now, then = apart(chosen.marketer_risk, option.marketer_risk, percent, 2)
     risk = f"marketer risk stays {now}" if now == then else f"marketer risk {then} instead of {now}"
-    return f"{where} would {_trade(found, other)}; {risk}."
+    return f"{where} would {trade}; {risk}."
 
 
 def _else(found: Alternatives, other: Option) -> str:
@@ -479,26 +513,6 @@ def _else(found: Alternatives, other: Option) -> str:
     if other.score < found.chosen.score - NEAR:
         return f", for {_name(found)} {then} instead of {now}"
     return f", and {_name(found)} would be no better ({then})"
-
-
-def _trade(found: Alternatives, other: Option) -> str:
-    """A node within the budget against the chosen one: records and score."""
-    chosen, name = found.chosen, _name(found)
-    more = other.suppressed - chosen.suppressed
-    records = (
-        f"suppress {more:,} more records"
-        if more > 0
-        else f"keep {-more:,} more records"
-        if more < 0
-        else "suppress as many records"
-    )
-    now, then = _scores(found, chosen, other)
-    if now == then:
-        return f"{records} at the same {name}"
-    if other.score > chosen.score:
-        return f"{records} and raise {name} from {now} to {then}"
-    why = ", but it is not minimal: a finer node stays within the budget" if found.minimal else ""
-    return f"{records} and lower {name} from {now} to {then}{why}"
 
 
 def _budget(found: Alternatives, one: BudgetChange) -> str:
@@ -514,38 +528,6 @@ def _budget(found: Alternatives, one: BudgetChange) -> str:
         return f"{what} would change nothing{spare}."
     verb = "buy" if one.records > found.budget else "cost"
     return f"{what} would {verb} {_against(found, one.option)}, with {_moves(found, one.option)}."
-
-
-def _sentence_on_next(found: Alternatives) -> list[str]:
-    better = found.next_better
-    if better is None:
-        if not found.whole or found.minimal:
-            return []
-        within = " within these levels" if found.floor else ""
-        return [f"No budget, however large, would lower the score{within}."]
-    needs = (
-        f"Less {_name(found)} needs a larger budget, of {_records(found, better.suppressed)} or"
-        " more"
-    )
-    return [f"{needs}: {_against(found, better)}, with {_moves(found, better)}."]
-
-
-def _safer(found: Alternatives) -> list[str]:
-    """What half the marketer risk would cost within the budget."""
-    half = [
-        option
-        for option in found.trade_off
-        if option.marketer_risk <= found.chosen.marketer_risk / 2
-    ]
-    if not half:
-        return []
-    now, then = apart(found.chosen.marketer_risk, half[0].marketer_risk, percent, 2)
-    return [
-        (
-            f"Half the marketer risk ({then} instead of {now}) would cost {_against(found, half[0])},"
-            f" with {_moves(found, half[0])}."
-        )
-    ]
 
 
 def _against(found: Alternatives, other: Option) -> str:

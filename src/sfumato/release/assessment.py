@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from sfumato.release.report.pictures import class_size_chart
 
 if TYPE_CHECKING:
     import altair as alt
-    from numpy.typing import NDArray
 
     from sfumato.core.table import Table
     from sfumato.methods.attacks.file_risks.singling_out import Exposure
@@ -190,7 +189,7 @@ def _measured(
     threshold: float,
     population: Table | None,
 ) -> Assessment:
-    classes = evidence.classes
+    classes, frequencies = evidence.classes, evidence.frequencies
     metrics = (
         ProsecutorRisk(),
         JournalistRisk(),
@@ -198,19 +197,25 @@ def _measured(
         ShareAtRisk(threshold),
         UniqueRecords(),
     )
-    sizes, amounts = _sizes_and_amounts(evidence.frequencies)
+    measures = [metric.measure(evidence) for metric in metrics]
+    if population is not None and population.has(dataset.schema.quasi):
+        measures.append(_measure_in_population(dataset, population))
+    # How many classes have each size: counted where no size is beyond the number of classes.
+    if int(frequencies.max(initial=0)) > len(frequencies):
+        sizes, amounts = np.unique(frequencies, return_counts=True)
+    else:
+        amounts = np.bincount(frequencies)
+        sizes = np.flatnonzero(amounts)
+        amounts = amounts[sizes]
     persons = None if classes.person is None else len(classes.counts[classes.person].labels)
     return Assessment(
         name=dataset.source.name,
         records=dataset.records,
         persons=persons,
         classes=len(classes),
-        smallest_class=int(evidence.frequencies.min()) if len(classes) else None,
-        unique_records=int(classes.records[evidence.frequencies == 1].sum()),
-        measures=(
-            *(metric.measure(evidence) for metric in metrics),
-            *_in_population(dataset, population),
-        ),
+        smallest_class=int(frequencies.min()) if len(classes) else None,
+        unique_records=int(classes.records[frequencies == 1].sum()),
+        measures=tuple(measures),
         contributions=contributions(classes),
         exposing_sets=smallest_exposing_sets(classes),
         class_sizes={int(s): int(n) for s, n in zip(sizes, amounts, strict=True)},
@@ -219,32 +224,16 @@ def _measured(
     )
 
 
-def _sizes_and_amounts(
-    frequencies: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sizes that classes have, in order, and how many have each: counted where no size is
-    beyond the number of classes.
-    """
-    if int(frequencies.max(initial=0)) > len(frequencies):
-        return np.unique(frequencies, return_counts=True)
-    amounts = np.bincount(frequencies)
-    sizes = np.flatnonzero(amounts)
-    return sizes, amounts[sizes]
+def _measure_in_population(dataset: Table, population: Table) -> Measure:
+    """How many of those who are unique in the table are unique in the population too."""
+    from sfumato.methods.attacks.unique_in_population import (
+        UniqueInPopulation,
+        share_unique_in_population,
+    )
 
-
-def _in_population(dataset: Table, population: Table | None) -> Iterator[Measure]:
-    """How many of those who are unique in the table are unique in the population too, where one
-    with these columns is given.
-    """
-    if population is not None and set(dataset.schema.quasi) <= set(population.columns):
-        from sfumato.methods.attacks.unique_in_population import (
-            UniqueInPopulation,
-            share_unique_in_population,
-        )
-
-        share = share_unique_in_population(dataset, population, dataset.schema.quasi)
-        meaning = (
-            f"records unique in the table that are unique among {len(population):,} people of the"
-            " population too"
-        )
-        yield Measure(UniqueInPopulation.name, share, UniqueInPopulation.better, meaning)
+    share = share_unique_in_population(dataset, population, dataset.schema.quasi)
+    meaning = (
+        f"records unique in the table that are unique among {len(population):,} people of the"
+        " population too"
+    )
+    return Measure(UniqueInPopulation.name, share, UniqueInPopulation.better, meaning)

@@ -11,7 +11,6 @@ from sfumato.core import registry
 from sfumato.core.acceptance import text_only_columns
 from sfumato.core.evidence import columns_seen, judge_all
 from sfumato.core.schema import Role
-from sfumato.core.shape import Shape
 from sfumato.core.words import join_words
 from sfumato.data.table.default_readers import read_as_one
 from sfumato.errors import ReleaseRefused, UnreadableInput
@@ -58,9 +57,10 @@ def check_released(
             " original: sfumato attack, sfumato evaluate"
         )
     everyone = population_of(recipe.meet, population, recipe.base)
-    released, original, readings = DESCRIBED[recipe.shape](
-        files.content, recipe, original, everyone
-    )
+    describe: Callable[..., Described] = _describe_people
+    if registry.data_class(recipe.shape).may_be_held():
+        describe = _describe_table
+    released, original, readings = describe(files.content, recipe, original, everyone)
     blind = [model.promise for model in recipe.meet if model.compares and original is None]
     if blind:
         raise ReleaseRefused(
@@ -106,7 +106,7 @@ that take the file otherwise.
 """
 
 
-def _described_table(
+def _describe_table(
     table: Table | LazyTable,
     recipe: Recipe,
     original: Table | LazyTable | None,
@@ -143,7 +143,7 @@ def _without_hierarchies(schema: Schema) -> Schema:
     return schema
 
 
-def _described_persons(
+def _describe_people(
     tables: Mapping[str, TableRead], recipe: Recipe, original: Data | None, everyone: Table | None
 ) -> Described:
     """Released people from the tables that were read."""
@@ -161,12 +161,6 @@ def _described_persons(
     )
     require_roles(tables, recipe.shape, schemas)
     return noun.from_tables(frames, schemas, source), original, ()
-
-
-DESCRIBED: dict[Shape, Callable[..., Described]] = {
-    **dict.fromkeys(Shape, _described_persons),
-    Shape.TABLE: _described_table,
-}
 
 
 # Reading released files.
@@ -190,7 +184,14 @@ def read_to_check(
     )
     certified = None if by_itself or said_otherwise else Path(data)
     options = {"people": people, "said": said, "engine": engine, "table": table}
-    return READ[recipe.shape](data, recipe, certified, options)
+    kind = registry.data_class(recipe.shape)
+    if kind.may_be_held():
+        return _read_table_to_check(data, recipe, certified, options)
+    kind.require_options({"engine": engine, "table": table})
+    tables = None if certified is None else _certified_tables(certified)
+    if tables is None:
+        tables = tables_for(data, recipe, people=people, said=said, intake=recipe.intake.layout)
+    return FilesToCheck(tables)
 
 
 AS_CERTIFIED = "read as the certificate beside it says"
@@ -205,25 +206,6 @@ def _read_table_to_check(
     as_said = dataclasses.replace(recipe, intake=recipe.intake.layout)
     read = read_recipe_data(data, as_said, **options)
     return FilesToCheck(read, read.source.notes)
-
-
-def _read_persons_to_check(
-    data: Any, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]
-) -> FilesToCheck:
-    registry.data_class(recipe.shape).require_options(
-        {name: options[name] for name in ("engine", "table")}
-    )
-    tables = None if certified is None else _certified_tables(certified)
-    people, said = options["people"], options["said"]
-    if tables is None:
-        tables = tables_for(data, recipe, people=people, said=said, intake=recipe.intake.layout)
-    return FilesToCheck(tables)
-
-
-READ: dict[Shape, Callable[..., FilesToCheck]] = {
-    **dict.fromkeys(Shape, _read_persons_to_check),
-    Shape.TABLE: _read_table_to_check,
-}
 
 
 def _certified_tables(file: Path) -> dict[str, TableRead] | None:

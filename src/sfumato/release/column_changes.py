@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,46 +39,34 @@ def changes_of(
 ) -> tuple[ColumnChange, ...]:
     """What happened to every column, in words."""
     levels: dict[str, tuple[int, int]] = {}
-    local: set[str] = set()
-    masked: dict[str, list[str]] = {}
+    recoded_cells: set[str] = set()
+    masking: dict[str, list[str]] = {}
     blanks: Counter[str] = Counter()
     for _, plan in plans:
-        told = plan.describe()
-        for column, place in told.get("levels", {}).items():
-            levels[column] = (place["level"], place["top"])
-        local.update(told.get("columns", ()))
-        blanks.update(told.get("suppressed_cells", {}))
-        for column, words in told.get("masked", {}).items():
-            masked.setdefault(column, []).append(words)
-    known = [
-        _change(name, original, shared, levels, blanks[name], local=name in local)
-        for name in original.columns
-    ]
-    return (
-        *(_with_masking(change, masked.get(change.name, ())) for change in known),
-        *_added(original, shared, masked),
-    )
-
-
-def _with_masking(change: ColumnChange, words: Sequence[str]) -> ColumnChange:
-    """What happened to a column that was masked: the words of the masking steps, then what else was
-    done.
-    """
-    if not words or change.distinct_after is None:
-        return change
-    told = [*words] if change.action == AS_IT_IS else [*words, change.action]
-    return dataclasses.replace(change, action="; ".join(told))
-
-
-def _added(
-    original: Table, shared: Table, masked: Mapping[str, Sequence[str]]
-) -> Iterator[ColumnChange]:
-    """The columns that only the release has."""
+        description = plan.describe()
+        for column, entry in description.get("levels", {}).items():
+            levels[column] = (entry["level"], entry["top"])
+        recoded_cells.update(description.get("columns", ()))
+        blanks.update(description.get("suppressed_cells", {}))
+        for column, words in description.get("masked", {}).items():
+            masking.setdefault(column, []).append(words)
+    changes = []
+    for name in original.columns:
+        change = _change(name, original, shared, levels, blanks[name], local=name in recoded_cells)
+        # A masked column: the words of the masking steps, then what else was done.
+        if name in masking and change.distinct_after is not None:
+            actions = list(masking[name])
+            if change.action != AS_IT_IS:
+                actions.append(change.action)
+            change = dataclasses.replace(change, action="; ".join(actions))
+        changes.append(change)
     for name in shared.columns:
-        if name not in original.columns:
+        if name not in original.columns:  # only the release has it
             roles = tuple(str(role) for role in shared.schema[name].roles)
-            told = "; ".join(masked.get(name, ("added",)))
-            yield ColumnChange(name, roles, told, None, None, 0, shared.column(name).n_unique())
+            action = "; ".join(masking.get(name, ("added",)))
+            distinct = shared.column(name).n_unique()
+            changes.append(ColumnChange(name, roles, action, None, None, 0, distinct))
+    return tuple(changes)
 
 
 def _change(
@@ -91,23 +79,27 @@ def _change(
     local: bool,
 ) -> ColumnChange:
     attribute = original.schema[name]
+    roles = tuple(str(role) for role in attribute.roles)
     before = _distinct_values(original, name)
-    after = _distinct_values(shared, name) if name in shared.columns else None
     level, top = levels.get(name, (None, None))
-    action = _action(attribute.roles, after, level, top)
-    if shared.drawn and attribute.has(Role.UNIT) and after is not None:
-        action = AS_IT_IS  # drawn units keep the numbers they were drawn with
-    if local and level is None and after is not None and not blanks:
+    if name not in shared.columns:
+        reason = "its role is direct" if Role.DIRECT in roles else "suppressed as a whole"
+        return ColumnChange(name, roles, f"dropped: {reason}", level, top, before, None)
+    if local and level is None and not blanks:
         action = "generalised cell by cell"
-    return ColumnChange(
-        name,
-        tuple(str(r) for r in attribute.roles),
-        f"{action}, but for {blanks:,} suppressed {inflect(blanks, 'cell')}" if blanks else action,
-        level,
-        top,
-        before,
-        after,
-    )
+    elif Role.UNIT in roles and not shared.drawn:
+        action = RENUMBERED
+    elif Role.UNIT in roles or level is None:  # drawn units keep the numbers they were drawn with
+        action = AS_IT_IS
+    elif level == 0:
+        action = f"kept exact (level 0 of {top})"
+    elif level == top:
+        action = "fully suppressed"
+    else:
+        action = f"generalised to level {level} of {top}"
+    if blanks:
+        action += f", but for {blanks:,} suppressed {inflect(blanks, 'cell')}"
+    return ColumnChange(name, roles, action, level, top, before, _distinct_values(shared, name))
 
 
 def _distinct_values(dataset: Table, name: str) -> int:
@@ -134,19 +126,3 @@ def _distinct_floats(column: pl.Series) -> int:
     numbers = line[: len(line) - int(np.isnan(line).sum())]
     distinct = int((numbers[1:] != numbers[:-1]).sum()) + (len(numbers) > 0)
     return distinct + (len(numbers) < len(line)) + (column.null_count() > 0)
-
-
-def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:
-    if after is None:
-        return (
-            "dropped: its role is direct"
-            if Role.DIRECT in roles
-            else "dropped: suppressed as a whole"
-        )
-    if Role.UNIT in roles:
-        return RENUMBERED
-    if level is None or top is None:
-        return AS_IT_IS
-    if level == 0:
-        return f"kept exact (level 0 of {top})"
-    return "fully suppressed" if level == top else f"generalised to level {level} of {top}"

@@ -46,37 +46,33 @@ once take more memory.
 
 
 @dataclasses.dataclass(frozen=True)
-class Told:
-    """What is measured once and told in several documents: what a release is worth, its story, and
-    what else there was.
+class ReleaseSummary:
+    """What is measured once and told in several documents: the utility of a release, its story, and
+    the alternatives to it.
     """
 
-    worth: Evaluation
+    utility: Evaluation
     story: dict[str, Any]
-    other: Alternatives | None
+    alternatives: Alternatives | None
 
     @classmethod
-    def of(cls, release: TableRelease) -> Told:
+    def of(cls, release: TableRelease) -> ReleaseSummary:
         """Measure and draw, once for a release; slow metrics are left to ``sfumato evaluate``."""
-        return release.once("told", lambda: cls._measured(release))
+        return release.once("summary", lambda: cls._measure(release))
 
     @classmethod
-    def _measured(cls, release: TableRelease) -> Told:
+    def _measure(cls, release: TableRelease) -> ReleaseSummary:
         pair = release.pair  # one for both: columns are read once
         if len(release.original) > MANY_ROWS:
             alternatives = alternatives_in_passing(release)
-            return cls(
-                evaluated(release, pair, report_metrics(pair)),
-                story_of(release, pair),
-                alternatives,
-            )
-        other = meanwhile(
-            lambda: alternatives_in_passing(release)
-        )  # nearly all of it is a loop without interpreter
-        worth = evaluated(release, pair, report_metrics(pair))
+            utility = evaluated(release, pair, report_metrics(pair))
+            return cls(utility, story_of(release, pair), alternatives)
+        # Nearly all of it is a loop without the interpreter.
+        beside = meanwhile(lambda: alternatives_in_passing(release))
+        utility = evaluated(release, pair, report_metrics(pair))
         story = story_of(release, pair)
         release.forget_pair()
-        return cls(worth, story, other.result())
+        return cls(utility, story, beside.result())
 
 
 def evaluated(release: TableRelease, pair: TablePair, metrics: Sequence[Utility]) -> Evaluation:
@@ -118,7 +114,12 @@ def commitment(input_digest: str, salt: str) -> str:
 
 
 def certificate(
-    release: TableRelease, *, told: Told, data_file: Mapping[str, Any], salt: str, input_digest: str
+    release: TableRelease,
+    *,
+    summary: ReleaseSummary,
+    data_file: Mapping[str, Any],
+    salt: str,
+    input_digest: str,
 ) -> dict[str, Any]:
     """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
@@ -126,10 +127,21 @@ def certificate(
     it are told; where an ε is certified, nothing at all but what the accounted steps made of it
     (:mod:`sfumato.release.epsilon_certification`).
     """
-    judged = release.certified
+    judged, after = release.certified, release.after
+    # What was found by comparing the release with its original: utility, distances, attacks.
+    comparison: dict[str, Any] = {}
+    if judged is not None:
+        comparison["differential_privacy"] = judged.to_dict()
+    else:
+        comparison["utility"] = {m.name: m.value for m in summary.utility.measures}
+        comparison["story"] = public_story(summary.story)
+        if release.attacks is not None:
+            comparison["attacks"] = release.attacks.to_dict()
+        if release.implied.found.compared:
+            comparison["implied"] = release.implied.public(release.sampled)
     body: dict[str, Any] = {
         "sfumato_certificate": VERSION,
-        "shape": str(release.shape),
+        "shape": str(release.recipe.shape),
         "created": release.created.isoformat(timespec="seconds"),
         "data": {
             **data_file,
@@ -151,12 +163,14 @@ def certificate(
             if judged is not None and judged.holds
             else [kept.to_dict() for kept in release.contract]
         ),
-        "classes": classes_of(release),
-        **(
-            _compared(release, told)
-            if judged is None
-            else {"differential_privacy": judged.to_dict()}
-        ),
+        "classes": {
+            "count": after.classes,
+            "smallest": after.smallest_class,
+            "sizes": {str(size): count for size, count in after.class_sizes.items()},
+            "risks": {measure.name: measure.value for measure in after.measures},
+            "risk_threshold": DEFAULT_THRESHOLD,
+        },
+        **comparison,
         "plan": told_plan(release, judged),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
         "suppressed_records": (
@@ -192,31 +206,6 @@ def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _compared(release: TableRelease, told: Told) -> dict[str, Any]:
-    """What was found by comparing the release with its original: utility, distances, attacks."""
-    attacks = {} if release.attacks is None else {"attacks": release.attacks.to_dict()}
-    implied = release.implied
-    if implied.found.compared:
-        attacks["implied"] = implied.public(release.sampled)
-    return {
-        "utility": {m.name: m.value for m in told.worth.measures},
-        "story": public_story(told.story),
-        **attacks,
-    }
-
-
-def classes_of(release: TableRelease) -> dict[str, Any]:
-    """The classes of what is shared: how many of each size, and the risks that follow."""
-    after = release.after
-    return {
-        "count": after.classes,
-        "smallest": after.smallest_class,
-        "sizes": {str(size): count for size, count in after.class_sizes.items()},
-        "risks": {m.name: m.value for m in after.measures},
-        "risk_threshold": DEFAULT_THRESHOLD,
-    }
-
-
 def versions() -> dict[str, str]:
     """Versions of what computed the release."""
     return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
@@ -228,7 +217,9 @@ def _version(name: str) -> str:
     return importlib.metadata.version(name)
 
 
-def owner_record(release: TableRelease, *, told: Told, input_digest: str) -> dict[str, Any]:
+def owner_record(
+    release: TableRelease, *, summary: ReleaseSummary, input_digest: str
+) -> dict[str, Any]:
     """Everything about a release that its owner may see beside its certificate: before and after,
     efforts, alternatives.
 
@@ -250,9 +241,9 @@ def owner_record(release: TableRelease, *, told: Told, input_digest: str) -> dic
         "effort": [
             {"step": name, **effort} for name, plan in release.plans if (effort := plan.effort())
         ],
-        "alternatives": None if told.other is None else told.other.to_dict(),
-        "utility": told.worth.to_dict(),
-        "story": told.story,
+        "alternatives": None if summary.alternatives is None else summary.alternatives.to_dict(),
+        "utility": summary.utility.to_dict(),
+        "story": summary.story,
         "warnings": list(release.warnings),
         "preserved": [dataclasses.asdict(kept) for kept in release.preserved],
         **({"implied": release.implied.owner()} if release.implied.found.compared else {}),

@@ -31,7 +31,7 @@ from sfumato.core import registry
 from sfumato.core.model import Model
 from sfumato.core.recipe import Recipe
 from sfumato.core.shape import Shape
-from sfumato.core.step import ONE_RECORD, Account, Effect, Step, account_of
+from sfumato.core.step import ONE_RECORD, Account, Effect, Step
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def certified(
     """Judge a recipe that released these columns; None where no step accounts for an ε, so that
     none is claimed.
     """
-    accounts = [account_of(step, recipe.schema) for step in recipe.steps]
+    accounts = [step.account(recipe.schema) for step in recipe.steps]
     if all(account.effect is not Effect.ACCOUNTED for account in accounts):
         return None
     walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])

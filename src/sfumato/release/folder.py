@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.exchange import in_place
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shape
+from sfumato.core.shape import Shape, known_shapes
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.certificate_files import read_certificate
 from sfumato.release.documents import commitment, plain_json
@@ -140,7 +140,7 @@ class Folder:
         original = as_released(self.certificate, original)
         if in_parts(self.certificate):
             return self._sampled(original, population)
-        is_table = self.certificate["shape"] == Shape.TABLE
+        is_table = original.may_be_held()
         column = ORIGINAL_ROW if is_table else ORIGINAL_PERSON
         origin = read_alignment(
             self.folder / "owner" / ALIGNMENT, self.released.size, original.size, column
@@ -187,7 +187,7 @@ def read_release(folder: Path) -> Folder:
     both be there.
     """
     require_both(folder)
-    certificate = read_certificate(folder / "share", *Shape)
+    certificate = read_certificate(folder / "share", *known_shapes())
     shape = Shape(certificate["shape"])
     record = read_owner_record(folder / "owner", certificate)
     lock = folder / "owner" / "lock.json"

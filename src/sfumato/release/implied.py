@@ -74,54 +74,57 @@ class Implied:
         """What undoes the release: pairs by themselves, or all that narrow where linkage by them
         finds too many people.
         """
-        if not self.unaccepted:
+        unaccepted = self.unaccepted
+        if not unaccepted:
             return ()
-        alone = tuple(each for each in self.unaccepted if each.refused)
         linkage = self.unaccepted_linkage
         if linkage is not None and linkage.exceeds(self.k):
-            return self.unaccepted
-        return alone
+            return unaccepted
+        return tuple(dependence for dependence in unaccepted if dependence.refused)
 
     @property
     def refusals(self) -> list[str]:
         """Why nothing is released: names and figures, no values. Empty where an ε is accounted
         for.
         """
-        if not self.decides or not self.undoing:
+        if not self.decides or not self.found.found:
             return []
-        told = [each.sentence() for each in self.undoing[:MOST_NAMED]]
-        if len(self.undoing) > MOST_NAMED:
-            told.append(f"and {len(self.undoing) - MOST_NAMED} more")
+        undoing = self.undoing
+        if not undoing:
+            return []
+        sentences = [dependence.sentence() for dependence in undoing[:MOST_NAMED]]
+        if len(undoing) > MOST_NAMED:
+            sentences.append(f"and {len(undoing) - MOST_NAMED} more")
         linkage = self.unaccepted_linkage
         if linkage is not None:
-            told.append(linkage_words(linkage, self.k))
-        return [f"{'; '.join(told)}{self.sampled}. {WHAT_TO_DO}"]
+            sentences.append(linkage_words(linkage, self.k))
+        return [f"{'; '.join(sentences)}{self.sampled}. {WHAT_TO_DO}"]
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever runs the recipe should know: pairs that narrow, pairs that were taken on,
         and what could not be told.
         """
-        accepted = [each for each in self.found.found if self.is_accepted(each)]
-        refused = self.undoing if self.decides else ()
-        told = [f"accepted: {each.sentence()}{self.sampled}" for each in accepted]
-        told += [
-            f"{each.sentence()}{self.sampled}" for each in self.unaccepted if each not in refused
-        ]
+        dependences = self.found.found
+        accepted = [dependence for dependence in dependences if self.is_accepted(dependence)]
+        sentences = [f"accepted: {dependence.sentence()}{self.sampled}" for dependence in accepted]
+        if len(accepted) < len(dependences):
+            refused = self.undoing if self.decides else ()
+            narrowing = [each for each in self.unaccepted if each not in refused]
+            sentences += [f"{dependence.sentence()}{self.sampled}" for dependence in narrowing]
         if accepted and self.linkage is not None:
             k = f"k = {self.k} holds on the quasi-identifiers; " if self.k else ""
-            told.append(
-                f"{k}with the accepted columns {linkage_words(self.linkage, self.k)}{self.sampled}"
-            )
-        there = {(column, each.quasi) for each in self.found.found for column in each.columns}
+            linkage = f"{linkage_words(self.linkage, self.k)}{self.sampled}"
+            sentences.append(f"{k}with the accepted columns {linkage}")
+        pairs = {(column, each.quasi) for each in dependences for column in each.columns}
         unused = [
-            f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in there
+            f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in pairs
         ]
         if unused:
-            told.append(
+            sentences.append(
                 f"accept names what was not found: {', '.join(unused)}; take it out of the recipe"
             )
-        return tuple(told)
+        return tuple(sentences)
 
     def public(self, sampled: Mapping[str, int]) -> dict[str, Any]:
         """What a certificate says: what was looked for, and which pairs were taken on, without
@@ -139,6 +142,9 @@ class Implied:
 
     def owner(self) -> dict[str, Any]:
         """Everything that was found, with figures; for the owner."""
+        linkage = None
+        if self.found.found and self.linkage is not None:
+            linkage = _linkage_dict(self.linkage)
         return {
             "looked_for": LOOKED_FOR,
             "compared": self.found.compared,
@@ -153,7 +159,7 @@ class Implied:
                 }
                 for each in self.found.found
             ],
-            "linkage": None if self.linkage is None else _linkage_dict(self.linkage),
+            "linkage": linkage,
         }
 
 
@@ -173,13 +179,14 @@ def implied_by(
 
     The answer is remembered in ``memo``, that of the released table, so that it is looked for once.
     """
-    k = max((one for one in crowds if one), default=None)
+    k = max((crowd for crowd in crowds if crowd), default=None)
     key = ("implied", k, recipe.accept)
     if key not in memo:
         tables = pair()
-        found = find_dependences(tables, k=k)
+        dependences = find_dependences(tables, k=k)
+        accepted = accepted_pairs(recipe.accept) if recipe.accept else {}
         decides = not accounts(recipe.steps, recipe.schema)
-        memo[key] = Implied(found, accepted_pairs(recipe.accept), k, decides, tables.of_a_sample)
+        memo[key] = Implied(dependences, accepted, k, decides, tables.of_a_sample)
     implied: Implied = memo[key]
     return implied
 

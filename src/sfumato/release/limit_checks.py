@@ -16,7 +16,7 @@ from sfumato.errors import ParameterError, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Memory
-    from sfumato.core.data import Data, Pair
+    from sfumato.core.data import Pair
     from sfumato.core.metric import Measure, Utility
     from sfumato.core.model import Model
     from sfumato.core.pair import TablePair
@@ -162,12 +162,12 @@ def check_agreement(agreement: Agreement, pair: TablePair | Pair, *, fixed: bool
         return agreement.held("it cannot be measured on this table")
 
 
-def with_usual_limits(recipe: Recipe, released: Data) -> Recipe:
-    """The recipe with the limits that hold of rows drawn anew, unless it sets them or a step
+def with_usual_limits(recipe: Recipe) -> Recipe:
+    """The recipe with the limits that hold of synthetic rows, unless it sets them or a step
     accounts for an ε.
 
     Where an ε is accounted for nothing may decide by looking at the original.
     """
-    if not released.drawn or accounts(recipe.steps, recipe.schema):
+    if accounts(recipe.steps, recipe.schema):
         return recipe
     return dataclasses.replace(recipe, limits={**USUAL_LIMITS, **recipe.limits})

@@ -18,7 +18,6 @@ from sfumato.core.table import Table
 from sfumato.data.table.read import read_table
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.release.limit_checks import with_usual_limits
-from sfumato.release.release import release_class
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
@@ -44,11 +43,12 @@ def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
     population = population_of(recipe.meet, context.population, recipe.base)
     context = dataclasses.replace(context, population=population)
     original = data.prepare(recipe, context)
-    kind = release_class(original)
+    kind = registry.release_class(original)
     before = kind.assess_original(original, recipe, context)
     steps = original.run_steps(recipe, context)
     try:
-        recipe = with_usual_limits(recipe, steps.released)
+        if steps.released.drawn:
+            recipe = with_usual_limits(recipe)
         release = kind.from_steps(original, recipe, context, steps, before)
         release = release.judged(steps.released)
         if context.refuse:
@@ -103,33 +103,31 @@ def population_of(
 
 
 def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
-    """Refuse a recipe of another shape, without promises or steps, data without anybody, and
-    options that the data do not know.
+    """Refuse a recipe of another shape, without promises or steps, or with limits that nobody
+    measures; data without anybody; and options that the data do not know.
     """
     if data.shape is not recipe.shape:
         raise ParameterError(f"the recipe is about data of shape {recipe.shape}, not {data.shape}")
     data.require_options({"population": context.population, "memory": context.memory})
-    require_goal(recipe, refuse=context.refuse)
-    if problems := acceptance_problems(recipe.accept, recipe.schema, recipe.steps):
-        raise ParameterError("; ".join(problems))
-    data.require_content()
-
-
-def require_goal(recipe: Recipe, *, refuse: bool) -> None:
-    """Refuse a recipe that promises nothing, limits what nobody measures, or has no steps."""
-    drawn = any(step.draws_anew for step in recipe.steps)  # these have a usual limit, or an ε
-    if refuse and not recipe.meet and not recipe.limits and not drawn:
+    promises_nothing = not recipe.meet and not recipe.limits
+    # Synthetic rows have a usual limit, or an ε.
+    if context.refuse and promises_nothing and not any(step.draws_anew for step in recipe.steps):
         raise ParameterError(
             "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits:"
             " {linkage: 0.05}"
         )
-    wrong = registry.limit_problems(recipe.limits, recipe.shape)
-    if wrong:
-        raise ParameterError("; ".join(wrong))
+    problems = registry.limit_problems(recipe.limits, recipe.shape) if recipe.limits else []
+    if problems:
+        raise ParameterError("; ".join(problems))
     if not recipe.steps:
         raise ParameterError(
             "steps is empty: say how to get there, for example global_recoding: {budget: 0.02}"
         )
+    if recipe.accept:
+        problems = acceptance_problems(recipe.accept, recipe.schema, recipe.steps)
+    if problems:
+        raise ParameterError("; ".join(problems))
+    data.require_content()
 
 
 def refuse_broken(release: Release, *, implied: bool = True) -> None:

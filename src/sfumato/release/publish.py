@@ -24,7 +24,7 @@ from sfumato.data.table.form import Form
 from sfumato.data.table.write import write_table
 from sfumato.errors import ParameterError
 from sfumato.release import VERBS
-from sfumato.release.documents import Told, certificate, lock, owner_record
+from sfumato.release.documents import ReleaseSummary, certificate, lock, owner_record
 from sfumato.release.manifest import DATA, REPORT, sha256_of_parts
 from sfumato.release.read_back import Target, as_written, require_kept, stored, target_in
 from sfumato.release.sealing import seal
@@ -108,15 +108,15 @@ def drafted(
         share.mkdir()
         owner.mkdir(mode=PRIVATE_FOLDER)
         input_digest = release.original.input_digest()
-        release, told, data_file = _write_and_summarize(release, share, format, defuse=False)
+        release, summary, data_file = _write_and_summarize(release, share, format, defuse=False)
         salt = environment.fresh_salt()
         body = certificate(
-            release, told=told, data_file=data_file, salt=salt, input_digest=input_digest
+            release, summary=summary, data_file=data_file, salt=salt, input_digest=input_digest
         )
         seal(
             folder,
             body,
-            owner_record(release, told=told, input_digest=input_digest),
+            owner_record(release, summary=summary, input_digest=input_digest),
             sign=None,
             pictures=False,
         )
@@ -181,15 +181,21 @@ def write_table_files(
     if table:
         data_file["table"] = dict(table)
     body = certificate(
-        release, told=summary, data_file=data_file, salt=salt, input_digest=input_digest
+        release, summary=summary, data_file=data_file, salt=salt, input_digest=input_digest
     )
     write_json(
         owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body)
     )
     _write_alignment(release, owner / ALIGNMENT)
-    _write_people(release, owner / PEOPLE)
+    if release.learnt_from is not None:
+        # For attacks: the rows that synthetic rows were learnt from, and those set aside before.
+        aside = np.zeros(0, dtype=np.int64) if release.held_out is None else release.held_out
+        rows = np.concatenate([release.learnt_from, aside])
+        held_out = np.arange(len(rows)) >= len(release.learnt_from)
+        people = pl.DataFrame({ORIGINAL_ROW: rows, "held_out": held_out})
+        people.write_parquet(owner / PEOPLE, compression="lz4")
     return WrittenFiles(
-        release, body, owner_record(release, told=summary, input_digest=input_digest)
+        release, body, owner_record(release, summary=summary, input_digest=input_digest)
     )
 
 
@@ -205,22 +211,25 @@ def _write_and_summarize(
     format: str | None,  # noqa: A002
     *,
     defuse: bool,
-) -> tuple[TableRelease, Told, dict[str, Any]]:
-    """Write the table while what is told of it is measured; measured again where the file holds
-    something else.
+) -> tuple[TableRelease, ReleaseSummary, dict[str, Any]]:
+    """Write the table while it is summarized; summarize again where the file holds something
+    else.
     """
     if len(release.released) > ONE_AFTER_THE_OTHER:
         written, data_file = _write_data(release, share, format, defuse=defuse)
-        return written, Told.of(written), data_file
-    telling = meanwhile(lambda: Told.of(release))
+        return written, ReleaseSummary.of(written), data_file
+    summary = meanwhile(lambda: ReleaseSummary.of(release))
     try:
         written, data_file = _write_data(release, share, format, defuse=defuse)
     except Exception:
-        wait(
-            [telling]
-        )  # else it would hold the release, and what lies on the disk for it, a while longer
+        # Else it would hold the release, and what lies on the disk for it, a while longer.
+        wait([summary])
         raise
-    return written, telling.result() if written is release else Told.of(written), data_file
+    return (
+        written,
+        summary.result() if written is release else ReleaseSummary.of(written),
+        data_file,
+    )
 
 
 def _write_data(
@@ -281,15 +290,3 @@ def _write_alignment(release: TableRelease, file: Path) -> None:
     ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.released.drawn else ()))
     kind = np.result_type(*map(np.min_scalar_type, ends))
     pl.DataFrame({ORIGINAL_ROW: rows.astype(kind)}).write_parquet(file, compression="lz4")
-
-
-def _write_people(release: TableRelease, file: Path) -> None:
-    """The rows of the original that drawn rows were learnt from, and which of those given were set
-    aside before; for attacks.
-    """
-    if release.learnt_from is None:
-        return
-    aside = np.zeros(0, dtype=np.int64) if release.held_out is None else release.held_out
-    rows = np.concatenate([release.learnt_from, aside])
-    held_out = np.arange(len(rows)) >= len(release.learnt_from)
-    pl.DataFrame({ORIGINAL_ROW: rows, "held_out": held_out}).write_parquet(file, compression="lz4")

@@ -77,7 +77,7 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
         return release
     frame = _read_back(release, file, form)
     release = _with_rows(release, frame, form)
-    text_only = text_only_columns(release.recipe.accept)
+    text_only = text_only_columns(release.recipe.accept) if release.recipe.accept else set()
     numbers = (
         {n: c for n, c in guessed(frame).items() if n not in text_only}
         if form.format == "csv"
@@ -190,23 +190,22 @@ def _judged(release: TableRelease, frame: pl.DataFrame, reason: str) -> TableRel
 
 def _came_back(released: Table, column: pl.Series, start: int | None = None) -> bool:
     """Whether a column that was read holds what was released in it, in all rows or in as many from
-    ``start`` on.
+    ``start`` on, whatever the width of its numbers.
     """
     if column.name in released.coded and column.dtype == pl.String:
         return released.encoded(column.name).holds(column, start)
-    there = released.column(column.name)
-    return _same(there if start is None else there.slice(start, len(column)), column)
-
-
-def _same(one: pl.Series, other: pl.Series) -> bool:
-    """Whether two columns hold the same values, whatever the width of their numbers."""
-
-    def plain(column: pl.Series) -> pl.Series:
-        if column.dtype.is_integer() and column.dtype != pl.UInt64:
-            return column.cast(pl.Int64, strict=False)
-        return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
-
-    return plain(one).equals(plain(other), check_dtypes=True, null_equal=True)
+    original = released.column(column.name)
+    if start is not None:
+        original = original.slice(start, len(column))
+    plain = []
+    for values in (original, column):
+        if values.dtype.is_integer() and values.dtype != pl.UInt64:
+            plain.append(values.cast(pl.Int64, strict=False))
+        elif values.dtype in (pl.Categorical, pl.Enum):
+            plain.append(values.cast(pl.String))
+        else:
+            plain.append(values)
+    return plain[0].equals(plain[1], check_dtypes=True, null_equal=True)
 
 
 def read_described(

@@ -72,7 +72,7 @@ def read_recipe_data(
     kind.require_options({"people": people, "engine": engine, "table": table})
     if is_data(data) and data.shape is recipe.shape:
         return data
-    if recipe.shape is Shape.TABLE:
+    if kind.may_be_held():
         options = {} if said is None else said.said()
         return read_one_table(data, recipe=recipe, engine=engine, table=table, options=options)
     tables = tables_for(data, recipe, people=people, said=said)

@@ -14,7 +14,6 @@ from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.data import StepsResult
 from sfumato.core.evidence import judge_all
 from sfumato.core.options import CommandOption
-from sfumato.core.parameters import Members
 from sfumato.core.step import accounts
 from sfumato.core.words import counts_in_words, percent, plain_name
 from sfumato.data.table.formats import chosen_format
@@ -135,37 +134,33 @@ class Release(Reportable):
         """The release with these data in its place, judged as if they had come out; ``bounds``:
         limits and contract are measured too.
         """
-        release = dataclasses.replace(self, released=released)
+        release, recipe = dataclasses.replace(self, released=released), self.recipe
         if bounds:
-            release = release.with_bounds()
+            limits: tuple[Kept, ...] = ()
+            contract: tuple[Kept, ...] = ()
+            if recipe.limits or recipe.contract:
+                pair, fixed = release.pair, accounts(recipe.steps, recipe.schema)
+                limits = judge_limits(
+                    recipe.limits,
+                    pair,
+                    steps=recipe.steps,
+                    models=recipe.meet,
+                    seed=self.seed,
+                    counted=release.counted,
+                    memory=self.memory,
+                )
+                contract = tuple(
+                    check_agreement(agreement, pair, fixed=fixed) for agreement in recipe.contract
+                )
+            release = dataclasses.replace(release, limits=limits, contract=contract)
         evidence = released.evidence(
-            self.recipe.meet, original=self.original, **release.judging_options()
+            recipe.meet, original=self.original, **release.judging_options()
         )
-        return dataclasses.replace(release, verdicts=judge_all(evidence, self.recipe.meet))
+        return dataclasses.replace(release, verdicts=judge_all(evidence, recipe.meet))
 
     def judging_options(self) -> dict[str, Any]:
         """What models may be shown besides the original."""
         return {}
-
-    def with_bounds(self) -> Self:
-        """The release with its limits and its contract measured on what is shared."""
-        recipe = self.recipe
-        if not recipe.limits and not recipe.contract:
-            return dataclasses.replace(self, limits=(), contract=())
-        pair, fixed = self.pair, accounts(recipe.steps, recipe.schema)
-        limits = judge_limits(
-            recipe.limits,
-            pair,
-            steps=recipe.steps,
-            models=recipe.meet,
-            seed=self.seed,
-            counted=self.counted,
-            memory=self.memory,
-        )
-        contract = tuple(
-            check_agreement(agreement, pair, fixed=fixed) for agreement in recipe.contract
-        )
-        return dataclasses.replace(self, limits=limits, contract=contract)
 
     @property
     def memory(self) -> Memory | None:
@@ -194,10 +189,10 @@ class Release(Reportable):
         """Whether every promise holds on what is shared, every limit and contract that may refuse
         it is kept, and no column undoes it.
         """
-        kept = all(self.verdicts) and all(
-            kept for kept in (*self.limits, *self.contract) if kept.refuses
-        )
-        return kept and not self.undone_by
+        bounds = [bound for bound in (*self.limits, *self.contract) if bound.refuses]
+        if not all(verdict.holds for verdict in self.verdicts):
+            return False
+        return all(bound.holds for bound in bounds) and not self.undone_by
 
     @property
     def headline(self) -> Headline:
@@ -234,11 +229,14 @@ class Release(Reportable):
     @property
     def certified(self) -> Certified | None:
         """Whether the recipe certifies an ε; None where no step accounts for one."""
-        accounted = accounts(self.recipe.steps, self.recipe.schema)
-        columns = self.released_columns if accounted else ()
-        types_found, rehearsal = self.original.source.types_found, self.seed.rehearsal
+        if not accounts(self.recipe.steps, self.recipe.schema):
+            return None
         return certified(
-            self.recipe, columns, self.released_schema, rehearsal=rehearsal, types_found=types_found
+            self.recipe,
+            self.released_columns,
+            self.released_schema,
+            rehearsal=self.seed.rehearsal,
+            types_found=self.original.source.types_found,
         )
 
     @property
@@ -463,15 +461,3 @@ class Release(Reportable):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-_KINDS = Members(
-    "sfumato.release", {"table": "table_release:TableRelease", "lazy": "lazy_release:LazyRelease"}
-)
-"""Releases of tables, which know more: classes of records, columns, alternatives."""
-
-
-def release_class(data: Data) -> type[Release]:
-    """The class of releases of such data."""
-    kind: type[Release] = _KINDS.get(data.release_kind, Release)
-    return kind

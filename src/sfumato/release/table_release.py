@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import polars as pl
 
+from sfumato.core import environment
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, Share, TableBlock
 from sfumato.core.data import StepsResult
 from sfumato.core.design import link_warnings, weight_warnings
 from sfumato.core.evidence import needed
+from sfumato.core.schema import Role
 from sfumato.core.step import Span, accounts
 from sfumato.core.threads import meanwhile
 from sfumato.core.words import percent, plain_name, score
 from sfumato.data.table.fixed_form import without_hierarchies
+from sfumato.data.table.formats import chosen_format
 from sfumato.release import VERBS
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
-from sfumato.release.assessment import assess, assessing
+from sfumato.release.assessment import assessing
 from sfumato.release.column_changes import changes_of
 from sfumato.release.implied import Implied, implied_by
 from sfumato.release.release import Release
@@ -94,9 +97,15 @@ class TableRelease(Release):
         cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any
     ) -> Self:
         """The release of what the steps made, not judged yet."""
-        release = super().from_steps(original, recipe, context, steps, before)
-        return dataclasses.replace(
-            release,
+        return cls(
+            released=steps.released,
+            original=original,
+            recipe=recipe,
+            plans=steps.plans,
+            seed=context.seed,
+            shuffled=context.shuffle,
+            created=environment.now(),
+            made_for=chosen_format(original.source, context.format),
             before=before.result(),
             scores=scores_of(steps.plans),
             population=context.population,
@@ -132,7 +141,7 @@ class TableRelease(Release):
         """The release with this table in its place, judged as if it had come out."""
         release = super().judged(released, bounds=bounds)
         columns = self.column_changes(released)
-        return dataclasses.replace(release, after=assess(released), columns=columns)
+        return dataclasses.replace(release, after=assessing(released)(), columns=columns)
 
     def column_changes(self, released: Table) -> tuple[ColumnChange, ...]:
         """What happened to every column."""
@@ -178,10 +187,11 @@ class TableRelease(Release):
         """What steps warn of, why no ε is certified where a step accounts for one, weights that
         nearly number the records, and lost links.
         """
-        of_the_table = [
-            *weight_warnings(self.released),
-            *link_warnings(self.released, self.original),
-        ]
+        of_the_table: list[str] = []
+        if self.released.schema.columns(Role.WEIGHT):
+            of_the_table += weight_warnings(self.released)
+        if self.released.schema.columns(Role.UNIT):
+            of_the_table += link_warnings(self.released, self.original)
         if self.held_out is not None:
             of_the_table += self._seen_before()
         return (*super().warnings, *of_the_table, *self.implied.warnings)

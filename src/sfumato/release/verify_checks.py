@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sfumato.core.parameters import Members
-from sfumato.core.shape import Shape
+from sfumato.core.shape import is_shape
 from sfumato.release import (
     file_checks,
     original_checks,
@@ -125,4 +125,4 @@ def takes_original(shape: str) -> bool:
     """Whether a certificate of this kind is about records, which an original can be compared
     with.
     """
-    return shape in set(Shape)
+    return is_shape(shape)

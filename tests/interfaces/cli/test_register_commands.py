@@ -176,12 +176,12 @@ def test_a_release_that_may_stand_is_never_withdrawn(here):
 
 def test_a_run_that_cannot_be_written_counts_no_more(here, sfumato, monkeypatch):
     from sfumato.errors import OutputError
-    from sfumato.release.release import Release
+    from sfumato.release import publish
 
     def full(*_, **__):
         raise OutputError("no space left")
 
-    monkeypatch.setattr(Release, "write", full)
+    monkeypatch.setattr(publish, "publish", full)
     assert (
         sfumato(
             "run", "grid.csv", "-r", "a.yaml", "-o", "one", "--register", "r.db", "--to", "x"

@@ -78,16 +78,23 @@ class KnownItems(Attack):
         """Count, or look people up one by one."""
         sight = Sight.of(scene)
         if self.m <= EXACT and sight.unchanged:
-            people, means = sight.targets, self._counted(sight)
+            people, means = sight.targets, self._count_sets(sight)
         else:
             people, means = self._looked_up(sight, scene)
-        return _found(self, sight, people, means, self.m)
+        return _describe_finding(self, sight, people, means, self.m)
 
-    def _counted(self, sight: Sight) -> NDArray[np.float64]:
+    def _count_sets(self, sight: Sight) -> NDArray[np.float64]:
         """Per size, person and (alone, chance): counted in one walk over all sets."""
         rows = sight.where[sight.targets]
-        known = [itemsets.known_sets(sight.released.sets, size) for size in range(1, self.m + 1)]
-        return np.stack([np.stack([one.alone[rows], one.chance[rows]], axis=1) for one in known])
+        known_sets_by_size = [
+            itemsets.known_sets(sight.released.sets, size) for size in range(1, self.m + 1)
+        ]
+        return np.stack(
+            [
+                np.stack([known_sets.alone[rows], known_sets.chance[rows]], axis=1)
+                for known_sets in known_sets_by_size
+            ]
+        )
 
     def _looked_up(
         self, sight: Sight, scene: Scene
@@ -100,34 +107,40 @@ class KnownItems(Attack):
             rows.append(
                 sight.subsets(person, self.m)[:, :2]
                 if exact
-                else self._drawn(sight, person, stream)
+                else self._draw_sets(sight, person, stream)
             )
         return np.array(people, dtype=np.int64), np.stack(rows, axis=1)
 
-    def _drawn(self, sight: Sight, person: int, stream: np.random.Generator) -> NDArray[np.float64]:
+    def _draw_sets(
+        self, sight: Sight, person: int, stream: np.random.Generator
+    ) -> NDArray[np.float64]:
         own = sight.original.sets[person].astype(np.int64)
         means = np.zeros((self.m, 2))
         for _ in range(self.draws):
             counts, right = sight.narrowed(person, stream.permutation(own)[: self.m])
             sizes = np.minimum(np.arange(self.m), len(counts) - 1)
-            left, here = counts[sizes], right[sizes]
+            candidate_counts, is_candidate = counts[sizes], right[sizes]
             means += np.stack(
-                [(left == 1) & here, np.where(here, 1.0 / np.maximum(left, 1), 0.0)], axis=1
+                [
+                    (candidate_counts == 1) & is_candidate,
+                    np.where(is_candidate, 1.0 / np.maximum(candidate_counts, 1), 0.0),
+                ],
+                axis=1,
             )
         return means / self.draws
 
 
-def _found(
+def _describe_finding(
     attack: Attack, sight: Sight, people: NDArray[np.int64], means: NDArray[np.float64], m: int
 ) -> Finding:
     """The finding of an attack by known items from ``means[size − 1, person, (alone, chance)]``."""
     every = len(people) == len(sight.targets)
     shares, chances = means[:, :, 0].mean(axis=1), means[:, :, 1].mean(axis=1)
     share = float(shares[-1])
-    some = (means[:, :, 0] > 0).sum(axis=1)
+    people_with_one = (means[:, :, 0] > 0).sum(axis=1)
     sentence = (
         f"{m} known {inflect(m, 'item')} fit the right person alone in {percent(share)} of cases;"
-        f" of {len(people):,} people looked at, {int(some[-1]):,} have such"
+        f" of {len(people):,} people looked at, {int(people_with_one[-1]):,} have such"
         f" items{_of_a_sample(len(people), len(sight.targets))}"
     )
     return Finding(
@@ -140,7 +153,7 @@ def _found(
         details={
             "curve": _curve(shares),
             "mean_chance": _rounded(chances),
-            "people_with_one": [int(count) for count in some],
+            "people_with_one": [int(count) for count in people_with_one],
         },
         trials=None if every else len(people),
     )
@@ -181,14 +194,18 @@ class RareItems(Attack):
         for person in sampled(scene, sight.targets, self.name, self.people):
             counts, right = sight.narrowed(person, sight.rarest_first(person)[: self.m])
             sizes = np.minimum(np.arange(self.m), len(counts) - 1)
-            left, here = counts[sizes], right[sizes]
+            candidate_counts, is_candidate = counts[sizes], right[sizes]
             people.append(person)
             rows.append(
                 np.stack(
-                    [(left == 1) & here, np.where(here, 1.0 / np.maximum(left, 1), 0.0)], axis=1
+                    [
+                        (candidate_counts == 1) & is_candidate,
+                        np.where(is_candidate, 1.0 / np.maximum(candidate_counts, 1), 0.0),
+                    ],
+                    axis=1,
                 )
             )
-        return _found(
+        return _describe_finding(
             self,
             sight,
             np.array(people, dtype=np.int64),
@@ -243,12 +260,19 @@ class ItemAttackCost(Attack):
         for person in sampled(scene, sight.targets, self.name, self.people):
             people.append(person)
             rows.append(self._narrowed(sight, person, stream))
-        left, alone, found = np.stack(rows, axis=2)  # per step and person
+        candidates_left, alone, truth_stays = np.stack(rows, axis=2)  # per step and person
         lengths = np.minimum(sight.original.sets.lengths[people], self.m)
-        tests = np.vstack([np.full(len(people), float(sight.released.people)), left[:-1]])
+        tests = np.vstack(
+            [np.full(len(people), float(sight.released.people)), candidates_left[:-1]]
+        )
         tests[np.arange(self.m)[:, None] >= lengths[None, :]] = 0.0
         return self._finding(
-            sight, np.array(people, dtype=np.int64), left, alone, found, np.cumsum(tests, axis=0)
+            sight,
+            np.array(people, dtype=np.int64),
+            candidates_left,
+            alone,
+            truth_stays,
+            np.cumsum(tests, axis=0),
         )
 
     def _narrowed(
@@ -267,8 +291,8 @@ class ItemAttackCost(Attack):
             else [stream.permutation(own) for _ in range(self.draws)]
         )
         sums = np.zeros((3, self.m))
-        for known in orders:
-            counts, right = sight.narrowed(person, known[: self.m])
+        for known_items in orders:
+            counts, right = sight.narrowed(person, known_items[: self.m])
             sizes = np.minimum(np.arange(self.m), len(counts) - 1)
             sums += np.stack([counts[sizes], (counts[sizes] == 1) & right[sizes], right[sizes]])
         return sums / len(orders)
@@ -277,18 +301,18 @@ class ItemAttackCost(Attack):
         self,
         sight: Sight,
         people: NDArray[np.int64],
-        left: NDArray[np.float64],
+        candidates_left: NDArray[np.float64],
         alone: NDArray[np.float64],
-        found: NDArray[np.float64],
+        truth_stays: NDArray[np.float64],
         work: NDArray[np.float64],
     ) -> Finding:
         every = len(people) == len(sight.targets)
         share, spent = float(alone[-1].mean()), float(work[-1].mean())
-        half = np.flatnonzero(np.median(left, axis=1) <= self.among)
+        half = np.flatnonzero(np.median(candidates_left, axis=1) <= self.among)
         until = round(float(work[half[0]].mean()), 4) if len(half) else None
-        each = spent / share if share else None
+        work_per_person = spent / share if share else None
         sentence = (
-            f"{spent:,.4g} tests for each person leave {float(left[-1].mean()):,.4g} people on"
+            f"{spent:,.4g} tests for each person leave {float(candidates_left[-1].mean()):,.4g} people on"
             f" average, and {percent(share)} alone{_of_a_sample(len(people), len(sight.targets))};"
             " a measurement of ours, no promise"
         )
@@ -302,13 +326,16 @@ class ItemAttackCost(Attack):
             details={
                 "curve": _curve(alone.mean(axis=1)),
                 "work": _rounded(work.mean(axis=1)),
-                "people_left": _rounded(left.mean(axis=1)),
+                "people_left": _rounded(candidates_left.mean(axis=1)),
                 "quartiles": [
-                    _rounded(row) for row in np.quantile(left, [0.25, 0.5, 0.75], axis=1).T
+                    _rounded(row)
+                    for row in np.quantile(candidates_left, [0.25, 0.5, 0.75], axis=1).T
                 ],
-                "work_for_each_found": None if each is None else round(each, 4),
+                "work_for_each_found": None
+                if work_per_person is None
+                else round(work_per_person, 4),
                 "work_until_half_hide_among": {str(self.among): until},
-                "truth_stays": bool((found == 1).all()),
+                "truth_stays": bool((truth_stays == 1).all()),
             },
             trials=None if every else len(people),
         )

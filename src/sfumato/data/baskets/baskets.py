@@ -82,10 +82,12 @@ class Baskets(PeopleData):
         """
         if Disassociated.is_one(tables["data"], schemas["data"]):
             return {"data": released_schema(schemas["data"])}
-        said, there = schemas["data"], tables["data"].columns
+        schema, columns = schemas["data"], tables["data"].columns
         return {
             **schemas,
-            "data": said.without(name for name in said.columns(Role.PLAIN) if name not in there),
+            "data": schema.without(
+                name for name in schema.columns(Role.PLAIN) if name not in columns
+            ),
         }
 
     def __repr__(self) -> str:
@@ -116,8 +118,11 @@ class Baskets(PeopleData):
     @cached_property
     def attributes(self) -> dict[str, Attribute]:
         """What the own columns of people are."""
-        both = {**self.schema.attributes, **({} if self.beside is None else self.beside.attributes)}
-        return {name: both[name] for name in self.own.columns}
+        attributes = {
+            **self.schema.attributes,
+            **({} if self.beside is None else self.beside.attributes),
+        }
+        return {name: attributes[name] for name in self.own.columns}
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -151,8 +156,8 @@ class Baskets(PeopleData):
 
     def codes_of(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
         """The numbers of some items; −1 for one that nobody has."""
-        places = {label: code for code, label in enumerate(self.labels)}
-        return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+        label_codes = {label: code for code, label in enumerate(self.labels)}
+        return np.array([label_codes.get(label, -1) for label in labels], dtype=np.int64)
 
     def counts(self) -> dict[str, int]:
         """How many people, different items and items in baskets there are, and how many people have
@@ -217,9 +222,9 @@ def compacted(sets: ItemSets, labels: tuple[str, ...]) -> dict[str, Any]:
     """Sets and labels in which each label comes once, in their order, and none that nobody has."""
     used = np.flatnonzero(sets.supports > 0)
     names = tuple(sorted({labels[code] for code in used.tolist()}))
-    places = {label: code for code, label in enumerate(names)}
+    label_codes = {label: code for code, label in enumerate(names)}
     image = np.full(sets.size, -1, dtype=np.int64)
-    image[used] = [places[labels[code]] for code in used.tolist()]
+    image[used] = [label_codes[labels[code]] for code in used.tolist()]
     return {"sets": sets.mapped(image, len(names)), "labels": names}
 
 
@@ -240,8 +245,8 @@ def _gathered(
 ) -> NDArray[np.float64]:
     lengths = sets.lengths[people]
     ends = np.cumsum(lengths)
-    places = np.arange(int(lengths.sum())) + np.repeat(
+    positions = np.arange(int(lengths.sum())) + np.repeat(
         sets.pointers[:-1][people] - (ends - lengths), lengths
     )
-    found: NDArray[np.float64] = values[places]
-    return found
+    values_found: NDArray[np.float64] = values[positions]
+    return values_found

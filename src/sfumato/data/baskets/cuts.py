@@ -32,7 +32,7 @@ def cost(cut: NDArray[np.int64], occurrences: NDArray[np.int64], taxonomy: Taxon
     return float(taxonomy.loss[cut] @ occurrences) / max(float(occurrences.sum()), 1.0)
 
 
-def number_of_cuts(taxonomy: Taxonomy, most: int) -> int:
+def number_of_cuts(taxonomy: Taxonomy, limit: int) -> int:
     """How many cuts there are, counted up to a limit: a node stands itself, or all its children
     have cuts.
 
@@ -42,8 +42,8 @@ def number_of_cuts(taxonomy: Taxonomy, most: int) -> int:
     for node in range(taxonomy.items, len(taxonomy.labels)):
         below = 1
         for child in taxonomy.children[node]:
-            below = min(below * counts[child], most + 1)
-        counts[node] = min(int(taxonomy.lowest[node] == node) + below, most + 1)
+            below = min(below * counts[child], limit + 1)
+        counts[node] = min(int(taxonomy.lowest[node] == node) + below, limit + 1)
     return counts[taxonomy.root]
 
 
@@ -63,7 +63,7 @@ def _below(taxonomy: Taxonomy, node: int) -> Iterator[tuple[int, ...]]:
         for parts in product(
             *(tuple(_below(taxonomy, child)) for child in taxonomy.children[node])
         ):
-            yield tuple(one for part in parts for one in part)
+            yield tuple(lower_node for part in parts for lower_node in part)
 
 
 @dataclasses.dataclass(eq=False)
@@ -108,8 +108,8 @@ class AprioriSearch:
         """
         for size in range(1, self.m + 1):
             new: NDArray[np.bool_] | None = None
-            while (found := self._violating(size, new)) is not None:
-                new = self._climbed(found)
+            while (violations := self._violating(size, new)) is not None:
+                new = self._climbed(violations)
                 self.rounds += 1
         self.cut = self.taxonomy.lowest[self.cut]
         return self.cut
@@ -120,20 +120,22 @@ class AprioriSearch:
             concerned = np.zeros(len(sets), dtype=bool)
             concerned[sets.owners[new[sets.items]]] = True
             sets = sets.taken(np.flatnonzero(concerned))
-        found = itemsets.violating(sets, size, self.k, new=new)
-        return found if len(found) else None
+        violations = itemsets.violating(sets, size, self.k, new=new)
+        return violations if len(violations) else None
 
-    def _climbed(self, found: Violations) -> NDArray[np.bool_]:
+    def _climbed(self, violations: Violations) -> NDArray[np.bool_]:
         """Let nodes climb until no set of this round is as it was; the nodes that are new."""
         taxonomy = self.taxonomy
         touched = np.zeros(len(taxonomy.labels), dtype=np.bool_)
         new = np.zeros(len(taxonomy.labels), dtype=np.bool_)
-        order = _by_support(found, taxonomy)
-        place = 0
+        order = _by_support(violations, taxonomy)
+        position = 0
         while (
-            place := int(kernels.baskets.first_untouched(found.members, order, touched, place))
+            position := int(
+                kernels.baskets.first_untouched(violations.members, order, touched, position)
+            )
         ) < len(order):
-            row = found.members[order[place]]
+            row = violations.members[order[position]]
             nodes = tuple(row[row >= 0].tolist())
             targets = self._climb_for(nodes)
             for target in targets:
@@ -155,7 +157,7 @@ class AprioriSearch:
         chains = [(node, *self.taxonomy.above(node)) for node in nodes]
         start = (0,) * len(nodes)
         waiting: list[tuple[float, tuple[str, ...], tuple[int, ...]]] = [(0.0, (), start)]
-        seen = {start}
+        visited = {start}
         while waiting:
             _, _, heights = heapq.heappop(waiting)
             image = self._outermost(
@@ -163,10 +165,10 @@ class AprioriSearch:
             )
             if any(heights) and self._carried(image):
                 return tuple(node for node in image if node not in nodes)
-            for place, chain in enumerate(chains):
-                higher = (*heights[:place], heights[place] + 1, *heights[place + 1 :])
-                if higher[place] < len(chain) and higher not in seen:
-                    seen.add(higher)
+            for number, chain in enumerate(chains):
+                higher = (*heights[:number], heights[number] + 1, *heights[number + 1 :])
+                if higher[number] < len(chain) and higher not in visited:
+                    visited.add(higher)
                     heapq.heappush(waiting, (*self._price(chains, higher), higher))
         return (self.taxonomy.root,)
 
@@ -208,15 +210,17 @@ class AprioriSearch:
         return support >= self.k
 
 
-def _by_support(found: Violations, taxonomy: Taxonomy) -> NDArray[np.int64]:
+def _by_support(violations: Violations, taxonomy: Taxonomy) -> NDArray[np.int64]:
     """Violating sets by rising support, then by the names of their nodes."""
-    ranks = np.where(found.members >= 0, taxonomy.by_name[np.maximum(found.members, 0)], -1)
+    ranks = np.where(
+        violations.members >= 0, taxonomy.by_name[np.maximum(violations.members, 0)], -1
+    )
     ranks.sort(axis=1)
     base = len(taxonomy.labels) + 1
-    if float(base) ** ranks.shape[1] * float(found.supports.max() + 1) < 2.0**62:
-        keys = found.supports.astype(np.int64)
+    if float(base) ** ranks.shape[1] * float(violations.supports.max() + 1) < 2.0**62:
+        keys = violations.supports.astype(np.int64)
         for column in range(ranks.shape[1]):
             keys = keys * base + ranks[:, column] + 1
         return np.argsort(keys, kind="stable").astype(np.int64)
     columns = [ranks[:, column] for column in range(ranks.shape[1])][::-1]
-    return np.lexsort((*columns, found.supports)).astype(np.int64)
+    return np.lexsort((*columns, violations.supports)).astype(np.int64)

@@ -105,13 +105,13 @@ class Disassociated(PeopleData):
         order = stream.permutation(len(self.clusters)).tolist()
         clusters = tuple(
             dataclasses.replace(
-                self.clusters[place],
+                self.clusters[cluster_number],
                 chunks=tuple(
                     tuple(chunk[i] for i in stream.permutation(len(chunk)).tolist())
-                    for chunk in self.clusters[place].chunks
+                    for chunk in self.clusters[cluster_number].chunks
                 ),
             )
-            for place in order
+            for cluster_number in order
         )
         origin = None if self.origin is None else self.origin[stream.permutation(len(self.origin))]
         return dataclasses.replace(self, clusters=clusters, origin=origin)
@@ -124,8 +124,8 @@ class Disassociated(PeopleData):
         for number, cluster in enumerate(self.clusters, start=1):
             rows.append((number, SIZE, cluster.size, None))
             rows += [
-                (number, TERMS, place, item)
-                for place, item in enumerate(sorted(cluster.terms), start=1)
+                (number, TERMS, term_number, item)
+                for term_number, item in enumerate(sorted(cluster.terms), start=1)
             ]
             for chunk, parts in enumerate(cluster.chunks, start=1):
                 rows += [
@@ -149,18 +149,22 @@ def released_schema(schema: Schema) -> Schema:
 
 
 def _clusters(rows: list[tuple[Any, ...]], source: Source) -> tuple[Cluster, ...]:
-    found: dict[int, dict[int, dict[int, set[str]]]] = {}
+    records_by_chunk: dict[int, dict[int, dict[int, set[str]]]] = {}
     for cluster, chunk, record, item in rows:
-        parts = found.setdefault(cluster, {}).setdefault(chunk, {}).setdefault(record, set())
+        parts = (
+            records_by_chunk.setdefault(cluster, {}).setdefault(chunk, {}).setdefault(record, set())
+        )
         if item is not None:
             parts.add(item)
-    problems = [cluster for cluster, chunks in found.items() if len(chunks.get(SIZE, {})) != 1]
+    problems = [
+        cluster for cluster, chunks in records_by_chunk.items() if len(chunks.get(SIZE, {})) != 1
+    ]
     if problems:
         raise SchemaError(
             f"{source.name}: {len(problems)} cluster(s) do not say how many people they have"
             " (chunk −1)"
         )
-    return tuple(_cluster(found[number]) for number in sorted(found))
+    return tuple(_cluster(records_by_chunk[number]) for number in sorted(records_by_chunk))
 
 
 def _cluster(chunks: Mapping[int, Mapping[int, set[str]]]) -> Cluster:

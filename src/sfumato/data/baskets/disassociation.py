@@ -107,19 +107,21 @@ class Disassociation(Step):
             "disassociated_km",
         )
         promises: tuple[Any, ...] = goal.models
-        asked = [model for model in promises if isinstance(model, DisassociatedKm)]
-        rule = DisassociatedKm(max(model.k for model in asked), max(model.m for model in asked))
+        km_models = [model for model in promises if isinstance(model, DisassociatedKm)]
+        rule = DisassociatedKm(
+            max(model.k for model in km_models), max(model.m for model in km_models)
+        )
         parts = horizontal(people.sets, max(self.size, rule.k))
-        made: list[tuple[NDArray[np.int64], Cluster]] = []
+        clusters_made: list[tuple[NDArray[np.int64], Cluster]] = []
         while parts:
             rows = parts.pop(0)
             cluster = vertical(people, rows, rule)
             if rule.allows(cluster):
-                made.append((rows, cluster))
+                clusters_made.append((rows, cluster))
             elif parts:
                 parts[0] = np.concatenate([rows, parts[0]])
-            elif made:
-                parts = [np.concatenate([made.pop()[0], rows])]
+            elif clusters_made:
+                parts = [np.concatenate([clusters_made.pop()[0], rows])]
             else:
                 raise Unsatisfiable(
                     f"disassociation does not reach {rule.promise}: even all people together can be"
@@ -130,9 +132,9 @@ class Disassociation(Step):
                         "bare_items": len(cluster.terms),
                     },
                 )
-        members = np.concatenate([rows for rows, _ in made])
+        members = np.concatenate([rows for rows, _ in clusters_made])
         return DisassociationPlan(
-            tuple(cluster for _, cluster in made),
+            tuple(cluster for _, cluster in clusters_made),
             members,
             people.people - people.filled,
             people.own.width,
@@ -156,7 +158,7 @@ def horizontal(sets: ItemSets, size: int) -> list[NDArray[np.int64]]:
     was not used above (ties in order).
     """
     waiting = [(np.flatnonzero(sets.lengths > 0), frozenset[int]())]
-    done: list[NDArray[np.int64]] = []
+    parts_done: list[NDArray[np.int64]] = []
     while waiting:
         rows, used = waiting.pop()
         part = sets.taken(rows)
@@ -164,14 +166,14 @@ def horizontal(sets: ItemSets, size: int) -> list[NDArray[np.int64]]:
         supports[list(used)] = 0
         item = int(np.argmax(supports))
         if len(rows) < size or not supports[item]:
-            done.append(rows)
+            parts_done.append(rows)
             continue
         has = np.zeros(len(rows), dtype=bool)
         has[part.carriers(item)] = True
         if not has.all():
             waiting.append((rows[~has], used))
         waiting.append((rows[has], used | {item}))
-    return done
+    return parts_done
 
 
 def vertical(people: Baskets, rows: NDArray[np.int64], rule: DisassociatedKm) -> Cluster:
@@ -180,21 +182,21 @@ def vertical(people: Baskets, rows: NDArray[np.int64], rule: DisassociatedKm) ->
     supports = part.supports
     names = people.labels
     baskets = [
-        frozenset(names[item] for item in part[place].tolist()) for place in range(len(part))
+        frozenset(names[item] for item in part[number].tolist()) for number in range(len(part))
     ]
     order = sorted(
         np.flatnonzero(supports).tolist(), key=lambda item: (-int(supports[item]), names[item])
     )
-    left = [names[item] for item in order if supports[item] >= rule.k]
+    items_left = [names[item] for item in order if supports[item] >= rule.k]
     terms = frozenset(names[item] for item in order if supports[item] < rule.k)
     chunks: list[tuple[frozenset[str], ...]] = []
-    while left:
+    while items_left:
         chunk: frozenset[str] = frozenset()
-        for item in left:
+        for item in items_left:
             if rule.kept_by(_projected(baskets, chunk | {item})):
                 chunk |= {item}
         chunks.append(_projected(baskets, chunk))
-        left = [item for item in left if item not in chunk]
+        items_left = [item for item in items_left if item not in chunk]
     return Cluster(len(rows), tuple(chunks), terms)
 
 

@@ -64,8 +64,8 @@ def rows_of(table: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
 
 def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
     """The schema without what names people; one error with everything that does not fit."""
-    there = schema.without(name for name in schema.direct if name not in data.columns)
-    problems = lacking(data.columns, source, there.attributes)
+    present_schema = schema.without(name for name in schema.direct if name not in data.columns)
+    problems = lacking(data.columns, source, present_schema.attributes)
     problems += without_role(data.columns, source, schema.attributes, ROLES)
     problems += schema.undecided(source.name) + _misplaced(schema, source.name)
     items = schema.columns(Role.ITEM)
@@ -131,9 +131,9 @@ def _coded(column: pl.Series) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Numbers of items in the order of their labels (−1: missing), and the labels."""
     encoded = encode(column)
     names = sorted(label for label in encoded.labels if label is not None)
-    places = {label: code for code, label in enumerate(names)}
+    label_codes = {label: code for code, label in enumerate(names)}
     image = np.array(
-        [-1 if label is None else places[label] for label in encoded.labels], dtype=np.int64
+        [-1 if label is None else label_codes[label] for label in encoded.labels], dtype=np.int64
     )
     codes: NDArray[np.int64] = image[encoded.codes] if len(image) else np.zeros(0, dtype=np.int64)
     return codes, tuple(names)
@@ -152,16 +152,20 @@ def _from_rows(
     owners, count = _owners(data[person], apart)
     values, blanks = _labelled(data[item])
     codes, labels = _coded(values)
-    there = np.flatnonzero(codes >= 0)
-    sets = ItemSets.of_pairs(owners[there], codes[there], count, max(len(labels), 1))
-    others = [
+    present_rows = np.flatnonzero(codes >= 0)
+    sets = ItemSets.of_pairs(owners[present_rows], codes[present_rows], count, max(len(labels), 1))
+    other_columns = [
         name for name in data.columns if name in schema.attributes and name not in (person, item)
     ]
     grades = {
-        name for name in others if _varies(data, owners, name) and _is_grade(data, schema, name)
+        name
+        for name in other_columns
+        if _varies(data, owners, name) and _is_grade(data, schema, name)
     }
-    own = _own_columns(data, owners, count, [name for name in others if name not in grades], source)
-    repeats = len(there) - len(sets.items)
+    own = _own_columns(
+        data, owners, count, [name for name in other_columns if name not in grades], source
+    )
+    repeats = len(present_rows) - len(sets.items)
     return {
         "schema": schema.without(grades),
         "sets": sets,
@@ -169,7 +173,7 @@ def _from_rows(
         "own": own if apart is None else pl.concat([own, apart.own], how="horizontal"),
         "beside": None if apart is None else apart.schema,
         "grades": {
-            name: _graded(data[name], owners[there], codes[there], there, sets)
+            name: _graded(data[name], owners[present_rows], codes[present_rows], present_rows, sets)
             for name in sorted(grades)
         },
         "names": data[person].gather(_firsts(owners, count)) if apart is None else apart.who,
@@ -203,25 +207,27 @@ def _is_grade(data: pl.DataFrame, schema: Schema, name: str) -> bool:
 def _own_columns(
     data: pl.DataFrame, owners: NDArray[np.int64], count: int, names: list[str], source: Source
 ) -> pl.DataFrame:
-    torn = {name: more for name in names if (more := _varies(data, owners, name))}
+    torn = {
+        name: differing_rows for name in names if (differing_rows := _varies(data, owners, name))
+    }
     if torn:
         raise SchemaError(
             [
                 f"column {name!r} of {source.name} describes people, but differs between the rows"
-                f" of the same person {more:,} time(s); repair it, or leave it out (role direct)"
-                for name, more in torn.items()
+                f" of the same person {differing_rows:,} time(s); repair it, or leave it out (role direct)"
+                for name, differing_rows in torn.items()
             ]
         )
     firsts = _firsts(owners, count)
     gone = int((firsts < 0).sum())
     if not len(owners):
         return data.select(names).clear(count)
-    taken = rows_of(data.select(names), np.maximum(firsts, 0))
+    own_rows = rows_of(data.select(names), np.maximum(firsts, 0))
     if gone and names:
-        taken = taken.with_columns(
+        own_rows = own_rows.with_columns(
             pl.when(pl.Series(firsts >= 0)).then(pl.col(name)).alias(name) for name in names
         )
-    return taken
+    return own_rows
 
 
 def _firsts(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
@@ -244,9 +250,9 @@ def _graded(
     days = column.cast(pl.Date).to_physical() if column.dtype in (pl.Date, pl.Datetime) else column
     values = days.cast(pl.Float64).fill_null(float("nan")).to_numpy()[rows]
     keys = owners * max(sets.size, 1) + codes
-    place = np.searchsorted(sets.owners * max(sets.size, 1) + sets.items, keys)
-    sums = np.bincount(place, weights=values, minlength=len(sets.items))
-    return sums / np.maximum(np.bincount(place, minlength=len(sets.items)), 1)
+    positions = np.searchsorted(sets.owners * max(sets.size, 1) + sets.items, keys)
+    sums = np.bincount(positions, weights=values, minlength=len(sets.items))
+    return sums / np.maximum(np.bincount(positions, minlength=len(sets.items)), 1)
 
 
 def _from_lists(
@@ -263,8 +269,10 @@ def _from_lists(
     values, blanks = _labelled(column.list.explode(keep_nulls=True, empty_as_null=True))
     owners = np.repeat(np.arange(data.height, dtype=np.int64), np.maximum(lengths, 1))
     codes, labels = _coded(values)
-    there = np.flatnonzero(codes >= 0)
-    sets = ItemSets.of_pairs(owners[there], codes[there], data.height, max(len(labels), 1))
+    present_rows = np.flatnonzero(codes >= 0)
+    sets = ItemSets.of_pairs(
+        owners[present_rows], codes[present_rows], data.height, max(len(labels), 1)
+    )
     names = [
         name for name in data.columns if name in schema.attributes and name not in (person, item)
     ]
@@ -281,7 +289,9 @@ def _from_lists(
         "beside": None if apart is None else apart.schema,
         "names": None if person is None else data[person],
         "whole_numbers": bool(column.dtype.inner.is_integer()),  # type: ignore[attr-defined]
-        "notes": _notes(len(there) - len(sets.items), blanks, int((sets.lengths == 0).sum()), []),
+        "notes": _notes(
+            len(present_rows) - len(sets.items), blanks, int((sets.lengths == 0).sum()), []
+        ),
     }
 
 
@@ -325,18 +335,18 @@ class _Apart:
             name for name in table.columns if name in self.schema.attributes and name != person
         )
 
-    def placed(self, who: pl.Series) -> NDArray[np.int64]:
+    def placed(self, persons: pl.Series) -> NDArray[np.int64]:
         """Per value the row of the person; who is not there is refused."""
         rows = pl.DataFrame({WHO: self.who.cast(pl.String), WHAT: np.arange(len(self.who))})
-        asked = pl.DataFrame({WHO: who.cast(pl.String)})
-        found = asked.join(rows, on=WHO, how="left", maintain_order="left")[WHAT]
-        if found.null_count():
-            strangers = asked.filter(found.is_null())[WHO].n_unique()
+        keys = pl.DataFrame({WHO: persons.cast(pl.String)})
+        row_numbers = keys.join(rows, on=WHO, how="left", maintain_order="left")[WHAT]
+        if row_numbers.null_count():
+            strangers = keys.filter(row_numbers.is_null())[WHO].n_unique()
             raise SchemaError(
                 f"{strangers:,} person(s) of {self._source.name} are not in the table of people"
                 " beside it; add them, or leave them out"
             )
-        return found.cast(pl.Int64).to_numpy()
+        return row_numbers.cast(pl.Int64).to_numpy()
 
 
 def _apart(
@@ -347,8 +357,8 @@ def _apart(
             f"what the columns of the people beside {source.name} are must be said (people:"
             " columns: …)"
         )
-    there = schema.without(name for name in schema.direct if name not in table.columns)
-    problems = lacking(table.columns, source, there.attributes)
+    present_schema = schema.without(name for name in schema.direct if name not in table.columns)
+    problems = lacking(table.columns, source, present_schema.attributes)
     problems += without_role(table.columns, source, schema.attributes, ROLES)
     person = schema.person
     if person is None or own.person is None:
@@ -358,7 +368,7 @@ def _apart(
         )
     twice = [
         name
-        for name in there.attributes
+        for name in present_schema.attributes
         if name in data.columns and name not in (person, own.person)
     ]
     if twice:
@@ -387,8 +397,8 @@ def tables(baskets: Baskets) -> dict[str, pl.DataFrame]:
     if baskets.beside is None:
         return {"data": data}
     person = str(baskets.beside.person)
-    theirs = {name: baskets.own[name] for name in baskets.own.columns if name in apart}
-    beside = pl.DataFrame({person: numbers, **theirs})
+    own_columns = {name: baskets.own[name] for name in baskets.own.columns if name in apart}
+    beside = pl.DataFrame({person: numbers, **own_columns})
     return {
         "data": data,
         "people": beside.select(

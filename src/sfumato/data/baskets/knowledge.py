@@ -54,23 +54,26 @@ class Sight:
     @cached_property
     def where(self) -> NDArray[np.int64]:
         """Per original person the number of the released one, −1: not released."""
-        places = np.full(self.original.people, -1, dtype=np.int64)
-        known = self.truth >= 0
-        places[self.truth[known]] = np.flatnonzero(known)
-        return places
+        row_of_person = np.full(self.original.people, -1, dtype=np.int64)
+        is_known = self.truth >= 0
+        row_of_person[self.truth[is_known]] = np.flatnonzero(is_known)
+        return row_of_person
 
     @cached_property
     def codes(self) -> tuple[tuple[int, ...], ...]:
         """Per original item the numbers of the released ones it may have become."""
-        places = {label: code for code, label in enumerate(self.released.labels)}
+        label_codes = {label: code for code, label in enumerate(self.released.labels)}
         if not self.original.has_taxonomy:
             return tuple(
-                (places[label],) if label in places else () for label in self.original.labels
+                (label_codes[label],) if label in label_codes else ()
+                for label in self.original.labels
             )
         taxonomy = self.original.taxonomy
         chains = ((item, *taxonomy.above(item)) for item in range(taxonomy.items))
         names = (dict.fromkeys(taxonomy.labels[node] for node in chain) for chain in chains)
-        return tuple(tuple(places[label] for label in chain if label in places) for chain in names)
+        return tuple(
+            tuple(label_codes[label] for label in chain if label in label_codes) for chain in names
+        )
 
     @cached_property
     def unchanged(self) -> bool:
@@ -95,11 +98,11 @@ class Sight:
         lists: dict[tuple[int, ...], NDArray[np.int32]] = {}
         for codes in self.codes:
             if codes not in lists:
-                several = [self.released.sets.carriers(code) for code in codes]
+                carrier_lists = [self.released.sets.carriers(code) for code in codes]
                 lists[codes] = (
-                    np.unique(np.concatenate(several))
-                    if len(several) > 1
-                    else np.concatenate([np.zeros(0, np.int32), *several])
+                    np.unique(np.concatenate(carrier_lists))
+                    if len(carrier_lists) > 1
+                    else np.concatenate([np.zeros(0, np.int32), *carrier_lists])
                 )
         lengths = [len(lists[codes]) for codes in self.codes]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -130,12 +133,15 @@ class Sight:
         return own[np.argsort(self.crowds[own], kind="stable")]
 
     def narrowed(
-        self, person: int, known: NDArray[np.int64]
+        self, person: int, known_items: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """How many are left after each known item, and whether the person is among them."""
-        counts, right = np.zeros(len(known), dtype=np.int64), np.zeros(len(known), dtype=np.bool_)
+        counts, right = (
+            np.zeros(len(known_items), dtype=np.int64),
+            np.zeros(len(known_items), dtype=np.bool_),
+        )
         kernels.baskets.narrowed(
-            self.postings, self.released.people, known, int(self.where[person]), counts, right
+            self.postings, self.released.people, known_items, int(self.where[person]), counts, right
         )
         return counts, right
 
@@ -145,21 +151,25 @@ class Sight:
 
         Who has fewer items is known by all of them.
         """
-        known = self.rarest_first(person)
-        largest = min(m, len(known))
+        items_known = self.rarest_first(person)
+        largest = min(m, len(items_known))
         sums = np.zeros((largest, 3))
         kernels.baskets.all_subsets(
-            self.postings, self.released.people, known, int(self.where[person]), largest, sums
+            self.postings, self.released.people, items_known, int(self.where[person]), largest, sums
         )
-        means = sums / np.array([[math.comb(len(known), size)] for size in range(1, largest + 1)])
+        means = sums / np.array(
+            [[math.comb(len(items_known), size)] for size in range(1, largest + 1)]
+        )
         return np.concatenate([means, np.repeat(means[-1:], m - largest, axis=0)])
 
 
-def sampled(scene: Scene, targets: NDArray[np.int64], purpose: str, most: int | None = None) -> Any:
+def sampled(
+    scene: Scene, targets: NDArray[np.int64], purpose: str, limit: int | None = None
+) -> Any:
     """People in a random order for as long as there is time, at least the first few of them."""
     order = scene.seed.stream(f"{purpose}: in what order").permutation(len(targets))
-    for place, number in enumerate(order.tolist()):
-        if (place >= AT_LEAST and not scene.left) or (most is not None and place >= most):
+    for position, number in enumerate(order.tolist()):
+        if (position >= AT_LEAST and not scene.left) or (limit is not None and position >= limit):
             return
         yield int(targets[number])
 

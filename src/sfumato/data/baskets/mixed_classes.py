@@ -46,8 +46,8 @@ class OwnColumn:
         labels = list(encoded.labels)
         if attribute.hierarchy is not None:
             ladder = bind(attribute.hierarchy, labels, encoded.counts.tolist())
-            place = {label: code for code, label in enumerate(ladder.labels[0])}
-            image = np.array([place[label] for label in labels], dtype=np.int64)
+            label_codes = {label: code for code, label in enumerate(ladder.labels[0])}
+            image = np.array([label_codes[label] for label in labels], dtype=np.int64)
             return cls(image[encoded.codes], tuple(ladder.labels[0]), ladder=ladder)
         numeric = column.dtype.is_numeric()
         key = {
@@ -59,8 +59,8 @@ class OwnColumn:
             for label in labels
         }
         texts = sorted(labels, key=lambda label: key[label])
-        place = {label: code for code, label in enumerate(texts)}
-        image = np.array([place[label] for label in labels], dtype=np.int64)
+        label_codes = {label: code for code, label in enumerate(texts)}
+        image = np.array([label_codes[label] for label in labels], dtype=np.int64)
         numbers = (
             np.array([key[text][1] for text in texts]) if numeric and None not in texts else None
         )
@@ -203,7 +203,11 @@ class _Division:
         allows it.
         """
         options = sorted(
-            self.columns.items(), key=lambda one: (-one[1].loss(one[1].codes[rows]), one[0])
+            self.columns.items(),
+            key=lambda name_and_column: (
+                -name_and_column[1].loss(name_and_column[1].codes[rows]),
+                name_and_column[0],
+            ),
         )
         for _, column in options:
             codes = column.codes[rows]
@@ -211,8 +215,8 @@ class _Division:
             if len(values) < 2:
                 continue
             upto = np.cumsum(counts)
-            place = min(int(np.argmin(np.abs(2 * upto[:-1] - upto[-1]))), len(values) - 2)
-            low = codes <= values[place]
+            cut_position = min(int(np.argmin(np.abs(2 * upto[:-1] - upto[-1]))), len(values) - 2)
+            low = codes <= values[cut_position]
             enough = (
                 min(int(self.filled[rows[low]].sum()), int(self.filled[rows[~low]].sum()))
                 >= self.size
@@ -231,7 +235,7 @@ class _Division:
         cuts = np.stack([group.cut for group in groups])
         nodes = cuts[group_of[people.sets.owners], people.sets.items]
         sets = ItemSets.of_pairs(people.sets.owners, nodes, people.people, len(labels))
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "classes": len(groups),
             "smallest_class": min(len(group.people) for group in groups),
             "column_loss": {
@@ -240,8 +244,10 @@ class _Division:
             },
         }
         if self.asked:
-            told["ncp"] = round(float(people.taxonomy.loss[nodes].mean()) if len(nodes) else 0.0, 6)
-        return BasketPlan(sets, labels, told, own=self._own(groups))
+            facts["ncp"] = round(
+                float(people.taxonomy.loss[nodes].mean()) if len(nodes) else 0.0, 6
+            )
+        return BasketPlan(sets, labels, facts, own=self._own(groups))
 
     def _column_loss(self, column: OwnColumn, groups: list[OwnClass]) -> float:
         return (
@@ -253,7 +259,7 @@ class _Division:
         """The own columns with what stands for the values of each class; one in which nothing
         changes keeps its type.
         """
-        shown = {}
+        columns_shown = {}
         for name, column in self.columns.items():
             if any(
                 column.codes[group.people].min() != column.codes[group.people].max()
@@ -264,5 +270,5 @@ class _Division:
                     text = column.text(column.codes[group.people])
                     for row in group.people.tolist():
                         texts[row] = text
-                shown[name] = pl.Series(name, texts, dtype=pl.String)
-        return self.people.own.with_columns(shown.values())
+                columns_shown[name] = pl.Series(name, texts, dtype=pl.String)
+        return self.people.own.with_columns(columns_shown.values())

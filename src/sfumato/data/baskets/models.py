@@ -92,8 +92,8 @@ class BasketModel(Model):
             )
         if not people.filled:
             return make_verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
-        found = self.judged(people)
-        return dataclasses.replace(found, sentence=f"{found.sentence}{self._uncovered(people)}")
+        verdict = self.judged(people)
+        return dataclasses.replace(verdict, sentence=f"{verdict.sentence}{self._uncovered(people)}")
 
     def _uncovered(self, people: Baskets) -> str:
         """What a verdict adds where an intruder may know more than items: own columns that the
@@ -160,20 +160,20 @@ class KmAnonymity(BasketModel):
 
     def judged(self, people: Baskets) -> Verdict:
         """The smallest crowd, and who has a set that fewer share."""
-        least = itemsets.smallest_support(people.sets, self.m) or 0
-        found = (
+        smallest = itemsets.smallest_support(people.sets, self.m) or 0
+        violations = (
             None
-            if least >= self.k
+            if smallest >= self.k
             else itemsets.violating(people.sets, self.m, self.k, most=MOST_COUNTED)
         )
-        concerned = 0 if found is None else int(found.carriers.sum())
+        concerned = 0 if violations is None else int(violations.carriers.sum())
         return make_verdict(
             self,
-            holds=least >= self.k,
-            attained=least,
+            holds=smallest >= self.k,
+            attained=smallest,
             required=self.k,
-            sentence=_crowds(self.k, self.m, least, concerned, people.people, "people share"),
-            broken=0 if found is None else len(found),
+            sentence=_crowds(self.k, self.m, smallest, concerned, people.people, "people share"),
+            broken=0 if violations is None else len(violations),
             people=concerned,
             crowd=self.k,
         )
@@ -183,14 +183,12 @@ class KmAnonymity(BasketModel):
         return itemsets.violating(people.sets, self.m, self.k).members
 
 
-def _crowds(k: int, m: int, least: int, concerned: int, people: int, who: str) -> str:
-    if least >= k:
-        return (
-            f"at least {least:,} {who} every set of at most {count_of(m, 'item')} that somebody has"
-        )
+def _crowds(k: int, m: int, smallest: int, concerned: int, people: int, subject: str) -> str:
+    if smallest >= k:
+        return f"at least {smallest:,} {subject} every set of at most {count_of(m, 'item')} that somebody has"
     return (
         f"{_share(concerned, people)} have a set of at most {count_of(m, 'item')} that fewer than"
-        f" {k:,} {who}; the smallest number is {least:,}"
+        f" {k:,} {subject}; the smallest number is {smallest:,}"
     )
 
 
@@ -231,19 +229,19 @@ class BasketKAnonymity(BasketModel):
         filled = people.sets.lengths > 0
         own = sizes[codes][filled]
         short = int((own < self.k).sum())
-        least = int(own.min())
+        smallest = int(own.min())
         sentence = (
-            f"everyone has the same items as at least {least - 1:,} others"
+            f"everyone has the same items as at least {smallest - 1:,} others"
             if not short
             else (
                 f"{_share(short, people.people)} have a basket that fewer than {self.k:,} people"
-                f" have; the smallest number is {least:,}"
+                f" have; the smallest number is {smallest:,}"
             )
         )
         return make_verdict(
             self,
             holds=not short,
-            attained=least,
+            attained=smallest,
             required=self.k,
             sentence=sentence,
             broken=len(np.unique(codes[filled][own < self.k])),
@@ -258,16 +256,16 @@ def hidden_in_groups(people: Baskets, private: tuple[str, ...]) -> int:
     """
     if not people.has_taxonomy or not people.labels:
         return 0
-    both = (*people.labels, *(label for label in private if label not in people.labels))
+    all_labels = (*people.labels, *(label for label in private if label not in people.labels))
     hierarchy = people.schema[people.item].hierarchy
     try:
-        taxonomy = Taxonomy.of(hierarchy, both, people.item)  # type: ignore[arg-type]
+        taxonomy = Taxonomy.of(hierarchy, all_labels, people.item)  # type: ignore[arg-type]
     except SchemaError as error:
         raise SchemaError(
             f"private items must be in the hierarchy of {people.item!r}: {error}"
         ) from None
-    wanted = {both.index(label) for label in private}
-    above = {taxonomy.labels[node] for item in wanted for node in taxonomy.above(item)}
+    private_codes = {all_labels.index(label) for label in private}
+    above = {taxonomy.labels[node] for item in private_codes for node in taxonomy.above(item)}
     own = set(private)
     return sum(label in above and label not in own for label in people.labels)
 
@@ -289,9 +287,9 @@ def parted(people: Baskets, private: tuple[str, ...]) -> tuple[ItemSets, ItemSet
     codes = people.codes_of(private)
     public = np.arange(people.sets.size, dtype=np.int64)
     secret = np.full(people.sets.size, -1, dtype=np.int64)
-    there = codes[codes >= 0]
-    public[there] = -1
-    secret[there] = np.flatnonzero(codes >= 0)
+    present_codes = codes[codes >= 0]
+    public[present_codes] = -1
+    secret[present_codes] = np.flatnonzero(codes >= 0)
     return people.sets.mapped(public, people.sets.size), people.sets.mapped(
         secret, max(len(private), 1)
     )
@@ -343,44 +341,44 @@ class HkpCoherence(BasketModel):
         """The k."""
         return self.k
 
-    def _violations(self, people: Baskets, most: int = itemsets.MOST_LISTED) -> Violations:
+    def _violations(self, people: Baskets, limit: int = itemsets.MOST_LISTED) -> Violations:
         public, secret = parted(people, self.private)
-        return itemsets.violating(public, self.p, self.k, private=secret, share=self.h, most=most)
+        return itemsets.violating(public, self.p, self.k, private=secret, share=self.h, most=limit)
 
     def judged(self, people: Baskets) -> Verdict:
         """Who has a set of public items that breaks it."""
         if groups := hidden_in_groups(people, self.private):
             return _in_groups(self, groups)
-        found = self._violations(people)
-        concerned = int(found.carriers.sum())
+        violations = self._violations(people)
+        concerned = int(violations.carriers.sum())
         public, secret = parted(people, self.private)
-        worst = found.worst
+        worst = violations.worst
         if (
-            len(found) and worst < 1
+            len(violations) and worst < 1
         ):  # what holds a set that breaks it was not looked at, and may be surer still
             worst = itemsets.violating(public, self.p, 1, private=secret, share=1.0, most=0).worst
         base = float(secret.supports.max(initial=0)) / people.people
-        there = int((secret.supports > 0).sum())
-        known = (
-            f"{there:,} of {len(self.private):,} private items occur, the likeliest with a share of"
+        occurring = int((secret.supports > 0).sum())
+        private_words = (
+            f"{occurring:,} of {len(self.private):,} private items occur, the likeliest with a share of"
             f" {percent(base)}"
         )
         sentence = (
             f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) with"
-            f" too few carriers or too sure a private item; {known}"
-            if len(found)
+            f" too few carriers or too sure a private item; {private_words}"
+            if len(violations)
             else (
                 f"of everyone who shares at most {self.p} public item(s) at most {percent(worst)}"
-                f" share a private one; {known}"
+                f" share a private one; {private_words}"
             )
         )
         return make_verdict(
             self,
-            holds=not len(found),
+            holds=not len(violations),
             attained=worst,
             required=self.h,
             sentence=sentence,
-            broken=len(found),
+            broken=len(violations),
             people=concerned,
             crowd=self.k,
         )
@@ -470,28 +468,30 @@ class RhoUncertainty(BasketModel):
         if closed is None or bits is None:
             return None
         codes = {int(code) for code in people.codes_of(self.sensitive) if code >= 0}
-        found: dict[tuple[tuple[int, ...], int], float] = {}
-        for known in {frozenset[int](), *closed}:
-            carriers = _carriers(bits, known, people.people)
+        confidences: dict[tuple[tuple[int, ...], int], float] = {}
+        for antecedent in {frozenset[int](), *closed}:
+            carriers = _carriers(bits, antecedent, people.people)
             support = carriers.bit_count()
-            for item in codes - known:
-                found[tuple(sorted(known)), item] = (carriers & bits[item]).bit_count() / support
-            for item in codes & known:
-                if _carriers(bits, known - {item}, people.people).bit_count() == support:
-                    found[tuple(sorted(known - {item})), item] = 1.0
-        return found
+            for item in codes - antecedent:
+                confidences[tuple(sorted(antecedent)), item] = (
+                    carriers & bits[item]
+                ).bit_count() / support
+            for item in codes & antecedent:
+                if _carriers(bits, antecedent - {item}, people.people).bit_count() == support:
+                    confidences[tuple(sorted(antecedent - {item})), item] = 1.0
+        return confidences
 
     def moles(self, people: Baskets) -> NDArray[np.int32]:
         """The items of every rule that is too sure; none where they are too many to look at."""
         rules = self.rules(people) or {}
         wrong = [
-            (*known, item)
-            for (known, item), confidence in sorted(rules.items())
+            (*antecedent, item)
+            for (antecedent, item), confidence in sorted(rules.items())
             if self._broken(confidence)
         ]
         rows = np.full((len(wrong), max(map(len, wrong), default=1)), -1, dtype=np.int32)
-        for place, rule in enumerate(wrong):
-            rows[place, : len(rule)] = rule
+        for number, rule in enumerate(wrong):
+            rows[number, : len(rule)] = rule
         return rows
 
 
@@ -534,19 +534,19 @@ class OwnColumnsK(BasketModel):
         """The smallest class."""
         _require_quasi(people, "k_anonymity")
         sizes = np.bincount(people.classes)[people.classes]
-        short, least = int((sizes < self.k).sum()), int(sizes.min())
+        short, smallest = int((sizes < self.k).sum()), int(sizes.min())
         sentence = (
-            f"everyone shares the own columns with at least {least - 1:,} others"
+            f"everyone shares the own columns with at least {smallest - 1:,} others"
             if not short
             else (
                 f"{_share(short, people.people)} stand in a class of fewer than {self.k:,}; the"
-                f" smallest has {least:,}"
+                f" smallest has {smallest:,}"
             )
         )
         return make_verdict(
             self,
             holds=not short,
-            attained=least,
+            attained=smallest,
             required=self.k,
             sentence=sentence,
             broken=len(np.unique(people.classes[sizes < self.k])),
@@ -608,19 +608,19 @@ class KKmAnonymity(BasketModel):
         _require_quasi(people, self.name)
         sizes = np.bincount(people.classes)[people.classes]
         sets = within(people.sets, people.classes)
-        least = min(int(sizes.min()), itemsets.smallest_support(sets, self.m) or 0)
-        found = itemsets.violating(sets, self.m, self.k, most=MOST_COUNTED)
-        concerned = int((found.carriers | (sizes < self.k)).sum())
+        smallest = min(int(sizes.min()), itemsets.smallest_support(sets, self.m) or 0)
+        violations = itemsets.violating(sets, self.m, self.k, most=MOST_COUNTED)
+        concerned = int((violations.carriers | (sizes < self.k)).sum())
         small = len(np.unique(people.classes[sizes < self.k]))
         return make_verdict(
             self,
-            holds=least >= self.k,
-            attained=least,
+            holds=smallest >= self.k,
+            attained=smallest,
             required=self.k,
             sentence=_crowds(
-                self.k, self.m, least, concerned, people.people, "people of the same class share"
+                self.k, self.m, smallest, concerned, people.people, "people of the same class share"
             ),
-            broken=len(found) + small,
+            broken=len(violations) + small,
             people=concerned,
             crowd=self.k,
         )

@@ -63,7 +63,7 @@ class BasketPartition(BasketStep):
         nodes = np.full(len(people.sets.items), people.taxonomy.root, dtype=np.int64)
         for part in parts:
             nodes[part.places] = part.nodes
-        plan = _planned(people, nodes, [len(part.people) for part in parts])
+        plan = _build_plan(people, nodes, [len(part.people) for part in parts])
         require_reached(self.name, models, self.apply(people, plan), "ask for a smaller k")
         return plan
 
@@ -72,16 +72,16 @@ def _by_whole_baskets(model: BasketModel) -> bool:
     return model.coarser_keeps and model.about_items and not model.within_classes
 
 
-def _planned(people: Baskets, nodes: NDArray[np.int64], sizes: list[int]) -> BasketPlan:
+def _build_plan(people: Baskets, nodes: NDArray[np.int64], sizes: list[int]) -> BasketPlan:
     """The plan that gives every item that somebody has a node."""
     labels = people.taxonomy.labels
     sets = ItemSets.of_pairs(people.sets.owners, nodes, people.people, len(labels))
-    told = {
+    facts = {
         "parts": len(sizes),
         "smallest_part": min(sizes),
         "ncp": round(losses(people, nodes), 6),
     }
-    return BasketPlan(sets, labels, told)
+    return BasketPlan(sets, labels, facts)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,10 +99,10 @@ class LikePeople:
         """Some of the people with other nodes; ``people`` marks them, by their number within the
         part.
         """
-        kept = people[self.owners]
+        is_kept = people[self.owners]
         numbers = np.cumsum(people) - 1
         return LikePeople(
-            self.people[people], self.places[kept], numbers[self.owners[kept]], nodes[kept]
+            self.people[people], self.places[is_kept], numbers[self.owners[is_kept]], nodes[is_kept]
         )
 
 
@@ -116,15 +116,15 @@ def divided(people: Baskets, k: int) -> list[LikePeople]:
     every = np.arange(len(people.sets.items), dtype=np.int64)
     top = np.full(len(every), people.taxonomy.root, dtype=np.int64)
     waiting = [LikePeople(filled, every, numbers[people.sets.owners], top)]
-    done: list[LikePeople] = []
+    parts_done: list[LikePeople] = []
     while waiting:
         part = waiting.pop()
         finer = _split(people, part, k)
         if finer is None:
-            done.append(part)
+            parts_done.append(part)
         else:
             waiting.extend(finer)
-    return done
+    return parts_done
 
 
 def _split(people: Baskets, part: LikePeople, k: int) -> list[LikePeople] | None:
@@ -138,9 +138,9 @@ def _split(people: Baskets, part: LikePeople, k: int) -> list[LikePeople] | None
         if option is None:
             continue
         groups, nodes = option
-        left = round(float(taxonomy.loss[nodes].sum()), 9)
-        if best is None or (left, taxonomy.labels[node]) < best[:2]:
-            best = (left, taxonomy.labels[node], groups, nodes)
+        remaining_loss = round(float(taxonomy.loss[nodes].sum()), 9)
+        if best is None or (remaining_loss, taxonomy.labels[node]) < best[:2]:
+            best = (remaining_loss, taxonomy.labels[node], groups, nodes)
     if best is None:
         return None
     _, _, groups, nodes = best
@@ -155,18 +155,18 @@ def _groups(
     """
     children = taxonomy.children[node]
     child = np.full(taxonomy.items, -1, dtype=np.int64)
-    for place, below in enumerate(children):
-        child[taxonomy.under(below)] = place
+    for number, below in enumerate(children):
+        child[taxonomy.under(below)] = number
     inside = part.nodes == node
     own = child[items[part.places]]
     groups = _alike(own[inside], part.owners[inside], len(children), len(part.people))
     sizes = np.bincount(groups)
     standing = sizes >= k
-    rest = int(sizes[~standing].sum())
-    while 0 < rest < k and standing.any():
+    remaining = int(sizes[~standing].sum())
+    while 0 < remaining < k and standing.any():
         smallest = int(np.flatnonzero(standing)[np.argmin(sizes[standing])])
         standing[smallest] = False
-        rest += int(sizes[smallest])
+        remaining += int(sizes[smallest])
     if not standing.any():
         return None
     groups = np.where(standing[groups], groups, -1)
@@ -207,21 +207,23 @@ class BlockRecoding(BasketStep):
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Make the blocks and find their cuts."""
         models = aims(self.name, people, goal, _by_small_sets, "k^m-anonymity among all people")
-        asked = sorted({model.small_sets for model in models if model.small_sets is not None})
-        blocks = _blocks(people, max(self.size, *(k for k, _ in asked)))
+        set_promises = sorted(
+            {model.small_sets for model in models if model.small_sets is not None}
+        )
+        blocks = _blocks(people, max(self.size, *(k for k, _ in set_promises)))
         nodes = np.empty(len(people.sets.items), dtype=np.int64)
         for block in blocks:
             sets = people.sets.taken(block)
             cut = np.arange(people.taxonomy.items, dtype=np.int64)
-            for k, m in asked:
+            for k, m in set_promises:
                 cut = AprioriSearch(sets, people.taxonomy, k, m, goal.progress, cut).run()
-            mine = (
+            block_entries = (
                 np.isin(people.sets.owners, block)
                 if len(blocks) > 1
                 else np.ones(len(nodes), dtype=bool)
             )
-            nodes[mine] = cut[people.sets.items[mine]]
-        plan = _planned(people, nodes, [len(block) for block in blocks])
+            nodes[block_entries] = cut[people.sets.items[block_entries]]
+        plan = _build_plan(people, nodes, [len(block) for block in blocks])
         require_reached(self.name, models, self.apply(people, plan), "use item_recoding")
         return plan
 
@@ -241,8 +243,8 @@ def _blocks(people: Baskets, size: int) -> list[NDArray[np.int64]]:
     order = order[people.sets.lengths[order] > 0]
     count = max(1, len(order) // size)
     return [
-        order[place * size : (place + 1) * size if place < count - 1 else len(order)]
-        for place in range(count)
+        order[number * size : (number + 1) * size if number < count - 1 else len(order)]
+        for number in range(count)
     ]
 
 
@@ -261,10 +263,10 @@ def gray_order(sets: ItemSets) -> NDArray[np.int64]:
     last = work.size
     longest = int(work.lengths.max(initial=0))
     keys = []
-    for place in range(longest):
-        there = work.lengths > place
+    for depth in range(longest):
+        is_deep = work.lengths > depth
         # ranked: rare items first, so the place from the end is the rank by falling support
         column = np.full(len(work), last, dtype=np.int64)
-        column[there] = last - 1 - work.items[work.pointers[1:][there] - 1 - place]
-        keys.append(-column if place % 2 == 0 else column)
+        column[is_deep] = last - 1 - work.items[work.pointers[1:][is_deep] - 1 - depth]
+        keys.append(-column if depth % 2 == 0 else column)
     return np.lexsort(keys[::-1]).astype(np.int64) if keys else np.arange(len(sets), dtype=np.int64)

@@ -64,7 +64,7 @@ class BasketStep(Step):
 
 
 def aims(
-    step: str, people: Any, goal: Goal, fits: Callable[[BasketModel], bool], what: str
+    step: str, people: Any, goal: Goal, fits: Callable[[BasketModel], bool], kinds: str
 ) -> list[BasketModel]:
     """The promises of a run that a means is for; none, and people of whom none has an item, or too
     few, are refused.
@@ -77,7 +77,7 @@ def aims(
     models = [model for model in promises if isinstance(model, BasketModel) and fits(model)]
     if not models:
         raise ParameterError(
-            f"{step} is a means for {what}; no promise of the recipe is of this kind"
+            f"{step} is a means for {kinds}; no promise of the recipe is of this kind"
         )
     require_crowd(people, max(model.crowd for model in models))
     return models

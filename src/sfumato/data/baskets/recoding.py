@@ -76,16 +76,16 @@ class ItemRecoding(BasketStep):
         )
         search = None
         cut = self._optimal(people, models) if exact else None
-        left: list[str] = []
+        unreachable: list[str] = []
         if cut is None:
             reachable = [model for model in models if _reachable(model)]
-            left = [model.promise for model in models if model not in reachable]
+            unreachable = [model.promise for model in models if model not in reachable]
             models = reachable or models  # with nothing in reach, the nearest miss is told
             cut, search = self._apriori(people, models, goal)
         require_reached(
             self.name, models, recoded(people, cut), "use suppress_items or basket_partition"
         )
-        return _planned(people, cut, {} if search is None else search, left)
+        return _build_plan(people, cut, {} if search is None else search, unreachable)
 
     def _exact(self, people: Baskets) -> bool:
         """Whether all cuts are tried."""
@@ -112,7 +112,7 @@ class ItemRecoding(BasketStep):
             )
             for cut in cuts.all_cuts(people.taxonomy)
         ]
-        priced.sort(key=lambda one: one[:2])
+        priced.sort(key=lambda priced_cut: priced_cut[:2])
         return next(
             (cut for _, _, cut in priced if not failing(models, recoded(people, cut))), None
         )
@@ -154,22 +154,22 @@ def _raised(
     return np.full(taxonomy.items, taxonomy.root, dtype=np.int64)
 
 
-def _planned(
-    people: Baskets, cut: NDArray[np.int64], work: dict[str, Any], left: list[str]
+def _build_plan(
+    people: Baskets, cut: NDArray[np.int64], work: dict[str, Any], unreachable: list[str]
 ) -> BasketPlan:
     taxonomy = people.taxonomy
     nodes = np.unique(cut)
     warned = (
         (
             (
-                f"no cut of the hierarchy keeps {join_words(left)}: that is left to the steps that"
+                f"no cut of the hierarchy keeps {join_words(unreachable)}: that is left to the steps that"
                 " follow"
             ),
         )
-        if left
+        if unreachable
         else ()
     )
-    told = {
+    facts = {
         "nodes": len(nodes),
         "items_kept": int((nodes < taxonomy.items).sum()),
         "nodes_per_level": {
@@ -180,7 +180,7 @@ def _planned(
     return BasketPlan(
         people.sets.mapped(cut, len(taxonomy.labels)),
         taxonomy.labels,
-        told,
+        facts,
         work=work,
         warned=warned,
     )

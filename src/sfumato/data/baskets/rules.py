@@ -99,35 +99,44 @@ class HiddenItemRules(BasketModel):
         """The largest confidence of a rule that has the support, and who shows a rule."""
         transactions = as_transactions(people.sets)
         rules = numbered(self.parsed, people.labels)
-        counted = [
-            (transactions.support(one.both), transactions.support(one.left)) for one in rules
+        rule_supports = [
+            (transactions.support(rule.both), transactions.support(rule.left)) for rule in rules
         ]
-        supported = [both / left for both, left in counted if both >= self.support]
-        found = [
-            one
-            for one, (both, left) in zip(rules, counted, strict=True)
-            if self.thresholds.found(both, left)
+        supported = [
+            rule_support / left_support
+            for rule_support, left_support in rule_supports
+            if rule_support >= self.support
         ]
-        shown = np.zeros(people.people, dtype=np.bool_)
-        for one in found:
-            shown |= transactions.holding(one.both)
+        rules_found = [
+            rule
+            for rule, (rule_support, left_support) in zip(rules, rule_supports, strict=True)
+            if self.thresholds.found(rule_support, left_support)
+        ]
+        is_shown = np.zeros(people.people, dtype=np.bool_)
+        for rule in rules_found:
+            is_shown |= transactions.holding(rule.both)
         largest = max(
-            (both for one, (both, _) in zip(rules, counted, strict=True) if one in found), default=0
+            (
+                rule_support
+                for rule, (rule_support, _) in zip(rules, rule_supports, strict=True)
+                if rule in rules_found
+            ),
+            default=0,
         )
         sentence = (
-            f"{len(found)} of {len(self.rules)} can be found; the largest support is {largest:,},"
+            f"{len(rules_found)} of {len(self.rules)} can be found; the largest support is {largest:,},"
             f" the largest confidence {max(supported):.3g}"
-            if found
+            if rules_found
             else f"none has {self.support:,} people and a confidence of {self.confidence:g}"
         )
         return make_verdict(
             self,
-            holds=not found,
+            holds=not rules_found,
             attained=max(supported, default=0.0),
             required=self.confidence,
             sentence=sentence,
-            broken=len(found),
-            people=int(shown.sum()),
+            broken=len(rules_found),
+            people=int(is_shown.sum()),
         )
 
 
@@ -140,16 +149,16 @@ def numbered(rules: Sequence[NamedRule], labels: Sequence[str]) -> list[Associat
     """Rules by the numbers of items; those with an item that nobody has cannot be found and are
     left out.
     """
-    places = {label: code for code, label in enumerate(labels)}
-    found = []
+    label_codes = {label: code for code, label in enumerate(labels)}
+    rules_numbered = []
     for rule in rules:
-        if all(item.column in places for item in rule.items):
+        if all(item.column in label_codes for item in rule.items):
             sides = (
-                tuple(sorted(places[item.column] for item in side))
+                tuple(sorted(label_codes[item.column] for item in side))
                 for side in (rule.left, rule.right)
             )
-            found.append(Association(*sides))
-    return found
+            rules_numbered.append(Association(*sides))
+    return rules_numbered
 
 
 @parameters
@@ -199,7 +208,7 @@ class HideItemRules(BasketStep):
         promises = [model for model in models if isinstance(model, HiddenItemRules)]
         order = people.by_content()
         now = before = as_transactions(people.sets.taken(order))
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "method": self.method,
             "occurrences_deleted": 0,
             "occurrences_added": 0,
@@ -218,22 +227,22 @@ class HideItemRules(BasketStep):
                 progress=goal.progress,
             )
             effects = side_effects(now, hidden.transactions, rules, model.thresholds, self.largest)
-            told["occurrences_deleted"] += int(hidden.gone.sum())
-            told["occurrences_added"] += len(hidden.more)
+            facts["occurrences_deleted"] += int(hidden.gone.sum())
+            facts["occurrences_added"] += len(hidden.more)
             work[f"promise {len(work) + 1}"] = effects.counts | hidden.proved
             warned += warnings_of(hidden, effects)
             now = hidden.transactions
         back = np.empty(len(order), dtype=np.int64)
         back[order] = np.arange(len(order))
         sets = ItemSets(now.starts, now.items.astype(np.int32), before.kinds).taken(back)
-        told["people_emptied"] = int(((sets.lengths == 0) & (people.sets.lengths > 0)).sum())
+        facts["people_emptied"] = int(((sets.lengths == 0) & (people.sets.lengths > 0)).sum())
         require_reached(
             self.name,
             models,
             people.with_sets(sets, people.labels),
             "use dsr, 2a or exact, one promise for all rules",
         )
-        return BasketPlan(sets, people.labels, told, warned=tuple(warned), work=work)
+        return BasketPlan(sets, people.labels, facts, warned=tuple(warned), work=work)
 
 
 @parameters
@@ -280,19 +289,21 @@ class ItemRuleSideEffects(Utility):
         thresholds = Thresholds.of(
             max(1, math.ceil(self.support * original.people)), self.confidence
         )
-        told = all_parsed(self.hidden or (), values=False)
+        hidden_rules = all_parsed(self.hidden or (), values=False)
         old, new = (
-            self._found(one, thresholds) - _named(numbered(told, one.labels), one)
-            for one in (original, released)
+            self._find_rules(baskets, thresholds)
+            - _name_rules(numbered(hidden_rules, baskets.labels), baskets)
+            for baskets in (original, released)
         )
         transactions = as_transactions(released.sets)
         failed = sum(
-            is_found(transactions, rule, thresholds) for rule in numbered(told, released.labels)
+            is_found(transactions, rule, thresholds)
+            for rule in numbered(hidden_rules, released.labels)
         )
         either, lost, ghosts = len(old | new), len(old - new), len(new - old)
         meaning = (
             f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,});"
-            f" {failed:,} of {len(told):,} are still found that should not be"
+            f" {failed:,} of {len(hidden_rules):,} are still found that should not be"
         )
         return Measure(
             self.name,
@@ -302,10 +313,10 @@ class ItemRuleSideEffects(Utility):
             raw=float(lost + ghosts),
         )
 
-    def _found(self, people: Baskets, thresholds: Thresholds) -> set[Any]:
-        return _named(mine(as_transactions(people.sets), thresholds, self.largest), people)
+    def _find_rules(self, people: Baskets, thresholds: Thresholds) -> set[Any]:
+        return _name_rules(mine(as_transactions(people.sets), thresholds, self.largest), people)
 
 
-def _named(rules: Any, people: Baskets) -> set[Any]:
+def _name_rules(rules: Any, people: Baskets) -> set[Any]:
     """Rules by what their items are called: numbers differ between files."""
     return {tuple(tuple(people.labels[item] for item in side) for side in rule) for rule in rules}

@@ -49,9 +49,9 @@ class Scored:
         bits = float(-(likely * np.log2(likely)).sum())
         return cls(scores, int(np.argmax(scores)), float(first - second) / spread, bits)
 
-    def claims(self, least: float) -> bool:
+    def claims(self, threshold: float) -> bool:
         """Whether the best one is said to be the person."""
-        return self.best >= 0 and self.eccentricity >= least
+        return self.best >= 0 and self.eccentricity >= threshold
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Scoreboard(Attack):
     def applies(self, scene: Scene) -> str | None:
         """Wherever people still have baskets, and those of another file can be told."""
         reason = cannot_be_tried(scene)
-        if reason is None and scene.others and _named(scene) is None:
+        if reason is None and scene.others and _match_names(scene) is None:
             return (
                 "nobody knows who is who in the other file: neither names nor origins of its people"
                 " are at hand"
@@ -123,17 +123,17 @@ class Scoreboard(Attack):
         right = wrong = misled = present = absent = 0
         bits: list[float] = []
         victims = []
-        for person, described in self._descriptions(scene, sight):
-            scores = self.scores(scene.pair.released, described, weights)
-            found = Scored.of(scores)
-            bits.append(found.entropy)
-            claimed = found.claims(self.least)
-            present, absent = present + (described.true >= 0), absent + 1
-            right += claimed and found.best == described.true
-            wrong += claimed and found.best != described.true
-            if claimed and found.best == described.true:
+        for person, description in self._descriptions(scene, sight):
+            scores = self.scores(scene.pair.released, description, weights)
+            scored = Scored.of(scores)
+            bits.append(scored.entropy)
+            claimed = scored.claims(self.least)
+            present, absent = present + (description.true >= 0), absent + 1
+            right += claimed and scored.best == description.true
+            wrong += claimed and scored.best != description.true
+            if claimed and scored.best == description.true:
                 victims.append(person)
-            without = scores if described.true < 0 else np.delete(scores, described.true)
+            without = scores if description.true < 0 else np.delete(scores, description.true)
             misled += Scored.of(without).claims(self.least)
         return self._finding(scene, right, wrong, present, misled / max(absent, 1), bits, victims)
 
@@ -141,19 +141,19 @@ class Scoreboard(Attack):
         """(original person or −1, what the intruder has) for one after the other."""
         stream = scene.seed.stream("scoreboard: what is known")
         if scene.others:
-            other, named = scene.others[0], _named(scene)
-            seen = dataclasses.replace(sight, original=other)
-            for place in sampled(
-                scene, np.flatnonzero(other.sets.lengths > 0), self.name, self.people
+            auxiliary, person_of_row = scene.others[0], _match_names(scene)
+            auxiliary_sight = dataclasses.replace(sight, original=auxiliary)
+            for row_number in sampled(
+                scene, np.flatnonzero(auxiliary.sets.lengths > 0), self.name, self.people
             ):
-                who = int(named[place])  # type: ignore[index]
+                person_number = int(person_of_row[row_number])  # type: ignore[index]
                 yield (
-                    who,
-                    self._described(
-                        seen,
-                        place,
-                        other.sets[place],
-                        NOT_IN_FILE if who < 0 else int(sight.where[who]),
+                    person_number,
+                    self._describe_person(
+                        auxiliary_sight,
+                        row_number,
+                        auxiliary.sets[row_number],
+                        NOT_IN_FILE if person_number < 0 else int(sight.where[person_number]),
                     ),
                 )
             return
@@ -164,19 +164,24 @@ class Scoreboard(Attack):
             items = np.where(
                 strange, every.items[stream.integers(0, len(every.items), len(own))], own
             )
-            yield person, self._described(sight, person, np.unique(items), int(sight.where[person]))
+            yield (
+                person,
+                self._describe_person(sight, person, np.unique(items), int(sight.where[person])),
+            )
 
-    def _described(self, sight: Sight, person: int, items: NDArray[Any], true: int) -> Description:
+    def _describe_person(
+        self, sight: Sight, person: int, items: NDArray[Any], true: int
+    ) -> Description:
         pairs = [(code, item) for item in items.tolist() for code in sight.codes[item]]
         codes = dict(pairs)  # a group that stands for several known items counts once
-        asked = [
+        grade_names = [
             name
             for name in (self.ratings, self.days)
             if name is not None and name in sight.original.grades
         ]
         sets = sight.original.sets
         first = int(sets.pointers[person])
-        own = {int(item): first + place for place, item in enumerate(sets[person])}
+        own = {int(item): first + number for number, item in enumerate(sets[person])}
         grades = {
             name: np.array(
                 [
@@ -184,31 +189,31 @@ class Scoreboard(Attack):
                     for item in codes.values()
                 ]
             )
-            for name in asked
+            for name in grade_names
         }
         return Description(np.array(list(codes), dtype=np.int64), grades, true)
 
     def scores(
-        self, released: Baskets, described: Description, weights: NDArray[np.float64]
+        self, released: Baskets, description: Description, weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """How well everybody fits."""
         scores = np.zeros(released.people)
-        starts, people, places = released.sets.posted
-        for place, code in enumerate(described.codes.tolist()):
+        starts, people, positions = released.sets.posted
+        for number, code in enumerate(description.codes.tolist()):
             span = slice(starts[code], starts[code + 1])
             scores[people[span]] += weights[code] * self._alike(
-                released, described, place, places[span]
+                released, description, number, positions[span]
             )
         return scores
 
     def _alike(
-        self, released: Baskets, described: Description, place: int, places: NDArray[np.int64]
+        self, released: Baskets, description: Description, number: int, positions: NDArray[np.int64]
     ) -> NDArray[np.float64] | float:
         """How alike what is said of one item is, for all who have it; 1 where nothing is said."""
         parts = []
         for name, scale in ((self.ratings, 1.5), (self.days, 30.0)):
-            if name is not None and name in described.grades and name in released.grades:
-                away = np.abs(released.grades[name][places] - described.grades[name][place])
+            if name is not None and name in description.grades and name in released.grades:
+                away = np.abs(released.grades[name][positions] - description.grades[name][number])
                 parts.append(np.nan_to_num(np.exp(-away / scale), nan=0.0))
         return sum(parts) if parts else 1.0
 
@@ -247,19 +252,23 @@ class Scoreboard(Attack):
         )
 
 
-def _named(scene: Scene) -> NDArray[np.int64] | None:
+def _match_names(scene: Scene) -> NDArray[np.int64] | None:
     """Per person of the other file the number of the original one (−1: a stranger), by origin or by
     name; None: nobody knows.
     """
-    other, original = scene.others[0], scene.pair.original
-    if not isinstance(other, Baskets):
+    auxiliary, original = scene.others[0], scene.pair.original
+    if not isinstance(auxiliary, Baskets):
         return None
-    if other.origin is not None:
-        return other.origin
-    if other.names is None or original.names is None:
+    if auxiliary.origin is not None:
+        return auxiliary.origin
+    if auxiliary.names is None or original.names is None:
         return None
-    known = pl.DataFrame({"who": original.names.cast(pl.String), "at": np.arange(original.people)})
-    asked = pl.DataFrame({"who": other.names.cast(pl.String)})
-    at = asked.join(known, on="who", how="left", maintain_order="left")["at"].fill_null(NOT_IN_FILE)
-    found: NDArray[np.int64] = at.cast(pl.Int64).to_numpy()
-    return found
+    originals = pl.DataFrame(
+        {"who": original.names.cast(pl.String), "at": np.arange(original.people)}
+    )
+    auxiliary_names = pl.DataFrame({"who": auxiliary.names.cast(pl.String)})
+    at = auxiliary_names.join(originals, on="who", how="left", maintain_order="left")[
+        "at"
+    ].fill_null(NOT_IN_FILE)
+    person_of_row: NDArray[np.int64] = at.cast(pl.Int64).to_numpy()
+    return person_of_row

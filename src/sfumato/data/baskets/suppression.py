@@ -45,26 +45,26 @@ class SuppressItems(BasketStep):
         fits = "k^m-anonymity among all people, coherence and ρ-uncertainty"
         models = aims(self.name, people, goal, lambda model: model.deletes, fits)
         deleted: list[int] = []
-        left = people
-        while deletable := _next_to_go(models, left):
-            deleted += people.codes_of(tuple(left.labels[item] for item in deletable)).tolist()
-            left = people.with_sets(
+        remaining = people
+        while deletable := _next_to_go(models, remaining):
+            deleted += people.codes_of(tuple(remaining.labels[item] for item in deletable)).tolist()
+            remaining = people.with_sets(
                 people.sets.mapped(_image(people, deleted), people.sets.size), people.labels
             )
-        if not left.filled:
+        if not remaining.filled:
             raise Unsatisfiable(
                 "suppress_items: only without any item would the promises hold; ask for a smaller"
                 " k, or use item_recoding",
                 closest={"items_deleted": len(deleted)},
             )
-        require_reached(self.name, models, left, "use item_recoding or basket_partition")
+        require_reached(self.name, models, remaining, "use item_recoding or basket_partition")
         sets = people.sets.mapped(_image(people, deleted), people.sets.size)
-        told = {
+        facts = {
             "items_deleted": len(deleted),
             "occurrences_deleted": len(people.sets.items) - len(sets.items),
             "people_emptied": int(((sets.lengths == 0) & (people.sets.lengths > 0)).sum()),
         }
-        return BasketPlan(sets, people.labels, told, warned=_warned(told["people_emptied"]))
+        return BasketPlan(sets, people.labels, facts, warned=_warned(facts["people_emptied"]))
 
 
 def _warned(emptied: int) -> tuple[str, ...]:
@@ -83,11 +83,11 @@ def _next_to_go(models: list[BasketModel], people: Baskets) -> list[int]:
     """
     if not people.filled:
         return []
-    several = [moles for model in models if len(moles := model.moles(people))]
-    width = max((moles.shape[1] for moles in several), default=1)
+    mole_lists = [moles for model in models if len(moles := model.moles(people))]
+    width = max((moles.shape[1] for moles in mole_lists), default=1)
     rows = [
         np.pad(moles, ((0, 0), (0, width - moles.shape[1])), constant_values=-1)
-        for moles in several
+        for moles in mole_lists
     ]
     return chosen(np.concatenate(rows), people.sets.supports) if rows else []
 
@@ -106,12 +106,12 @@ def chosen(moles: NDArray[np.int32], supports: NDArray[np.int64]) -> list[int]:
     first = np.searchsorted(flat[by_item], np.arange(len(supports) + 1))
     counts = np.bincount(flat, minlength=len(supports)).astype(np.float64)
     alive = np.ones(len(moles), dtype=bool)
-    found: list[int] = []
+    items_chosen: list[int] = []
     while counts.any():
         item = int(np.argmax(np.round(counts / np.maximum(supports, 1), 12)))
-        found.append(item)
+        items_chosen.append(item)
         holding = owner[by_item[first[item] : first[item + 1]]]
         dead = moles[holding[alive[holding]]]
         counts -= np.bincount(dead[dead >= 0], minlength=len(supports))
         alive[holding] = False
-    return found
+    return items_chosen

@@ -95,15 +95,15 @@ class Taxonomy:
     @cached_property
     def order(self) -> NDArray[np.int64]:
         """The items from left to right: those below one node are neighbours."""
-        found: list[int] = []
+        nodes: list[int] = []
         stack = [self.root]
         while stack:
             node = stack.pop()
             if node < self.items:
-                found.append(node)
+                nodes.append(node)
             else:
                 stack.extend(reversed(self.children[node]))
-        return np.array(found, dtype=np.int64)
+        return np.array(nodes, dtype=np.int64)
 
     @cached_property
     def spans(self) -> NDArray[np.int64]:
@@ -121,10 +121,10 @@ class Taxonomy:
 
     def above(self, node: int) -> tuple[int, ...]:
         """The ancestors of a node, the nearest first."""
-        found = []
+        nodes = []
         while (node := int(self.parent[node])) >= 0:
-            found.append(node)
-        return tuple(found)
+            nodes.append(node)
+        return tuple(nodes)
 
     def under(self, node: int) -> NDArray[np.int64]:
         """The items below a node, or the item itself."""
@@ -151,7 +151,7 @@ def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
     """Nodes from levels: a label that stands above itself, and above nothing else, is the same
     node.
     """
-    place = {label: code for code, label in enumerate(ladder.labels[0])}
+    label_codes = {label: code for code, label in enumerate(ladder.labels[0])}
     numbers: dict[tuple[int, int], int] = {}  # (level, code) → inner node
     below_it = [np.bincount(up) for up in ladder.up]
     names, parent, leaves, level_of = (
@@ -171,7 +171,7 @@ def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
         return numbers[level, code]
 
     for item, label in enumerate(labels):
-        code, below = place[label], item
+        code, below = label_codes[label], item
         leaves[item] = float(ladder.leaves[0][code])
         for level in range(1, ladder.depth):
             stood = ladder.labels[level - 1][code]
@@ -212,11 +212,11 @@ def _checked(taxonomy: Taxonomy, column: str) -> Taxonomy:
             f"the hierarchy of {column!r} gives {twice} label(s) to more than one group; a release"
             " names groups by their labels, so each needs a name of its own"
         )
-    known = {label: taxonomy.items + place for place, label in enumerate(inner)}
+    inner_codes = {label: taxonomy.items + number for number, label in enumerate(inner)}
     wrong = [
         item
         for item in range(taxonomy.items)
-        if known.get(taxonomy.labels[item], taxonomy.parent[item]) != taxonomy.parent[item]
+        if inner_codes.get(taxonomy.labels[item], taxonomy.parent[item]) != taxonomy.parent[item]
     ]
     if wrong:
         raise SchemaError(

@@ -98,12 +98,12 @@ def occurrence_losses(original: Baskets, released: Baskets) -> NDArray[np.float6
         own = code[original.sets.items]
         keys = where * width + own
         at = np.minimum(np.searchsorted(pairs, keys), max(len(pairs) - 1, 0))
-        there = (
+        is_released = (
             (own >= 0) & (where >= 0) & (pairs[at] == keys)
             if len(pairs)
             else np.zeros(len(keys), dtype=bool)
         )
-        losses[there] = weight[own[there]]
+        losses[is_released] = weight[own[is_released]]
     return losses
 
 
@@ -112,10 +112,10 @@ def _released_losses(original: Baskets, released: Baskets) -> NDArray[np.float64
     if not original.has_taxonomy:
         return np.zeros(len(released.labels))
     taxonomy = original.taxonomy
-    known = {
+    losses_by_label = {
         taxonomy.labels[node]: float(taxonomy.loss[node]) for node in range(len(taxonomy.labels))
     }
-    return np.array([known.get(label, 1.0) for label in released.labels])
+    return np.array([losses_by_label.get(label, 1.0) for label in released.labels])
 
 
 Share = Annotated[
@@ -161,14 +161,14 @@ class ItemsetSurvival(Utility):
             ]
             for level in range(original.taxonomy.height if original.has_taxonomy else 1)
         ]
-        kept, ghosts = len(before & after), len(after - before)
-        share = kept / len(before) if before else 1.0
+        surviving, ghosts = len(before & after), len(after - before)
+        share = surviving / len(before) if before else 1.0
         levels = {
             f"level {level}": len(was & now) / len(was) if was else 1.0
             for level, (was, now) in enumerate(lifted, start=1)
         }
         meaning = (
-            f"of {len(before):,} frequent sets {kept:,} are still found, {len(before) - kept:,} are"
+            f"of {len(before):,} frequent sets {surviving:,} are still found, {len(before) - surviving:,} are"
             f" lost and {ghosts:,} are new"
         )
         return Measure(
@@ -184,15 +184,15 @@ class ItemsetSurvival(Utility):
         sets, labels = people.sets, people.labels
         if taxonomy is not None:
             sets, labels = _lifted(people, taxonomy, level)
-        least = max(1, int(np.ceil(self.support * people.people)))
+        smallest_support = max(1, int(np.ceil(self.support * people.people)))
         try:
-            found = itemsets.frequent(sets, self.items, least, MOST_SETS)
+            itemsets_found = itemsets.frequent(sets, self.items, smallest_support, MOST_SETS)
         except ParameterError:
             raise ParameterError(
                 f"itemset_survival: more than {MOST_SETS:,} sets are frequent; ask for a larger"
                 " support"
             ) from None
-        return {frozenset(labels[item] for item in one) for one in found}
+        return {frozenset(labels[item] for item in itemset) for itemset in itemsets_found}
 
 
 def _taxonomy(original: Baskets, people: Baskets) -> Taxonomy | None:
@@ -259,8 +259,8 @@ class PairSupportError(Utility):
     def measure(self, pair: Pair) -> Measure:
         """Compare the supports of frequent pairs."""
         original, released = pair.original, pair.released
-        wanted = _top_pairs(original, self.pairs)
-        if not wanted:
+        top_pairs = _top_pairs(original, self.pairs)
+        if not top_pairs:
             return Measure(
                 self.name,
                 0.0,
@@ -271,29 +271,32 @@ class PairSupportError(Utility):
         sight = _sight(original, released)
         leaves = _leaves(original, released)
         errors = np.array(
-            [abs(_estimated(sight, leaves, pair) - support) / support for pair, support in wanted]
+            [
+                abs(_estimated(sight, leaves, pair) - support) / support
+                for pair, support in top_pairs
+            ]
         )
         value = float(np.minimum(errors, 1.0).mean())
         meaning = (
-            f"supports of the {len(wanted):,} most frequent pairs are off by {percent(value)} on"
+            f"supports of the {len(top_pairs):,} most frequent pairs are off by {percent(value)} on"
             " average"
         )
         return Measure(self.name, value, self.better, meaning, raw=float(errors.mean()))
 
 
-def _top_pairs(original: Baskets, most: int) -> list[tuple[tuple[int, int], int]]:
+def _top_pairs(original: Baskets, limit: int) -> list[tuple[tuple[int, int], int]]:
     """The most frequent pairs of items, found at falling supports."""
-    least = max(1, original.people // 2)
+    smallest_support = max(1, original.people // 2)
     while True:
-        found = [
-            (one, n)
-            for one, n in itemsets.frequent(original.sets, 2, least).items()
-            if len(one) == 2
+        pairs_found = [
+            (pair_count, n)
+            for pair_count, n in itemsets.frequent(original.sets, 2, smallest_support).items()
+            if len(pair_count) == 2
         ]
-        if len(found) >= most or least == 1:
-            ordered = sorted(found, key=lambda one: (-one[1], one[0]))
-            return [((pair[0], pair[1]), n) for pair, n in ordered[:most]]
-        least = max(1, least // 4)
+        if len(pairs_found) >= limit or smallest_support == 1:
+            ordered = sorted(pairs_found, key=lambda pair_count: (-pair_count[1], pair_count[0]))
+            return [((pair[0], pair[1]), n) for pair, n in ordered[:limit]]
+        smallest_support = max(1, smallest_support // 4)
 
 
 def _leaves(original: Baskets, released: Baskets) -> NDArray[np.float64]:
@@ -301,16 +304,19 @@ def _leaves(original: Baskets, released: Baskets) -> NDArray[np.float64]:
     if not original.has_taxonomy:
         return np.ones(len(released.labels))
     taxonomy = original.taxonomy
-    known = {
+    leaves_by_label = {
         taxonomy.labels[node]: float(taxonomy.leaves[node]) for node in range(len(taxonomy.labels))
     }
-    return np.array([max(1.0, known.get(label, 1.0)) for label in released.labels])
+    return np.array([max(1.0, leaves_by_label.get(label, 1.0)) for label in released.labels])
 
 
 def _estimated(sight: Sight, leaves: NDArray[np.float64], pair: tuple[int, int]) -> float:
     first, second = (sight.codes[item] for item in pair)
-    asked = [(a, b) for a in first for b in second]
-    counts = itemsets.supports_of(sight.released.sets, asked)
+    code_pairs = [(a, b) for a in first for b in second]
+    counts = itemsets.supports_of(sight.released.sets, code_pairs)
     return float(
-        sum(n / (leaves[a] * leaves[b]) for (a, b), n in zip(asked, counts.tolist(), strict=True))
+        sum(
+            n / (leaves[a] * leaves[b])
+            for (a, b), n in zip(code_pairs, counts.tolist(), strict=True)
+        )
     )

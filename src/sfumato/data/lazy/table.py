@@ -210,7 +210,7 @@ class LazyTable(Described):
     parts.
     """
 
-    release_kind: ClassVar[str] = "lazy"
+    release_home: ClassVar[str] = "sfumato.release.lazy_release:LazyRelease"
 
     frame: nw.LazyFrame[Any]
     parts: tuple[Path, ...] = ()

@@ -98,8 +98,8 @@ class Clock:
         if width == EVERYTHING:
             return np.zeros_like(ticks)
         origin = 0 if self.plain else ORIGIN.get(self.kind, 0)
-        found: NDArray[np.int64] = (ticks - origin) // width * width + origin
-        return found
+        floors: NDArray[np.int64] = (ticks - origin) // width * width + origin
+        return floors
 
     def written(self, ticks: NDArray[np.int64]) -> pl.Series:
         """Times as a file holds them; without any times a column of nothing."""
@@ -284,14 +284,14 @@ def _from_text(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
 def _first(texts: pl.Series, formats: Sequence[str], *, utc: bool) -> pl.Series:
     """Moments by the first format that reads each of them; null where none does."""
     kind = pl.Datetime("us", "UTC") if utc else pl.Datetime("us")
-    found = pl.Series([None] * len(texts), dtype=kind)
+    parsed = pl.Series([None] * len(texts), dtype=kind)
     for form in formats:
-        if not found.null_count():
+        if not parsed.null_count():
             break
         rows = (
             texts.to_frame("t")
             .select(pl.col("t").str.strptime(kind, form, strict=False))
             .to_series()
         )
-        found = pl.select(pl.coalesce(found, rows)).to_series()
-    return found
+        parsed = pl.select(pl.coalesce(parsed, rows)).to_series()
+    return parsed

@@ -49,27 +49,33 @@ class HomeAndWork(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Look for everybody by the two places."""
         original, released = scene.pair.original, scene.pair.released
-        known = KnownPoints.of(scene)
+        known_points = KnownPoints.of(scene)
         by_hour = hours_of(original) is not None and hours_of(released) is not None
         image = np.append(images(original, released), -1)
         true_home, true_work = (image[place] for place in home_and_work(original, by_hour=by_hour))
         home, work = home_and_work(released, by_hour=by_hour)
         kinds = released.table.height + 1
         keys, counts = np.unique(home * kinds + work, return_counts=True)
-        wanted = np.where((true_home < 0) | (true_work < 0), -1, true_home * kinds + true_work)
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        candidates = np.where(keys[at] == wanted, counts[at], 0)
-        there = known.truth >= 0
+        true_pairs = np.where((true_home < 0) | (true_work < 0), -1, true_home * kinds + true_work)
+        at = np.minimum(np.searchsorted(keys, true_pairs), len(keys) - 1)
+        candidates = np.where(keys[at] == true_pairs, counts[at], 0)
+        is_released = known_points.truth >= 0
         right = np.zeros(original.people, dtype=np.bool_)
-        right[there] = (home * kinds + work)[known.truth[there]] == wanted[there]
+        right[is_released] = (home * kinds + work)[known_points.truth[is_released]] == true_pairs[
+            is_released
+        ]
         alone = right & (candidates == 1)
-        rest = candidates[right & ~alone]
-        average = float(rest.mean()) if len(rest) else 0.0
+        other_candidates = candidates[right & ~alone]
+        average = float(other_candidates.mean()) if len(other_candidates) else 0.0
         sentence = (
             f"{int(alone.sum()):,} of {original.people:,} people are alone with their home and"
             " place of work"
         )
-        sentence += f"; the others have {average:.1f} candidates on average" if len(rest) else ""
+        sentence += (
+            f"; the others have {average:.1f} candidates on average"
+            if len(other_candidates)
+            else ""
+        )
         details: dict[str, Any] = {
             "by_hour": by_hour,
             "found": int(right.sum()),
@@ -91,16 +97,16 @@ def home_and_work(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Per person the place of the night and that of the day, or the two visited most."""
     everything = np.ones(len(people.places), dtype=np.bool_)
-    most = most_visited(people, everything)
+    most_visited_places = most_visited(people, everything)
     hours = hours_of(people) if by_hour else None
     if hours is None:
-        others = most_visited(people, people.places != most[people.who])
-        return most, np.where(others < 0, most, others)
+        second_places = most_visited(people, people.places != most_visited_places[people.who])
+        return most_visited_places, np.where(second_places < 0, most_visited_places, second_places)
     home = most_visited(people, (hours >= NIGHT[0]) | (hours < NIGHT[1]))
-    home = np.where(home < 0, most, home)
+    home = np.where(home < 0, most_visited_places, home)
     work = most_visited(people, (hours >= DAY[0]) & (hours < DAY[1]))
-    others = most_visited(people, people.places != home[people.who])
-    return home, np.where(work >= 0, work, np.where(others < 0, home, others))
+    second_places = most_visited(people, people.places != home[people.who])
+    return home, np.where(work >= 0, work, np.where(second_places < 0, home, second_places))
 
 
 def most_visited(people: Trajectories, which: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -111,9 +117,9 @@ def most_visited(people: Trajectories, which: NDArray[np.bool_]) -> NDArray[np.i
     order = np.lexsort((place, -counts, owner))
     first = np.ones(len(order), dtype=np.bool_)
     first[1:] = np.diff(owner[order]) != 0
-    found = np.full(people.people, -1, dtype=np.int64)
-    found[owner[order][first]] = place[order][first]
-    return found
+    places_found = np.full(people.people, -1, dtype=np.int64)
+    places_found[owner[order][first]] = place[order][first]
+    return places_found
 
 
 @parameters
@@ -151,40 +157,40 @@ class PathLinkage(Attack):
             return "the other file is no file of paths"
         if scene.pair.original.names is None or scene.others[0].names is None:
             return "it is not known who of the two files is who"
-        theirs, ours = scene.others[0].clock, scene.pair.original.clock
-        if (theirs.kind, theirs.plain) != (ours.kind, ours.plain):
+        auxiliary_clock, own_clock = scene.others[0].clock, scene.pair.original.clock
+        if (auxiliary_clock.kind, auxiliary_clock.plain) != (own_clock.kind, own_clock.plain):
             return "the two files tell times in different ways"
         return None
 
     def attack(self, scene: Scene) -> Finding:
         """Score everybody of the release for some people of the other file."""
-        other: Trajectories = scene.others[0]
-        places = images(other, scene.pair.released)[other.places]
-        known = KnownPoints(
-            other.starts,
-            released_ticks(other, scene.pair.released),
+        auxiliary: Trajectories = scene.others[0]
+        places = images(auxiliary, scene.pair.released)[auxiliary.places]
+        known_points = KnownPoints(
+            auxiliary.starts,
+            released_ticks(auxiliary, scene.pair.released),
             places,
             np.zeros(0, dtype=np.int64),
         )
-        items, runs = known.items(scene.pair.released), posted(scene.pair.released)
-        truth = self._truth(scene, other)
-        order = scene.seed.stream("path linkage: whom").permutation(other.people)[: self.people]
-        right = wrong = stranger = tried = present = 0
+        items, runs = known_points.items(scene.pair.released), posted(scene.pair.released)
+        truth = self._truth(scene, auxiliary)
+        order = scene.seed.stream("path linkage: whom").permutation(auxiliary.people)[: self.people]
+        right = wrong = stranger = attempts = present = 0
         for number, person in enumerate(order.tolist()):
             if number >= AT_LEAST and not scene.left:
                 break
             claimed = self._claimed(
-                items[other.starts[person] : other.starts[person + 1]],
+                items[auxiliary.starts[person] : auxiliary.starts[person + 1]],
                 runs,
                 scene.pair.released.people,
             )
-            tried, present = tried + 1, present + int(truth[person] >= 0)
+            attempts, present = attempts + 1, present + int(truth[person] >= 0)
             right += int(claimed >= 0 and claimed == truth[person])
             wrong += int(claimed >= 0 and claimed != truth[person])
             stranger += int(claimed >= 0 and truth[person] < 0)
         value = right / present if present else 0.0
         details = {
-            "tried": tried,
+            "tried": attempts,
             "in_the_release": present,
             "right": right,
             "wrong": wrong,
@@ -193,7 +199,7 @@ class PathLinkage(Attack):
         }
         sentence = (
             f"{right:,} of {present:,} people of the other file are"
-            f" found{stopped_short(tried, len(order))}; {wrong:,} claims are wrong"
+            f" found{stopped_short(attempts, len(order))}; {wrong:,} claims are wrong"
         )
         return Finding(
             self.name,
@@ -202,16 +208,17 @@ class PathLinkage(Attack):
             interval=wilson(value, present),
             baseline=1 / scene.pair.released.people,
             details=details,
-            trials=tried,
+            trials=attempts,
         )
 
-    def _truth(self, scene: Scene, other: Trajectories) -> NDArray[np.int64]:
+    def _truth(self, scene: Scene, auxiliary: Trajectories) -> NDArray[np.int64]:
         """Per person of the other file the released one, or −1."""
         names = scene.pair.original.names.to_list()
         released = {
             names[original]: number for number, original in enumerate(scene.pair.truth.tolist())
         }
-        return np.array([released.get(name, -1) for name in other.names.to_list()], dtype=np.int64)  # type: ignore[union-attr]
+        auxiliary_names = auxiliary.names.to_list()  # type: ignore[union-attr]
+        return np.array([released.get(name, -1) for name in auxiliary_names], dtype=np.int64)
 
     def _claimed(self, items: NDArray[np.int64], runs: Any, people: int) -> int:
         """The released person who stands out for some known points, or −1."""

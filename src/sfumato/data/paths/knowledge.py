@@ -57,15 +57,15 @@ class KnownPoints:
         moments = np.unique(points.ticks)
         keys = np.searchsorted(moments, points.ticks) * kinds + points.places
         at = np.minimum(np.searchsorted(moments, self.ticks), max(0, len(moments) - 1))
-        known = (
+        is_known = (
             (moments[at] == self.ticks) & (self.places >= 0)
             if len(moments)
             else np.zeros(len(self.ticks), bool)
         )
-        wanted = at * kinds + self.places
-        place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-        hit = known & (keys[place] == wanted)
-        return np.where(hit, place, -1).astype(np.int64)
+        point_keys = at * kinds + self.places
+        positions = np.minimum(np.searchsorted(keys, point_keys), max(0, len(keys) - 1))
+        hit = is_known & (keys[positions] == point_keys)
+        return np.where(hit, positions, -1).astype(np.int64)
 
 
 def released_ticks(original: Trajectories, released: Trajectories) -> NDArray[np.int64]:
@@ -125,5 +125,5 @@ def hours_of(people: Trajectories) -> NDArray[np.int64] | None:
     hour = clock.hour
     if hour is None or people.width > 8 * hour:
         return None
-    found: NDArray[np.int64] = people.ticks // hour % 24
-    return found
+    hours: NDArray[np.int64] = people.ticks // hour % 24
+    return hours

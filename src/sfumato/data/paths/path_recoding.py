@@ -138,7 +138,7 @@ class PathRecoding(Step):
         paths = require_paths(people, self.name)
         lattice = PathLattice.of(paths, self)
         if self.place_level is not None and self.time_width is not None:
-            return lattice.planned(self.place_level, 0, tried=0)
+            return lattice.planned(self.place_level, 0, nodes_tried=0)
         models = promises_of(goal.models)
         if not models:
             raise ParameterError(
@@ -149,14 +149,14 @@ class PathRecoding(Step):
         return _searched(lattice, models, self.budget)
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That places stand at another level than the recipe takes, or times are told in two
         ways.
         """
-        if self.place_level is not None and told["place_level"] != self.place_level:
+        if self.place_level is not None and plan_section["place_level"] != self.place_level:
             return f"recipe and plan of {self.name} differ in place_level"
-        if not str(told["times"]).endswith(str(told["time_width"])):
+        if not str(plan_section["times"]).endswith(str(plan_section["time_width"])):
             return f"the plan of {self.name} tells two widths of times"
         return None
 
@@ -216,17 +216,19 @@ class PathLattice:
             people, tower, levels, widths, (1 - weight) * places[:, None] + weight * times[None, :]
         )
 
-    def at(self, place: int, time: int) -> Trajectories:
+    def at(self, place_number: int, time: int) -> Trajectories:
         """The people at a node."""
-        return recoded(self.people, self.tower, self.place_levels[place], self.widths[time])
+        return recoded(self.people, self.tower, self.place_levels[place_number], self.widths[time])
 
-    def planned(self, level: int, time: int, *, tried: int) -> PathPlan:
+    def planned(self, level: int, time: int, *, nodes_tried: int) -> PathPlan:
         """The plan that takes a level of places and the time level of a number."""
         width = self.widths[time]
-        place = self.place_levels.index(level)
+        place_number = self.place_levels.index(level)
         words = (self.tower.called(level), self.people.clock.width_shown(width))
         size = (len(self.place_levels), len(self.widths))
-        return PathPlan(level, width, words, float(self.loss[place, time]), tried, size)
+        return PathPlan(
+            level, width, words, float(self.loss[place_number, time]), nodes_tried, size
+        )
 
 
 def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
@@ -235,10 +237,10 @@ def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
     """
     clock = people.clock
     if step.time_width is not None:
-        named: Sequence[str] = (step.time_width,)
+        width_names: Sequence[str] = (step.time_width,)
     else:
-        named = (*USUAL[clock.kind], ALL) if step.widths is None else step.widths
-    widths = [clock.ticks(width) for width in named] if clock.kind != "none" else []
+        width_names = (*USUAL[clock.kind], ALL) if step.widths is None else step.widths
+    widths = [clock.ticks(width) for width in width_names] if clock.kind != "none" else []
     fine = [width for width in widths if width != EVERYTHING and width % people.width]
     if fine and (step.widths or step.time_width):
         raise ParameterError(
@@ -260,17 +262,17 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
         key=lambda node: (lattice.loss[node], *node),
     )
     broken_at: list[tuple[int, int]] = []
-    tried = 0
+    nodes_tried = 0
     if not budget:
-        tried = _staircase(lattice, models, broken_at)
+        nodes_tried = _staircase(lattice, models, broken_at)
     for node in nodes:
         if any(node[0] <= place and node[1] <= time for place, time in broken_at):
             continue
-        tried += 1
+        nodes_tried += 1
         people = lattice.at(*node)
         bad = next((model for model in models if _misses(people, model, budget)), None)
         if bad is None:
-            return lattice.planned(lattice.place_levels[node[0]], node[1], tried=tried)
+            return lattice.planned(lattice.place_levels[node[0]], node[1], nodes_tried=nodes_tried)
         if not budget and bad.kept_by_coarsening(people):
             broken_at.append(node)
     people = lattice.at(places - 1, times - 1)
@@ -279,18 +281,20 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
     raise Unsatisfiable(
         f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels:"
         f" {missed.sentence}; {_ways_out(lattice, budget)}",
-        closest=lattice.planned(lattice.place_levels[-1], times - 1, tried=tried).describe(),
+        closest=lattice.planned(
+            lattice.place_levels[-1], times - 1, nodes_tried=nodes_tried
+        ).describe(),
     )
 
 
 def _ways_out(lattice: PathLattice, budget: float) -> str:
     """What somebody can do whose levels do not suffice."""
-    more = (
+    advice = (
         f"let suppression delete more than {percent(budget)} of the points (budget)"
         if budget
         else "let point_suppression follow, with a budget here"
     )
-    ways = [more, "promise less"]
+    ways = [advice, "promise less"]
     if lattice.tower.top == 0:
         ways.insert(0, "give the place a hierarchy, without which it cannot become coarser")
     return ", or ".join(ways)
@@ -305,17 +309,17 @@ def _staircase(
     With finer times the coarsest place level that breaks them can only rise, so one walk from the
     coarsest times finds it for all.
     """
-    tried, place = 0, 0
+    nodes_tried, place_number = 0, 0
     for time in range(len(lattice.widths) - 1, -1, -1):
-        while place < len(lattice.place_levels):
-            tried += 1
-            people = lattice.at(place, time)
+        while place_number < len(lattice.place_levels):
+            nodes_tried += 1
+            people = lattice.at(place_number, time)
             steady = [model for model in models if model.kept_by_coarsening(people)]
             if not any(model.broken(people) for model in steady):
                 break
-            broken_at.append((place, time))
-            place += 1
-    return tried
+            broken_at.append((place_number, time))
+            place_number += 1
+    return nodes_tried
 
 
 def _misses(people: Trajectories, model: PathModel, budget: float) -> bool:

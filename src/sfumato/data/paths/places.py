@@ -141,7 +141,7 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
         [np.zeros(table.height)],
         [None],
     )
-    found: list[tuple[float, float] | None] = [*sides]
+    cell_sides: list[tuple[float, float] | None] = [*sides]
     for level in range(MOST_LEVELS):
         of_level, cells = _cells(
             table.columns, across >> level, up >> level, (wide * 2**level, high * 2**level)
@@ -154,11 +154,11 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
         codes.append(of_level)
         tables.append(cells)
         loss.append(np.full(table.height, min(1.0, diagonal / extent) if extent else 0.0))
-        found.append((wide * 2**level, high * 2**level))
+        cell_sides.append((wide * 2**level, high * 2**level))
     codes.append(np.zeros(table.height, dtype=np.int64))
     tables.append(pl.DataFrame({name: [TOP] for name in table.columns}))
     loss.append(np.ones(table.height))
-    return PlaceLevels(tuple(codes), tuple(tables), tuple(loss), (*found, None))
+    return PlaceLevels(tuple(codes), tuple(tables), tuple(loss), (*cell_sides, None))
 
 
 def _numbers(values: NDArray[np.float64], side: float) -> NDArray[np.int64]:
@@ -182,12 +182,15 @@ def _written_ends(
     """Both ends of cells as they can be read back from their labels."""
     kinds, of_kind = np.unique(number, return_inverse=True)
     ends = np.array(
-        [[float(_shown(n * side)), float(_shown((n + 1) * side))] for n in kinds.tolist()]
+        [
+            [float(_number_text(n * side)), float(_number_text((n + 1) * side))]
+            for n in kinds.tolist()
+        ]
     ).reshape(-1, 2)
     return ends[of_kind, 0], ends[of_kind, 1]
 
 
-def _shown(value: float) -> str:
+def _number_text(value: float) -> str:
     return f"{value + 0.0:.12g}"
 
 
@@ -197,7 +200,7 @@ def interval(number: int, side: float) -> str:
     >>> interval(2, 400), interval(-1, 0.1)
     ('[800, 1200)', '[-0.1, 0)')
     """
-    return f"[{_shown(number * side)}, {_shown((number + 1) * side)})"
+    return f"[{_number_text(number * side)}, {_number_text((number + 1) * side)})"
 
 
 def _cells(
@@ -246,23 +249,28 @@ def images_with_loss(original: Trajectories, released: Trajectories) -> Images:
     if original.coordinates and numeric(original.table) and not numeric(released.table):
         return _in_cells(original.table, released.table)
     tower = _standing(original) if original.coordinates else tower_of(original)
-    found = np.full(original.table.height, -1, dtype=np.int64)
+    image_codes = np.full(original.table.height, -1, dtype=np.int64)
     loss = np.ones(original.table.height)
     used = np.zeros(released.table.height, dtype=np.bool_)
     used[released.places] = True
-    there = released.table.rename(
+    released_table = released.table.rename(
         dict(zip(released.table.columns, original.table.columns, strict=True))
     )
-    there = there.with_columns(pl.Series("_number", np.arange(there.height))).filter(used)
+    released_table = released_table.with_columns(
+        pl.Series("_number", np.arange(released_table.height))
+    ).filter(used)
     for table, code, lost in zip(tower.tables, tower.codes, tower.loss, strict=True):
-        if table.dtypes != there.dtypes[:-1]:
+        if table.dtypes != released_table.dtypes[:-1]:
             continue
-        hits = table.join(there, on=table.columns, how="left", maintain_order="left")[
+        hits = table.join(released_table, on=table.columns, how="left", maintain_order="left")[
             "_number"
         ].fill_null(-1)
-        fresh = (found < 0) & (hits.to_numpy()[code] >= 0)
-        found, loss = np.where(fresh, hits.to_numpy()[code], found), np.where(fresh, lost, loss)
-    return Images(found.astype(np.int64), loss)
+        fresh = (image_codes < 0) & (hits.to_numpy()[code] >= 0)
+        image_codes, loss = (
+            np.where(fresh, hits.to_numpy()[code], image_codes),
+            np.where(fresh, lost, loss),
+        )
+    return Images(image_codes.astype(np.int64), loss)
 
 
 def numeric(table: pl.DataFrame) -> bool:
@@ -289,9 +297,9 @@ def _containing(points: pl.DataFrame, cells: pl.DataFrame) -> NDArray[np.int64]:
     kinds = max(int(number.max(initial=0)) for _, number in axes) + 1
     keys = axes[0][1] * kinds + axes[1][1]
     order = np.argsort(keys)
-    wanted = axes[0][0] * kinds + axes[1][0]
-    at = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-    hit = (keys[order][at] == wanted) & (axes[0][0] >= 0) & (axes[1][0] >= 0)
+    cell_keys = axes[0][0] * kinds + axes[1][0]
+    at = np.minimum(np.searchsorted(keys[order], cell_keys), len(keys) - 1)
+    hit = (keys[order][at] == cell_keys) & (axes[0][0] >= 0) & (axes[1][0] >= 0)
     return np.where(hit, order[at], -1).astype(np.int64)
 
 

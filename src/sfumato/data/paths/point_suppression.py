@@ -146,56 +146,56 @@ class PointSuppression(Step):
             )
         for model in models:
             paths.require_people(model.k, model.promise)
-        asked = [model.asked(paths) for model in models]
-        least = self.frequent or max(one.k for one in asked) + 1
+        demands = [model.asked(paths) for model in models]
+        frequent_support = self.frequent or max(demand.k for demand in demands) + 1
         dropped = (
-            _locally(paths, asked, least)
+            _locally(paths, demands, frequent_support)
             if self.how == "local"
-            else _globally(point_sets(paths), asked, least)
+            else _globally(point_sets(paths), demands, frequent_support)
         )
-        self._require_enough(paths, dropped, max(one.k for one in asked))
-        kept = np.bincount(paths.who[~dropped], minlength=paths.people)
+        self._require_enough(paths, dropped, max(demand.k for demand in demands))
+        points_kept = np.bincount(paths.who[~dropped], minlength=paths.people)
         items = paths.points.items
         gone = np.bincount(items[~dropped], minlength=paths.points.kinds) == 0
-        return SuppressionPlan(dropped, self.how, int(gone.sum()), int((kept == 0).sum()))
+        return SuppressionPlan(dropped, self.how, int(gone.sum()), int((points_kept == 0).sum()))
 
     def _require_enough(self, people: Trajectories, dropped: NDArray[np.bool_], k: int) -> None:
         """Raise where more goes than may, or too few people are left."""
         share = float(dropped.mean()) if len(dropped) else 0.0
-        left = len(np.unique(people.who[~dropped]))
-        closest = {"share_deleted": round(share, 6), "people_left": left}
+        people_left = len(np.unique(people.who[~dropped]))
+        closest = {"share_deleted": round(share, 6), "people_left": people_left}
         if share > self.budget:
             raise Unsatisfiable(
                 f"{self.name} would delete {percent(share)} of the points, more than its budget of"
                 f" {percent(self.budget)}; recode places and times before it, or promise less",
                 closest=closest,
             )
-        if left < k:
+        if people_left < k:
             raise Unsatisfiable(
-                f"{self.name} would leave points of {left:,} people only, fewer than {k:,}; recode"
+                f"{self.name} would leave points of {people_left:,} people only, fewer than {k:,}; recode"
                 " places and times before it",
                 closest=closest,
             )
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That points were deleted in another way than the recipe says, or more of them than its
         budget allows.
         """
-        if told["how"] != self.how:
+        if plan_section["how"] != self.how:
             return f"recipe and plan of {self.name} differ in how"
-        if told["share_deleted"] > self.budget + ROUNDED:
+        if plan_section["share_deleted"] > self.budget + ROUNDED:
             return f"{self.name} deleted more of the points than its budget allows"
-        if told["share_deleted"] and not told["points_deleted"]:
+        if plan_section["share_deleted"] and not plan_section["points_deleted"]:
             return f"the plan of {self.name} deletes a share of the points, and none of them"
         return None
 
     def apply(self, people: Any, plan: Any) -> Trajectories:
         """Delete them."""
         paths = require_paths(people, self.name)
-        kept = ~plan.dropped
-        return paths.with_points(paths.who[kept], paths.ticks[kept], paths.places[kept])
+        is_kept = ~plan.dropped
+        return paths.with_points(paths.who[is_kept], paths.ticks[is_kept], paths.places[is_kept])
 
 
 def needless_points(
@@ -210,58 +210,62 @@ def needless_points(
     promises = set_promises([model])
     if not promises:
         return None
-    sets, (asked,) = point_sets(people), [promise.asked(people) for promise in promises]
+    sets, (demand,) = point_sets(people), [promise.asked(people) for promise in promises]
     if (
-        float(np.mean(sets.supports[sets.items] < asked.k)) > budget
+        float(np.mean(sets.supports[sets.items] < demand.k)) > budget
     ):  # single points that must go anyway
         return None
     allowed = int(budget * len(sets.items))
-    for most in (
+    for limit in (
         FIRST_LOOK,
         MOST_SETS,
     ):  # some of the sets are enough to tell that too much must go
-        found = asked.violations(sets, most=most)
-        if kernels.paths.must_go(found.members, sets.supports, allowed) > allowed:
+        violations = demand.violations(sets, limit=limit)
+        if kernels.paths.must_go(violations.members, sets.supports, allowed) > allowed:
             return None
-        if found.complete:
+        if violations.complete:
             break
     else:
         return None
-    dropped = _globally(sets, [asked], asked.k + 1)
+    dropped = _globally(sets, [demand], demand.k + 1)
     return dropped if float(dropped.mean()) <= budget else None
 
 
-def minimal_sets(sets: ItemSets, asked: Iterable[SetDemand]) -> list[Items]:
+def minimal_sets(sets: ItemSets, demands: Iterable[SetDemand]) -> list[Items]:
     """The minimal violating sets of some promises, shorter ones first, then in order."""
-    found: set[Items] = set()
-    for one in asked:
-        violations = one.violations(sets)
+    item_sets: set[Items] = set()
+    for demand in demands:
+        violations = demand.violations(sets)
         if not violations.complete:
             raise Unsatisfiable(
                 f"{violations.count:,} sets of points break the promise, too many to weigh; recode"
                 " places and times before suppression"
             )
-        found.update(violations.sets())
-    return sorted(found, key=lambda items: (len(items), items))
+        item_sets.update(violations.sets())
+    return sorted(item_sets, key=lambda items: (len(items), items))
 
 
-def maximal_frequent(sets: ItemSets, m: int, least: int) -> list[Items]:
-    """Sets of at most ``m`` points that ``least`` people have and no larger such set holds.
+def maximal_frequent(sets: ItemSets, m: int, smallest_support: int) -> list[Items]:
+    """Sets of at most ``m`` points that ``smallest_support`` people have and no larger such set holds.
 
     >>> maximal_frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
     [(0, 1)]
     """
-    known = frequent(sets, m, least, most=MOST_FREQUENT)
-    covered = {part for items in known for part in itertools.combinations(items, len(items) - 1)}
-    return [items for items in known if items not in covered]
+    frequent_sets = frequent(sets, m, smallest_support, most=MOST_FREQUENT)
+    covered = {
+        part for items in frequent_sets for part in itertools.combinations(items, len(items) - 1)
+    }
+    return [items for items in frequent_sets if items not in covered]
 
 
-def _globally(sets: ItemSets, asked: Sequence[SetDemand], least: int) -> NDArray[np.bool_]:
+def _globally(
+    sets: ItemSets, demands: Sequence[SetDemand], smallest_support: int
+) -> NDArray[np.bool_]:
     """Per point whether it goes: deleted from everybody, the best first."""
     gone = np.zeros(sets.size, dtype=np.bool_)
-    violating = minimal_sets(sets, asked)
+    violating = minimal_sets(sets, demands)
     if violating:
-        keep = maximal_frequent(sets, max(one.m for one in asked), least)
+        keep = maximal_frequent(sets, max(demand.m for demand in demands), smallest_support)
         for item in _greedy(violating, keep):
             gone[item] = True
     return gone[sets.items]
@@ -272,8 +276,8 @@ def _greedy(violating: Sequence[Items], keep: Sequence[Items]) -> list[int]:
     passed over.
     """
     moles, worth = _memberships(violating), _memberships(keep)
-    alive, kept = [True] * len(violating), [True] * len(keep)
-    count = {item: len(places) for item, places in moles.items()}
+    alive, is_alive = [True] * len(violating), [True] * len(keep)
+    count = {item: len(set_numbers) for item, set_numbers in moles.items()}
     value = {item: len(worth.get(item, ())) for item in moles}
     queue = [(-count[item] / (1 + value[item]), item) for item in count]
     heapq.heapify(queue)
@@ -284,31 +288,33 @@ def _greedy(violating: Sequence[Items], keep: Sequence[Items]) -> list[int]:
             continue
         order.append(item)
         changed = _removed(moles[item], violating, alive, count) | _removed(
-            worth.get(item, []), keep, kept, value
+            worth.get(item, []), keep, is_alive, value
         )
-        for other in changed:
-            if count.get(other):
-                heapq.heappush(queue, (-count[other] / (1 + value[other]), other))
+        for changed_item in changed:
+            if count.get(changed_item):
+                heapq.heappush(
+                    queue, (-count[changed_item] / (1 + value[changed_item]), changed_item)
+                )
     return order
 
 
 def _memberships(sets: Sequence[Items]) -> dict[int, list[int]]:
-    places: dict[int, list[int]] = {}
-    for place, items in enumerate(sets):
+    set_numbers: dict[int, list[int]] = {}
+    for set_number, items in enumerate(sets):
         for item in items:
-            places.setdefault(item, []).append(place)
-    return places
+            set_numbers.setdefault(item, []).append(set_number)
+    return set_numbers
 
 
 def _removed(
-    places: Iterable[int], sets: Sequence[Items], alive: list[bool], tally: dict[int, int]
+    set_numbers: Iterable[int], sets: Sequence[Items], alive: list[bool], tally: dict[int, int]
 ) -> set[int]:
     """Take some sets away; returns the points whose tally changed."""
     changed = set()
-    for place in places:
-        if alive[place]:
-            alive[place] = False
-            for item in sets[place]:
+    for set_number in set_numbers:
+        if alive[set_number]:
+            alive[set_number] = False
+            for item in sets[set_number]:
                 if item in tally:
                     tally[item] -= 1
                     changed.add(item)
@@ -321,8 +327,8 @@ def _removed(
 class _Local:
     """People whose points are deleted one by one: who has what, as sets of people."""
 
-    def __init__(self, sets: ItemSets, asked: Sequence[SetDemand]) -> None:
-        self.asked = asked
+    def __init__(self, sets: ItemSets, demands: Sequence[SetDemand]) -> None:
+        self.asked = demands
         self.size = sets.size
         self.points = [set(sets[person].tolist()) for person in range(len(sets))]
         self.people: list[set[int]] = [
@@ -335,21 +341,21 @@ class _Local:
 
     def breaks(self, carriers: set[int], length: int) -> bool:
         """Whether a set of this length with these carriers breaks a promise."""
-        who = np.fromiter(sorted(carriers), dtype=np.int64, count=len(carriers))
-        return any(one.breaks(who) for one in self.asked if length <= one.m)
+        persons = np.fromiter(sorted(carriers), dtype=np.int64, count=len(carriers))
+        return any(demand.breaks(persons) for demand in self.asked if length <= demand.m)
 
     def may_lose(self, item: int, losers: set[int]) -> bool:
         """Whether no set with a point begins to break when some people lose the point."""
-        most = max(one.m for one in self.asked)
+        largest_m = max(demand.m for demand in self.asked)
         looked_at: set[Items] = set()
         for person in losers:
-            others = sorted(self.points[person] - {item})
-            for length in range(most):
-                for rest in itertools.combinations(others, length):
-                    if rest in looked_at:
+            other_items = sorted(self.points[person] - {item})
+            for length in range(largest_m):
+                for companions in itertools.combinations(other_items, length):
+                    if companions in looked_at:
                         continue
-                    looked_at.add(rest)
-                    before = self.carriers((item, *rest))
+                    looked_at.add(companions)
+                    before = self.carriers((item, *companions))
                     if self.breaks(before - losers, length + 1) and not self.breaks(
                         before, length + 1
                     ):
@@ -375,29 +381,33 @@ class _Local:
         return ItemSets.of([sorted(points) for points in self.points], size=self.size)
 
 
-def _locally(people: Trajectories, asked: Sequence[SetDemand], least: int) -> NDArray[np.bool_]:
+def _locally(
+    people: Trajectories, demands: Sequence[SetDemand], smallest_support: int
+) -> NDArray[np.bool_]:
     """Per point whether it goes: deleted only from carriers of a violating set where that breaks
     nothing else.
     """
-    state = _Local(point_sets(people), asked)
-    while violating := minimal_sets(state.sets(), asked):
+    state = _Local(point_sets(people), demands)
+    while violating := minimal_sets(state.sets(), demands):
         if len(violating) > MOST_WEIGHED:
             raise ParameterError(
                 f"{len(violating):,} sets of points break the promise, more than the"
                 f" {MOST_WEIGHED:,} that local suppression weighs against each other; recode places"
                 " and times before it, or take how: global"
             )
-        chosen = _best_local(state, violating)
-        if chosen is None:
-            keep = maximal_frequent(state.sets(), max(one.m for one in asked), least)
+        best = _best_local(state, violating)
+        if best is None:
+            keep = maximal_frequent(
+                state.sets(), max(demand.m for demand in demands), smallest_support
+            )
             item = _greedy(violating, keep)[0]
-            chosen = (item, set(state.people[item]))
-        state.lose(*chosen)
-    items, who = people.points.items, people.who
+            best = (item, set(state.people[item]))
+        state.lose(*best)
+    items, persons = people.points.items, people.who
     return np.array(
         [
             item not in state.points[person]
-            for item, person in zip(items.tolist(), who.tolist(), strict=True)
+            for item, person in zip(items.tolist(), persons.tolist(), strict=True)
         ]
     )
 
@@ -407,11 +417,11 @@ def _best_local(state: _Local, violating: Sequence[Items]) -> tuple[int, set[int
     possible without breaking others.
     """
     best: tuple[float, int] | None = None
-    chosen: tuple[int, set[int]] | None = None
+    best_choice: tuple[int, set[int]] | None = None
     for items in violating:
         losers = state.carriers(items)
         for item in items:
             score = (-state.removed(violating, item, losers) / len(losers), len(losers))
             if (best is None or score < best) and state.may_lose(item, losers):
-                best, chosen = score, (item, losers)
-    return chosen
+                best, best_choice = score, (item, losers)
+    return best_choice

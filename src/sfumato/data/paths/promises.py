@@ -64,7 +64,7 @@ class SetDemand:
         sets: ItemSets,
         *,
         new: NDArray[np.bool_] | None = None,
-        most: int = MOST_SETS,
+        limit: int = MOST_SETS,
         enough: int = 0,
     ) -> Violations:
         """Minimal sets that break it."""
@@ -76,7 +76,7 @@ class SetDemand:
             private=self.private,
             share=slack,
             new=new,
-            most=most,
+            most=limit,
             enough=enough,
         )
 
@@ -90,8 +90,8 @@ class SetDemand:
             return True
         if self.private is None:
             return False
-        most = np.bincount(self.private.taken(carriers).items, minlength=1).max(initial=0)
-        return bool(most > (self.share + TOLERANCE) * len(carriers))
+        largest_count = np.bincount(self.private.taken(carriers).items, minlength=1).max(initial=0)
+        return bool(largest_count > (self.share + TOLERANCE) * len(carriers))
 
 
 def too_few(model: PathModel, people: Trajectories) -> Verdict | None:
@@ -123,63 +123,63 @@ class SetPromise(PathModel, Protocol):
 
     def broken(self, people: Trajectories) -> bool:
         """Whether some set breaks it."""
-        asked = self.asked(people)
-        return bool(asked.violations(point_sets(people), most=1, enough=asked.k - 1).count)
+        demand = self.asked(people)
+        return bool(demand.violations(point_sets(people), limit=1, enough=demand.k - 1).count)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """Count the minimal sets that break it."""
         people = evidence.data
         paths = require_paths(people, self.promise)
-        asked = self.asked(paths)
+        demand = self.asked(paths)
         if (short := too_few(self, paths)) is not None:
             return short
         sets = point_sets(paths)
-        found = asked.violations(sets)
-        least = found.least or 0
+        violations = demand.violations(sets)
+        smallest = violations.least or 0
         if (
-            found.count and least > 1
+            violations.count and smallest > 1
         ):  # what holds sets of which a part is too rare was not looked at
-            least = smallest_support(sets, asked.m) or 0
-        about = "point" if asked.m == 1 else f"set of at most {asked.m} points"
-        if found.count:
-            concerned = int(found.carriers.sum())
+            smallest = smallest_support(sets, demand.m) or 0
+        about = "point" if demand.m == 1 else f"set of at most {demand.m} points"
+        if violations.count:
+            concerned = int(violations.carriers.sum())
             sentence = (
-                f"{found.count:,} minimal set(s) of at most {asked.m} point(s) break it, and"
-                f" {concerned:,} of {paths.people:,} people have one; the rarest has {least:,}"
+                f"{violations.count:,} minimal set(s) of at most {demand.m} point(s) break it, and"
+                f" {concerned:,} of {paths.people:,} people have one; the rarest has {smallest:,}"
                 " carrier(s)"
             )
             return make_verdict(
                 self,
                 holds=False,
-                attained=least,
-                required=asked.k,
+                attained=smallest,
+                required=demand.k,
                 sentence=sentence,
-                broken=found.count,
+                broken=violations.count,
                 people=concerned,
             )
-        told = (
+        share_words = (
             ""
-            if asked.private is None
-            else f", and at most {percent(found.worst)} of them share a sensitive value"
+            if demand.private is None
+            else f", and at most {percent(violations.worst)} of them share a sensitive value"
         )
         return make_verdict(
             self,
             holds=True,
-            attained=least,
-            required=asked.k,
+            attained=smallest,
+            required=demand.k,
             sentence=(
-                f"every {about} that somebody has is shared by at least {least:,} people{told}"
+                f"every {about} that somebody has is shared by at least {smallest:,} people{share_words}"
             ),
         )
 
 
 def promises_of(models: Iterable[Any]) -> list[PathModel]:
     """The promises as those about paths; any other is refused."""
-    found = [model for model in models if isinstance(model, PathModel)]
-    others = [model.promise for model in models if not isinstance(model, PathModel)]
-    if others:
-        raise ParameterError(f"{others[0]} is no promise about paths")
-    return found
+    path_models = [model for model in models if isinstance(model, PathModel)]
+    other_promises = [model.promise for model in models if not isinstance(model, PathModel)]
+    if other_promises:
+        raise ParameterError(f"{other_promises[0]} is no promise about paths")
+    return path_models
 
 
 def set_promises(models: Iterable[Any]) -> list[SetPromise]:
@@ -200,13 +200,13 @@ def sensitive_sets(
     about, is no item.
     """
     if column is None:
-        known = people.sensitive
-        if len(known) != 1:
+        sensitive_columns = people.sensitive
+        if len(sensitive_columns) != 1:
             raise SchemaError(
-                f"{promise} is about one sensitive column; there are {len(known)}, so say which:"
+                f"{promise} is about one sensitive column; there are {len(sensitive_columns)}, so say which:"
                 " sensitive: COLUMN"
             )
-        column = known[0]
+        column = sensitive_columns[0]
     labels = people.values(column).cast(pl.String)
     if values is not None:
         absent = len(set(values) - set(labels.drop_nulls().to_list()))
@@ -215,8 +215,9 @@ def sensitive_sets(
                 f"{promise}: none of the {len(set(values))} value(s) asked about occurs in column"
                 f" {column!r}"
             )
-    wanted = sorted(set(labels.drop_nulls().to_list()) if values is None else set(values))
-    code = {label: number for number, label in enumerate(wanted)}
+    value_labels = sorted(set(labels.drop_nulls().to_list()) if values is None else set(values))
+    code = {label: number for number, label in enumerate(value_labels)}
     return ItemSets.of(
-        [[code[label]] if label in code else [] for label in labels.to_list()], size=len(wanted)
+        [[code[label]] if label in code else [] for label in labels.to_list()],
+        size=len(value_labels),
     )

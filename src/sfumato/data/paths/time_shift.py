@@ -78,9 +78,9 @@ class TimeShift(Step):
         clock = paths.clock
         if clock.kind == "none":
             raise ParameterError(f"{self.name}: the points have no times to shift")
-        most = clock.ticks(self.most)
+        largest_shift = clock.ticks(self.most)
         grain = max(paths.width, clock.minute)
-        steps = most // grain
+        steps = largest_shift // grain
         if not steps:
             raise ParameterError(
                 f"{self.name}: {self.most} is less than the time buckets of the data; nothing would"
@@ -138,9 +138,9 @@ class CollapseRepeats(Step):
                 f"{self.name} must come before places or times are made coarser: afterwards it can"
                 " break promises"
             )
-        kept = np.ones(len(paths.places), dtype=np.bool_)
-        kept[1:] = (np.diff(paths.places) != 0) | (np.diff(paths.who) != 0)
-        return CollapsePlan(kept)
+        is_kept = np.ones(len(paths.places), dtype=np.bool_)
+        is_kept[1:] = (np.diff(paths.places) != 0) | (np.diff(paths.who) != 0)
+        return CollapsePlan(is_kept)
 
     def apply(self, people: Any, plan: Any) -> Trajectories:
         """Leave them out."""

@@ -96,16 +96,16 @@ class Trajectories(PeopleData):
         notes.
         """
         data, schema = tables["data"], schemas["data"]
-        person, time, place = _columns(data, schema, source)
+        person, time, place_columns = _columns(data, schema, source)
         if not data.height:
             raise SchemaError(f"{source.name} has no rows: there is nobody in it")
-        _require_no_gaps(data, (person, *place), source)
+        _require_no_gaps(data, (person, *place_columns), source)
         unit = schema[time].unit
         clock, ticks = read_times(data[time], time, None if unit == "person" else unit)  # type: ignore[arg-type]
-        who, names = numbered_people(data[person])
-        where, table = _places(data.select(place))
-        notes = [clock.sentence(), *_order_notes(who, ticks)]
-        own, more = _own_columns(data, schema, who, names)
+        persons, names = numbered_people(data[person])
+        where, table = _places(data.select(place_columns))
+        notes = [clock.sentence(), *_order_notes(persons, ticks)]
+        own, own_notes = _own_columns(data, schema, persons, names)
         apart, key = None, None
         if "people" in tables:
             key, beside = _beside(tables["people"], schemas["people"], names, source)
@@ -117,13 +117,17 @@ class Trajectories(PeopleData):
                 )
             own, apart = own.hstack(beside), tuple(beside.columns)
         dropped = [*schema.direct, *(schemas["people"].direct if "people" in schemas else ())]
-        more += [f"{len(dropped)} direct identifier(s) were left out"] if dropped else []
+        own_notes += [f"{len(dropped)} direct identifier(s) were left out"] if dropped else []
         open_columns = sum(
-            any(said[name].has(Role.QUASI) for said in schemas.values() if name in said.attributes)
+            any(
+                table_schema[name].has(Role.QUASI)
+                for table_schema in schemas.values()
+                if name in table_schema.attributes
+            )
             for name in own.columns
         )
         if open_columns:
-            more.append(
+            own_notes.append(
                 f"{open_columns} column(s) with role quasi stay as they are: promises about points"
                 " do not cover them"
             )
@@ -139,11 +143,11 @@ class Trajectories(PeopleData):
             apart,
             key,
             names,
-            notes=(*notes, *more),
+            notes=(*notes, *own_notes),
             beside=schemas.get("people"),
         )
         return plain.with_points(
-            who, ticks, where, merged="point(s) that were there twice were merged"
+            persons, ticks, where, merged="point(s) that were there twice were merged"
         )
 
     # What there is.
@@ -234,7 +238,7 @@ class Trajectories(PeopleData):
 
     def with_points(
         self,
-        who: NDArray[np.int64],
+        persons: NDArray[np.int64],
         ticks: NDArray[np.int64],
         places: NDArray[np.int64],
         *,
@@ -245,44 +249,48 @@ class Trajectories(PeopleData):
         """The same people with other points: sorted, equal ones merged; people who have none are
         left out.
         """
-        there = self.table if table is None else table
-        order = np.lexsort((places, ticks, who))
-        who, ticks, places = who[order], ticks[order], places[order]
-        fresh = np.ones(len(who), dtype=np.bool_)
-        fresh[1:] = (np.diff(who) != 0) | (np.diff(ticks) != 0) | (np.diff(places) != 0)
-        who, ticks, places = who[fresh], ticks[fresh], places[fresh]
-        twice = len(fresh) - len(who)
-        kept, counts = np.unique(who, return_counts=True)
+        place_table = self.table if table is None else table
+        order = np.lexsort((places, ticks, persons))
+        persons, ticks, places = persons[order], ticks[order], places[order]
+        fresh = np.ones(len(persons), dtype=np.bool_)
+        fresh[1:] = (np.diff(persons) != 0) | (np.diff(ticks) != 0) | (np.diff(places) != 0)
+        persons, ticks, places = persons[fresh], ticks[fresh], places[fresh]
+        twice = len(fresh) - len(persons)
+        persons_kept, counts = np.unique(persons, return_counts=True)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if merged and twice:
             changes["notes"] = (*self.notes, f"{twice:,} {merged}")
         changes["as_read"] = bool(merged)
-        if len(kept) < self.people:
-            changes |= self._of_people(kept)
+        if len(persons_kept) < self.people:
+            changes |= self._of_people(persons_kept)
         return dataclasses.replace(
-            self, starts=starts, ticks=ticks, places=places, table=there, **changes
+            self, starts=starts, ticks=ticks, places=places, table=place_table, **changes
         )
 
-    def _of_people(self, kept: NDArray[np.int64]) -> dict[str, Any]:
+    def _of_people(self, persons: NDArray[np.int64]) -> dict[str, Any]:
         """What is told of some of the people, in the order they are named in."""
-        origin = kept if self.origin is None else self.origin[kept]
+        origin = persons if self.origin is None else self.origin[persons]
         return {
-            "own": self.own[kept] if self.own.width else pl.DataFrame(height=len(kept)),
+            "own": self.own[persons] if self.own.width else pl.DataFrame(height=len(persons)),
             "origin": origin,
-            "names": None if self.names is None else self.names.gather(kept),
+            "names": None if self.names is None else self.names.gather(persons),
         }
 
     def shuffled(self, stream: np.random.Generator) -> Self:
         """The same people in a random order under new numbers."""
         order = stream.permutation(self.people).astype(np.int64)
-        place = np.empty_like(order)
-        place[order] = np.arange(self.people)
-        kept = self._of_people(order) | {"names": None}
+        new_numbers = np.empty_like(order)
+        new_numbers[order] = np.arange(self.people)
+        person_fields = self._of_people(order) | {"names": None}
         counts = np.diff(self.starts)[order]
-        by_person = np.argsort(place[self.who], kind="stable")
+        by_person = np.argsort(new_numbers[self.who], kind="stable")
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return dataclasses.replace(
-            self, starts=starts, ticks=self.ticks[by_person], places=self.places[by_person], **kept
+            self,
+            starts=starts,
+            ticks=self.ticks[by_person],
+            places=self.places[by_person],
+            **person_fields,
         )
 
     # Writing.
@@ -404,16 +412,16 @@ def _places(columns: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
     return rows["number"].to_numpy(), table
 
 
-def _order_notes(who: NDArray[np.int64], ticks: NDArray[np.int64]) -> list[str]:
+def _order_notes(persons: NDArray[np.int64], ticks: NDArray[np.int64]) -> list[str]:
     """How many rows stand before an earlier one of the same person."""
-    by_person = np.argsort(who, kind="stable")
-    back = (np.diff(who[by_person]) == 0) & (np.diff(ticks[by_person]) < 0)
+    by_person = np.argsort(persons, kind="stable")
+    back = (np.diff(persons[by_person]) == 0) & (np.diff(ticks[by_person]) < 0)
     count = int(np.count_nonzero(back))
     return [f"{count:,} row(s) out of the order of time were put in order"] if count else []
 
 
 def _own_columns(
-    data: pl.DataFrame, schema: Schema, who: NDArray[np.int64], names: pl.Series
+    data: pl.DataFrame, schema: Schema, persons: NDArray[np.int64], names: pl.Series
 ) -> tuple[pl.DataFrame, list[str]]:
     """The people's own columns that are repeated in their points: they must be the same in all of
     them.
@@ -422,11 +430,11 @@ def _own_columns(
     if not own:
         return pl.DataFrame(height=len(names)), []
     rows = (
-        data.select(own).with_columns(pl.Series("_who", who))
+        data.select(own).with_columns(pl.Series("_who", persons))
         if "_who" not in own
         else data.select(own)
     )
-    by = pl.Series("_who", who)
+    by = pl.Series("_who", persons)
     grouped = rows.group_by(by, maintain_order=False).agg(
         pl.col(own).first(), pl.col(own).n_unique().name.prefix("_n_")
     )
@@ -478,7 +486,7 @@ def _beside(
             f" {len(keys) - keys.n_unique():,} person(s) twice"
         )
     own = [name for name in schema.attributes if any(schema[name].has(role) for role in OWN)]
-    found = pl.DataFrame({"": names}).join(
+    matched_rows = pl.DataFrame({"": names}).join(
         table.select(pl.Series("", keys), *own), on="", how="left", maintain_order="left"
     )
     absent = len(names) - len(set(names.to_list()) & set(keys.to_list()))
@@ -486,11 +494,11 @@ def _beside(
         raise SchemaError(
             f"{absent:,} of {len(names):,} person(s) with points are not in the table of people"
         )
-    return key, found.select(own)
+    return key, matched_rows.select(own)
 
 
-def require_paths(people: Any, who: str) -> Trajectories:
+def require_paths(people: Any, method: str) -> Trajectories:
     """The people as paths, or an error that names who asked."""
     if not isinstance(people, Trajectories):
-        raise ParameterError(f"{who} works on paths; this is data of another shape")
+        raise ParameterError(f"{method} works on paths; this is data of another shape")
     return people

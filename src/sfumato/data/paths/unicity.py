@@ -65,8 +65,8 @@ class Unicity(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Look for everybody by random points of their own."""
-        known = KnownPoints.of(scene)
-        curve, wrong, exact, hit = unicity_curve(scene, known, self.points, self.draws)
+        known_points = KnownPoints.of(scene)
+        curve, wrong, exact, hit = unicity_curve(scene, known_points, self.points, self.draws)
         people = scene.pair.original.people
         value = curve[-1]
         details: dict[str, Any] = {
@@ -97,43 +97,46 @@ class Unicity(Attack):
 
 
 def unicity_curve(
-    scene: Scene, known: KnownPoints, most: int, draws: int
+    scene: Scene, known_points: KnownPoints, largest_set: int, draws: int
 ) -> tuple[list[float], list[float], list[bool], NDArray[np.float64]]:
     """Per number of points: the mean share, how often another one was pointed to, whether it is
     exact; and the last shares by person.
     """
     released: Trajectories = scene.pair.released
-    items, runs = known.items(released), posted(released)
-    people = len(known.starts) - 1
-    lengths = np.diff(known.starts)
+    items, runs = known_points.items(released), posted(released)
+    people = len(known_points.starts) - 1
+    lengths = np.diff(known_points.starts)
     totals = [
-        float(sum(math.comb(int(n), min(int(n), p)) for n in lengths)) for p in range(1, most + 1)
+        float(sum(math.comb(int(n), min(int(n), p)) for n in lengths))
+        for p in range(1, largest_set + 1)
     ]
     exact = [total <= EXACT for total in totals]
-    shares = np.zeros((people, most))
-    wrong = np.zeros(most)
-    for p in range(1, most + 1):
+    shares = np.zeros((people, largest_set))
+    wrong = np.zeros(largest_set)
+    for p in range(1, largest_set + 1):
         if exact[p - 1]:
             column = np.zeros(people)
             wrong[p - 1] = (
-                kernels.paths.exact_unicity(runs, known.starts, items, known.truth, p, column)
+                kernels.paths.exact_unicity(
+                    runs, known_points.starts, items, known_points.truth, p, column
+                )
                 / totals[p - 1]
             )
             shares[:, p - 1] = column
     if not all(exact):
-        hits, missed = np.zeros((people, most)), np.zeros(most)
+        hits, missed = np.zeros((people, largest_set)), np.zeros(largest_set)
         for first in range(
             0, people, 10_000
         ):  # so that the draws of many people need not lie in memory
             rows = slice(first, min(people, first + 10_000))
             uniforms = scene.seed.stream(f"unicity: which points of {first}").random(
-                (rows.stop - first, draws, most)
+                (rows.stop - first, draws, largest_set)
             )
-            part = known.starts[first : rows.stop + 1]
+            part = known_points.starts[first : rows.stop + 1]
             kernels.paths.sampled_unicity(
-                runs, part, items, known.truth[rows], uniforms, hits[rows], missed
+                runs, part, items, known_points.truth[rows], uniforms, hits[rows], missed
             )
-        for p in range(most):
+        for p in range(largest_set):
             if not exact[p]:
                 shares[:, p], wrong[p] = hits[:, p] / draws, missed[p] / (draws * people)
     return shares.mean(axis=0).tolist(), wrong.tolist(), exact, shares[:, -1]
@@ -184,11 +187,11 @@ class TimeShiftAttack(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Anchor at the first known place, and test the others at the same offset."""
         released = scene.pair.released
-        known = KnownPoints.of(scene)
-        most = shift_of(scene) if self.most is None else released.clock.ticks(self.most)
-        hits = self._hits(scene, known, int(most or 0))
+        known_points = KnownPoints.of(scene)
+        largest_shift = shift_of(scene) if self.most is None else released.clock.ticks(self.most)
+        hits = self._hits(scene, known_points, int(largest_shift or 0))
         curve = (hits / self.draws).mean(axis=0).tolist()
-        people = len(known.starts) - 1
+        people = len(known_points.starts) - 1
         details = {
             "curve": {
                 "known": "points known",
@@ -210,7 +213,9 @@ class TimeShiftAttack(Attack):
             details=details,
         )
 
-    def _hits(self, scene: Scene, known: KnownPoints, most: int) -> NDArray[np.float64]:
+    def _hits(
+        self, scene: Scene, known_points: KnownPoints, largest_shift: int
+    ) -> NDArray[np.float64]:
         released = scene.pair.released
         order = np.argsort(released.places, kind="stable")
         counts = np.bincount(released.places, minlength=released.table.height)
@@ -219,12 +224,18 @@ class TimeShiftAttack(Attack):
             order.astype(np.int64),
             released.who,
         )
-        people = len(known.starts) - 1
+        people = len(known_points.starts) - 1
         hits = np.zeros((people, self.points))
-        runs = kernels.paths.Visits(known.starts, known.ticks, known.places)
-        chosen = _chosen(scene, np.diff(known.starts), self.draws, self.points)
+        runs = kernels.paths.Visits(known_points.starts, known_points.ticks, known_points.places)
+        points_drawn = _draw_points(scene, np.diff(known_points.starts), self.draws, self.points)
         kernels.paths.shift_attack(
-            visits_of(released), posting, runs, known.truth, chosen, most, hits
+            visits_of(released),
+            posting,
+            runs,
+            known_points.truth,
+            points_drawn,
+            largest_shift,
+            hits,
         )
         return hits
 
@@ -233,22 +244,24 @@ def shift_of(scene: Scene) -> int | None:
     """By how many ticks times may have been shifted: as the release says, or the steps that made it
     where it comes from a file.
     """
-    said = [
+    shifts_declared = [
         scene.pair.released.clock.ticks(step.most)
         for step in scene.steps
         if isinstance(step, TimeShift)
     ]
-    return scene.pair.released.shifted or sum(said) or None
+    return scene.pair.released.shifted or sum(shifts_declared) or None
 
 
-def _chosen(scene: Scene, lengths: NDArray[np.int64], draws: int, most: int) -> NDArray[np.int64]:
+def _draw_points(
+    scene: Scene, lengths: NDArray[np.int64], draws: int, set_size: int
+) -> NDArray[np.int64]:
     """Per person and draw the places of the first few points of a random order of the person's
     points.
     """
-    chosen = np.zeros((len(lengths), draws, most), dtype=np.int64)
+    points_drawn = np.zeros((len(lengths), draws, set_size), dtype=np.int64)
     stream = scene.seed.stream("time shift: which points")
     for person, length in enumerate(lengths.tolist()):
         order = stream.permuted(np.tile(np.arange(length), (draws, 1)), axis=1)
-        used = min(length, most)
-        chosen[person, :, :used] = order[:, :used]
-    return chosen
+        used = min(length, set_size)
+        points_drawn[person, :, :used] = order[:, :used]
+    return points_drawn

@@ -27,31 +27,37 @@ def kept_points(original: Trajectories, released: Trajectories) -> NDArray[np.bo
     """Per point of the original whether its person still has what contains it; where times were
     shifted, whether at any time.
     """
-    known = KnownPoints.of(Scene.of(original, released))
+    known_points = KnownPoints.of(Scene.of(original, released))
     if released.shifted is None:
-        items, there, kinds = (
-            known.items(released),
+        items, released_items, kinds = (
+            known_points.items(released),
             released.points.items,
             released.points.kinds + 1,
         )
     else:
-        items, there, kinds = known.places, released.places, released.table.height + 1
-    held = np.unique(released.who * kinds + there)
-    person = known.truth[original.who]
-    wanted = person * kinds + items
-    at = np.minimum(np.searchsorted(held, wanted), max(0, len(held) - 1))
-    found: NDArray[np.bool_] = (
-        (person >= 0) & (items >= 0) & (held[at] == wanted if len(held) else False)
+        items, released_items, kinds = (
+            known_points.places,
+            released.places,
+            released.table.height + 1,
+        )
+    released_keys = np.unique(released.who * kinds + released_items)
+    person = known_points.truth[original.who]
+    original_keys = person * kinds + items
+    at = np.minimum(np.searchsorted(released_keys, original_keys), max(0, len(released_keys) - 1))
+    is_kept: NDArray[np.bool_] = (
+        (person >= 0)
+        & (items >= 0)
+        & (released_keys[at] == original_keys if len(released_keys) else False)
     )
-    return found
+    return is_kept
 
 
-def apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def apart(first_shares: NDArray[np.float64], second_shares: NDArray[np.float64]) -> float:
     """Total variation: half the sum of the differences of two distributions; what is missing of
     either counts.
     """
-    lacking = abs(one.sum() - other.sum())
-    return float(min(1.0, (np.abs(one - other).sum() + lacking) / 2))
+    missing_mass = abs(first_shares.sum() - second_shares.sum())
+    return float(min(1.0, (np.abs(first_shares - second_shares).sum() + missing_mass) / 2))
 
 
 @parameters
@@ -71,9 +77,11 @@ class PointsKept(Utility):
     def measure(self, pair: Pair) -> Measure:
         """Look every point up."""
         original, released = pair.original, pair.released
-        kept = kept_points(original, released)
+        is_kept = kept_points(original, released)
         meaning = "share of the points that are still there, as they are or coarser"
-        return Measure(self.name, float(kept.mean()), self.better, meaning, raw=float(kept.sum()))
+        return Measure(
+            self.name, float(is_kept.mean()), self.better, meaning, raw=float(is_kept.sum())
+        )
 
 
 @parameters
@@ -93,12 +101,12 @@ class PathLoss(Utility):
     def measure(self, pair: Pair) -> Measure:
         """Average over the points of the original."""
         original, released = pair.original, pair.released
-        kept = kept_points(original, released)
+        is_kept = kept_points(original, released)
         image = images_with_loss(original, released)
-        place = np.where(kept, image.loss[original.places], 1.0)
-        time = np.where(kept, time_loss(original, released), 1.0)
-        value = float((place + time).mean() / 2)
-        parts = {"place": float(place.mean()), "time": float(time.mean())}
+        place_loss = np.where(is_kept, image.loss[original.places], 1.0)
+        time = np.where(is_kept, time_loss(original, released), 1.0)
+        value = float((place_loss + time).mean() / 2)
+        parts = {"place": float(place_loss.mean()), "time": float(time.mean())}
         return Measure(
             self.name,
             value,
@@ -143,11 +151,11 @@ class PlaceHistogram(Utility):
         true = np.bincount(original.places, minlength=original.table.height) / max(
             1, len(original.places)
         )
-        there = np.bincount(released.places, minlength=released.table.height) / max(
+        released_shares = np.bincount(released.places, minlength=released.table.height) / max(
             1, len(released.places)
         )
         shared = np.bincount(image[image >= 0], minlength=released.table.height)
-        spread = np.where(image >= 0, there[image] / np.maximum(1, shared[image]), 0.0)
+        spread = np.where(image >= 0, released_shares[image] / np.maximum(1, shared[image]), 0.0)
         return Measure(
             self.name, apart(true, spread), self.better, "distance of the shares of points by place"
         )
@@ -189,8 +197,8 @@ class HourHistogram(Utility):
 
 
 def _hours(people: Trajectories) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = people.ticks // (people.clock.hour or 1) % 24
-    return found
+    hours: NDArray[np.int64] = people.ticks // (people.clock.hour or 1) % 24
+    return hours
 
 
 @parameters
@@ -215,12 +223,12 @@ class OriginDestination(Utility):
             original.places[original.starts[1:] - 1],
         )
         true = (image[first] + 1) * kinds + image[last] + 1
-        there = (
+        released_trips = (
             (released.places[released.starts[:-1]] + 1) * kinds
             + released.places[released.starts[1:] - 1]
             + 1
         )
-        keys, codes = np.unique(np.concatenate([true, there]), return_inverse=True)
+        keys, codes = np.unique(np.concatenate([true, released_trips]), return_inverse=True)
         counts = [
             np.bincount(part, minlength=len(keys))
             for part in np.split(codes.reshape(-1), [len(true)])
@@ -255,22 +263,24 @@ class FrequentSequences(Utility):
     def measure(self, pair: Pair) -> Measure:
         """Count pairs of visits in both files."""
         original, released = pair.original, pair.released
-        least = max(1, int(np.ceil(self.share * original.people - 1e-9)))
+        smallest_support = max(1, int(np.ceil(self.share * original.people - 1e-9)))
         image = images(original, released)
-        own = _frequent_pairs(original, least)
-        after = set(map(tuple, _frequent_pairs(released, least).tolist()))
-        same = _same_labels(original, released, image)
+        own = _frequent_pairs(original, smallest_support)
+        after = set(map(tuple, _frequent_pairs(released, smallest_support).tolist()))
+        has_same_label = _same_labels(original, released, image)
         stay = [
-            (int(image[x]), int(image[y])) in after for x, y in own.tolist() if same[x] and same[y]
+            (int(image[x]), int(image[y])) in after
+            for x, y in own.tolist()
+            if has_same_label[x] and has_same_label[y]
         ]
-        there = image[original.places] >= 0
+        has_image = image[original.places] >= 0
         coarse = original.with_points(
-            original.who[there],
-            original.ticks[there],
-            image[original.places[there]],
+            original.who[has_image],
+            original.ticks[has_image],
+            image[original.places[has_image]],
             table=released.table,
         )
-        level = set(map(tuple, _frequent_pairs(coarse, least).tolist()))
+        level = set(map(tuple, _frequent_pairs(coarse, smallest_support).tolist()))
         parts = {
             "at_the_released_level": len(level & after) / len(level) if level else 1.0,
             "ghosts": len(after - level) / len(after) if after else 0.0,
@@ -292,16 +302,16 @@ def _same_labels(
     """Per place of the original whether it is released under its own name."""
     if original.table.dtypes != released.table.dtypes:
         return np.zeros(original.table.height, dtype=np.bool_)
-    there = np.maximum(image, 0)
+    image_codes = np.maximum(image, 0)
     equal = [
-        (original.table[a] == released.table[b].gather(there)).to_numpy()
+        (original.table[a] == released.table[b].gather(image_codes)).to_numpy()
         for a, b in zip(original.table.columns, released.table.columns, strict=True)
     ]
-    same: NDArray[np.bool_] = np.logical_and.reduce([image >= 0, *equal])
-    return same
+    has_same_label: NDArray[np.bool_] = np.logical_and.reduce([image >= 0, *equal])
+    return has_same_label
 
 
-def _frequent_pairs(people: Trajectories, least: int) -> NDArray[np.int64]:
+def _frequent_pairs(people: Trajectories, smallest_support: int) -> NDArray[np.int64]:
     """Pairs of places that at least so many people visited in this order."""
     size = max(1, people.table.height)
     visits = visits_of(people)
@@ -310,19 +320,19 @@ def _frequent_pairs(people: Trajectories, least: int) -> NDArray[np.int64]:
         return np.zeros((0, 2), dtype=np.int64)
     kernels.paths.pair_keys(visits, size, room)
     keys, counts = np.unique(room, return_counts=True)
-    often = keys[counts >= least]
+    often = keys[counts >= smallest_support]
     return np.stack([often // size, often % size], axis=1)
 
 
 def centres(people: Trajectories, original: Trajectories) -> NDArray[np.float64]:
     """The coordinates of every place, the middle of a cell; of the top the middle of the area."""
     columns = []
-    for name, known in zip(people.table.columns, original.table.columns, strict=True):
+    for name, original_name in zip(people.table.columns, original.table.columns, strict=True):
         if numeric(people.table):
             columns.append(people.table[name].to_numpy())
             continue
         low, high = ends_of_labels(people.table[name])
-        area = original.table[known].to_numpy()
+        area = original.table[original_name].to_numpy()
         middle = np.where(
             np.isfinite(low),
             (np.where(np.isfinite(low), low, 0) + np.where(np.isfinite(high), high, 0)) / 2,
@@ -355,20 +365,20 @@ def gyration(people: Trajectories, where: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _relative_error(
-    metric: Utility, original: Any, released: Any, quantity: Any, what: str
+    metric: Utility, original: Any, released: Any, quantity: Any, quantity_name: str
 ) -> Measure:
     """The mean difference of a quantity of people who are in both files, as a share of its mean."""
-    who = np.arange(released.people) if released.origin is None else released.origin
-    true = quantity(original, centres(original, original))[who]
-    there = quantity(released, centres(released, original))
+    origins = np.arange(released.people) if released.origin is None else released.origin
+    true = quantity(original, centres(original, original))[origins]
+    released_values = quantity(released, centres(released, original))
     scale = float(true.mean()) if len(true) else 0.0
-    off = float(np.abs(there - true).mean()) if len(true) else 0.0
+    off = float(np.abs(released_values - true).mean()) if len(true) else 0.0
     value = off / scale if scale else (0.0 if not off else 1.0)
     return Measure(
         metric.name,
         value,
         metric.better,
-        f"mean error of the {what} of people's paths, as a share of its mean",
+        f"mean error of the {quantity_name} of people's paths, as a share of its mean",
         raw=off,
     )
 

@@ -70,26 +70,26 @@ class KmVisits(PathModel):
         paths = require_paths(people, self.promise)
         if (short := too_few(self, paths)) is not None:
             return short
-        count, least, who = rare_sequences(paths, self.m, self.k)
-        if count and least > 1:  # what begins with a rare sequence was not looked at
-            least = rare_sequences(paths, self.m, 0)[1]
+        count, smallest, is_concerned = rare_sequences(paths, self.m, self.k)
+        if count and smallest > 1:  # what begins with a rare sequence was not looked at
+            smallest = rare_sequences(paths, self.m, 0)[1]
         if not count:
             sentence = (
                 f"every way of at most {self.m} visits that somebody went was gone by at least"
-                f" {least:,} people"
+                f" {smallest:,} people"
             )
             return make_verdict(
-                self, holds=True, attained=least, required=self.k, sentence=sentence
+                self, holds=True, attained=smallest, required=self.k, sentence=sentence
             )
-        concerned = int(who.sum())
+        concerned = int(is_concerned.sum())
         sentence = (
             f"{count:,} sequence(s) of at most {self.m} places were visited by fewer than {self.k}"
-            f" people, who are {concerned:,} of {paths.people:,}; the rarest by {least:,}"
+            f" people, who are {concerned:,} of {paths.people:,}; the rarest by {smallest:,}"
         )
         return make_verdict(
             self,
             holds=False,
-            attained=least,
+            attained=smallest,
             required=self.k,
             sentence=sentence,
             broken=count,
@@ -103,9 +103,9 @@ def rare_sequences(
     """How many sequences of at most ``m`` places fewer than ``k`` people went, the fewest people of
     any, and who went a rare one.
     """
-    who = np.zeros(people.people, dtype=np.bool_)
+    is_concerned = np.zeros(people.people, dtype=np.bool_)
     visits = kernels.paths.Visits(people.starts, people.ticks, people.places)
-    count, least = kernels.paths.rare_sequences(
-        visits, max(1, people.table.height), m, k, enough, who
+    count, smallest = kernels.paths.rare_sequences(
+        visits, max(1, people.table.height), m, k, enough, is_concerned
     )
-    return int(count), int(least), who
+    return int(count), int(smallest), is_concerned

@@ -75,8 +75,8 @@ class KWindows(PathModel):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        more = "" if self.match == "equals" else " (at least its points)"
-        return f"{self.k} people in every {self.tau} window{more}"
+        match_words = "" if self.match == "equals" else " (at least its points)"
+        return f"{self.k} people in every {self.tau} window{match_words}"
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
         """Only while windows begin and end where buckets do."""
@@ -151,12 +151,14 @@ class KWindows(PathModel):
             kernels.paths.window_sums(
                 people.starts, people.ticks, hashes, low, low + length, sums, firsts, lasts
             )
-            there = np.flatnonzero(lasts > firsts)
+            present_windows = np.flatnonzero(lasts > firsts)
             small = np.zeros(people.people, dtype=np.bool_)
-            if len(there):
-                _, codes, sizes = np.unique(sums[there], return_inverse=True, return_counts=True)
+            if len(present_windows):
+                _, codes, sizes = np.unique(
+                    sums[present_windows], return_inverse=True, return_counts=True
+                )
                 shared = np.full(people.people, self.k, dtype=np.int64)
-                shared[there] = sizes[codes]
+                shared[present_windows] = sizes[codes]
                 if self.match == "equals":
                     small = shared < self.k
                 else:

@@ -49,15 +49,15 @@ USUAL_K = 5
 
 def without_rows(scene: Scene) -> str | None:
     """Why an attack by rows says nothing here, or None."""
-    shown: Shown = scene.pair.released.shown()
-    if not shown.persons:
+    view: Shown = scene.pair.released.shown()
+    if not view.persons:
         return NOBODY
-    return None if any(len(rows.person) for rows in shown.rows) else NO_ROWS
+    return None if any(len(rows.person) for rows in view.rows) else NO_ROWS
 
 
-def alone(found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def alone(crowds: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Who surely is in a crowd of one, and who may be."""
-    return found.high == 1, found.low == 1
+    return crowds.high == 1, crowds.low == 1
 
 
 def victims_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None:
@@ -66,8 +66,8 @@ def victims_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None
     """
     if len(hit) != len(scene.pair.truth):
         return None
-    found = scene.pair.truth[hit]
-    return np.sort(found[found >= 0])
+    original_persons = scene.pair.truth[hit]
+    return np.sort(original_persons[original_persons >= 0])
 
 
 def _interval(surely: NDArray[np.bool_], maybe: NDArray[np.bool_]) -> tuple[float, float] | None:
@@ -116,22 +116,22 @@ class JoinUniqueness(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Count the crowds for no row, one row, and so on."""
-        shown: Shown = scene.pair.released.shown()
-        found = [alone(self._known(shown, size)) for size in range(self.m + 1)]
-        shares = [[float(some.mean()) for some in pair] for pair in found]
-        surely, maybe = found[-1]
-        what = f"some {count_of(self.m, 'row')} of their own" + (
+        view: Shown = scene.pair.released.shown()
+        alone_by_size = [alone(self._crowds(view, size)) for size in range(self.m + 1)]
+        shares = [[float(flags.mean()) for flags in pair] for pair in alone_by_size]
+        surely, maybe = alone_by_size[-1]
+        knowledge = f"some {count_of(self.m, 'row')} of their own" + (
             " and their own columns" if self.own else ""
         )
-        more = (
+        uncertainty = (
             "" if np.array_equal(surely, maybe) else f" at least, and {int(maybe.sum()):,} at most,"
         )
         return Finding(
             self.name,
             shares[-1][0],
-            f"{share_of(int(surely.sum()), shown.persons)}{more} are alone with {what}",
+            f"{share_of(int(surely.sum()), view.persons)}{uncertainty} are alone with {knowledge}",
             interval=_interval(surely, maybe),
-            baseline=1 / shown.persons,
+            baseline=1 / view.persons,
             victims=victims_of(scene, surely),
             details={
                 "curve": {
@@ -142,13 +142,13 @@ class JoinUniqueness(Attack):
             },
         )
 
-    def _known(self, shown: Shown, size: int) -> LowHigh:
+    def _crowds(self, view: Shown, size: int) -> LowHigh:
         if size:
-            return Acquaintance("any", size, self.own, self.effort).crowds(shown)
+            return Acquaintance("any", size, self.own, self.effort).crowds(view)
         sizes = (
-            np.full(shown.persons, shown.persons)
+            np.full(view.persons, view.persons)
             if not self.own
-            else Acquaintance("own").crowds(shown).low
+            else Acquaintance("own").crowds(view).low
         )
         return LowHigh(sizes, sizes)
 
@@ -177,20 +177,20 @@ class RowCounts(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Count who has how many rows."""
-        shown: Shown = scene.pair.released.shown()
-        people = Persons.of(shown, own=self.own)
+        view: Shown = scene.pair.released.shown()
+        people = Persons.of(view, own=self.own)
         hit = _alone_in(people.alike("counts"))
-        each = {
+        tables_alone = {
             rows.table: int(_alone_in(together([people.classes, counts])).sum())
-            for rows, counts in zip(shown.rows, people.in_tables, strict=True)
+            for rows, counts in zip(view.rows, people.in_tables, strict=True)
         }
         return Finding(
             self.name,
             float(hit.mean()),
-            f"{share_of(int(hit.sum()), shown.persons)} are alone with the numbers of their rows",
+            f"{share_of(int(hit.sum()), view.persons)} are alone with the numbers of their rows",
             baseline=float(_alone_in(people.classes).mean()),
             victims=victims_of(scene, hit),
-            details={"tables": each, "before": int(_alone_in(people.classes).sum())},
+            details={"tables": tables_alone, "before": int(_alone_in(people.classes).sum())},
         )
 
 
@@ -230,16 +230,17 @@ class JoinInflation(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Count rows and persons of every joined class."""
-        shown: Shown = scene.pair.released.shown()
+        view: Shown = scene.pair.released.shown()
         k = self.k or max(
-            (one.k for one in scene.models if isinstance(one, PersonsKAnonymity)), default=USUAL_K
+            (model.k for model in scene.models if isinstance(model, PersonsKAnonymity)),
+            default=USUAL_K,
         )
-        hit, details = np.zeros(shown.persons, dtype=np.bool_), {}
-        for table in shown.rows:
+        hit, details = np.zeros(view.persons, dtype=np.bool_), {}
+        for table in view.rows:
             if len(table.person):
-                in_rows, in_persons = _joined(shown, table)
-                hit |= (_least(in_rows, table, shown.persons) >= k) & (
-                    _least(in_persons, table, shown.persons) < k
+                in_rows, in_persons = _joined(view, table)
+                hit |= (_smallest_crowd(in_rows, table, view.persons) >= k) & (
+                    _smallest_crowd(in_persons, table, view.persons) < k
                 )
                 details[table.table] = {
                     "k_of_rows": int(in_rows.min()),
@@ -249,7 +250,7 @@ class JoinInflation(Attack):
         return Finding(
             self.name,
             float(hit.mean()),
-            f"{share_of(int(hit.sum()), shown.persons)} stand among {k:,} joined rows or more, but"
+            f"{share_of(int(hit.sum()), view.persons)} stand among {k:,} joined rows or more, but"
             f" among fewer than {k:,} persons",
             baseline=0.0,
             victims=victims_of(scene, hit),
@@ -257,20 +258,20 @@ class JoinInflation(Attack):
         )
 
 
-def _joined(shown: Shown, table: ShownRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _joined(view: Shown, table: ShownRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Per row of a table joined with the people, how many joined rows show the same, and how many
     persons have one.
     """
-    groups = together([shown.own[table.person], table.shows])
-    pairs = np.unique(groups * shown.persons + table.person) // shown.persons
+    groups = together([view.own[table.person], table.shows])
+    pairs = np.unique(groups * view.persons + table.person) // view.persons
     return np.bincount(groups)[groups], np.bincount(pairs)[groups]
 
 
-def _least(crowds: NDArray[np.int64], table: ShownRows, persons: int) -> NDArray[np.int64]:
+def _smallest_crowd(crowds: NDArray[np.int64], table: ShownRows, persons: int) -> NDArray[np.int64]:
     """Per person the smallest crowd of a row; a huge one without rows."""
-    least = np.full(persons, np.iinfo(np.int64).max)
-    np.minimum.at(least, table.person, crowds)
-    return least
+    smallest = np.full(persons, np.iinfo(np.int64).max)
+    np.minimum.at(smallest, table.person, crowds)
+    return smallest
 
 
 @parameters
@@ -304,42 +305,50 @@ class HomogeneityOfJoin(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """Where a sensitive column was released."""
-        shown: Shown = scene.pair.released.shown()
-        if not shown.persons:
+        view: Shown = scene.pair.released.shown()
+        if not view.persons:
             return NOBODY
-        return None if shown.sensitive else NothingToAttack("no sensitive column was released")
+        return None if view.sensitive else NothingToAttack("no sensitive column was released")
 
     def attack(self, scene: Scene) -> Finding:
         """Look for crowds that share a value, column by column."""
-        shown: Shown = scene.pair.released.shown()
+        view: Shown = scene.pair.released.shown()
         intruder = intruder_of(self.knows, self.m, self.own, self.effort)
-        found = {
-            name: _certain(intruder.told(shown, name, Disclosure.FREQUENCY))
-            for name in shown.sensitive
+        certainty_by_column = {
+            name: _certain(intruder.told(view, name, Disclosure.FREQUENCY))
+            for name in view.sensitive
         }
-        worst = max(found, key=lambda name: (int(found[name][0].sum()), int(found[name][1].sum())))
-        surely, maybe = found[worst]
+        worst = max(
+            certainty_by_column,
+            key=lambda name: (
+                int(certainty_by_column[name][0].sum()),
+                int(certainty_by_column[name][1].sum()),
+            ),
+        )
+        surely, maybe = certainty_by_column[worst]
         return Finding(
             self.name,
             float(surely.mean()),
             f"{against(intruder)} is certain of a value of {worst} for"
-            f" {share_of(int(surely.sum()), shown.persons)}",
+            f" {share_of(int(surely.sum()), view.persons)}",
             interval=_interval(surely, maybe),
-            baseline=float(_of_all(shown, worst)),
+            baseline=float(_of_all(view, worst)),
             victims=victims_of(scene, surely),
             details={
-                "people": {name: int(sure.sum()) for name, (sure, _) in found.items()},
+                "people": {
+                    name: int(sure.sum()) for name, (sure, _) in certainty_by_column.items()
+                },
                 "column": worst,
             },
         )
 
 
-def _certain(told: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    return told.low >= 1 - 1e-12, told.high >= 1 - 1e-12
+def _certain(shares: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    return shares.low >= 1 - 1e-12, shares.high >= 1 - 1e-12
 
 
-def _of_all(shown: Shown, column: str) -> bool:
+def _of_all(view: Shown, column: str) -> bool:
     """Whether everybody has one value."""
-    secrets = Secrets.of(shown.sensitive[column], shown.persons).kernel
-    told = of_groups(secrets, Disclosure.FREQUENCY, np.zeros(shown.persons, dtype=np.int64))
-    return bool(told[0] >= 1 - 1e-12)
+    secrets = Secrets.of(view.sensitive[column], view.persons).kernel
+    shares = of_groups(secrets, Disclosure.FREQUENCY, np.zeros(view.persons, dtype=np.int64))
+    return bool(shares[0] >= 1 - 1e-12)

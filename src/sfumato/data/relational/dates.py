@@ -86,9 +86,9 @@ class ShiftPersonDates(Step):
         """Draw a shift for everybody; dates that would leave the calendar are refused."""
         tables = require_tables(people, self.name)
         size = WEEK if self.keep_weekday else 1
-        most = self.days // size
-        drawn = goal.stream("shifts").integers(-most, most, tables.people)
-        shifts = (drawn + (drawn >= 0)) * size
+        largest_shift = self.days // size
+        draws = goal.stream("shifts").integers(-largest_shift, largest_shift, tables.people)
+        shifts = (draws + (draws >= 0)) * size
         for table, names in self.columns.items():
             for column in names:
                 days = (
@@ -100,17 +100,17 @@ class ShiftPersonDates(Step):
                         f"shift_dates: a date of column {column!r} of {table} would leave the"
                         " calendar; lower days"
                     )
-        choices = 2 * most
-        few = (
+        choices = 2 * largest_shift
+        warning = (
             f"there are only {choices} possible shifts: whoever knows about when something was can"
             " try them all"
         )
-        told = {
+        facts = {
             "columns_moved": {t: list(names) for t, names in self.columns.items()},
             "days": self.days,
         }
-        told |= {"weekdays_kept": True} if self.keep_weekday else {}
-        return DatesPlan(shifts, told, (LEFT, few) if choices < FEW else (LEFT,))
+        facts |= {"weekdays_kept": True} if self.keep_weekday else {}
+        return DatesPlan(shifts, facts, (LEFT, warning) if choices < FEW else (LEFT,))
 
     def _column(self, tables: Any, table: str, column: str) -> Any:
         frame = tables[table].frame
@@ -121,18 +121,18 @@ class ShiftPersonDates(Step):
         return frame[column]
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        places = join_words(
+        date_columns = join_words(
             [
                 f"{join_words(columns)} of {table}"
-                for table, columns in told["columns_moved"].items()
+                for table, columns in facts["columns_moved"].items()
             ]
         )
-        weeks = ", by whole weeks" if told.get("weekdays_kept") else ""
+        weeks = ", by whole weeks" if facts.get("weekdays_kept") else ""
         return (
-            f"The dates of every person ({places}) were moved together by a random number of days,"
-            f" {told['days']:,} at most{weeks}."
+            f"The dates of every person ({date_columns}) were moved together by a random number of days,"
+            f" {facts['days']:,} at most{weeks}."
         )
 
     def apply(self, people: Any, plan: Any) -> Any:

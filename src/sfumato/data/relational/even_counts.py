@@ -74,34 +74,37 @@ class EvenCounts(RowsStep):
                 " split"
             )
         models = [model for model in aims(self.name, goal) if isinstance(model, PersonsModel)]
-        asked = [model for model in models if model.counts_to_even is not None]
-        if not asked:
+        count_models = [model for model in models if model.counts_to_even is not None]
+        if not count_models:
             raise ParameterError(
                 f"{self.name} is a means for persons_k_anonymity with knows: counts; the recipe has"
                 " none"
             )
-        k = max(model.counts_to_even or 1 for model in asked)
-        classes = Persons.of(tables.shown(), own=any(model.own for model in asked)).classes
+        k = max(model.counts_to_even or 1 for model in count_models)
+        classes = Persons.of(tables.shown(), own=any(model.own for model in count_models)).classes
         groups = even_groups(classes, _all_rows(tables), k)
-        kept, left = list[Mapping[str, "NDArray[np.bool_]"]](), tables
+        retained_rows, remaining = list[Mapping[str, "NDArray[np.bool_]"]](), tables
         for rows in tables.below:
-            stays = _evened(left, rows.name, groups, goal)
+            stays = _evened(remaining, rows.name, groups, goal)
             if not stays.all():
-                kept.append({rows.name: stays})
-                left = left.kept(kept[-1])
-        before, after = ({rows.name: len(rows) for rows in each.below} for each in (tables, left))
-        told = rows_within(
+                retained_rows.append({rows.name: stays})
+                remaining = remaining.kept(retained_rows[-1])
+        before, after = (
+            {rows.name: len(rows) for rows in tables_now.below}
+            for tables_now in (tables, remaining)
+        )
+        facts = rows_within(
             self.budget, before, after, step=self.name, first="recode the own columns"
         )
         short = int((np.bincount(classes, minlength=1)[classes] < k).sum())
-        return KeptPlan(tuple(kept), told, left_alone(self.name, short))
+        return KeptPlan(tuple(retained_rows), facts, left_alone(self.name, short))
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         return (
             "Rows were left out until enough people have the same numbers of them:"
-            f" {rows_gone(told['rows_dropped'], told['share_dropped'])}."
+            f" {rows_gone(facts['rows_dropped'], facts['share_dropped'])}."
         )
 
 
@@ -123,9 +126,9 @@ def _evened(
     grouped = groups >= 0
     fewest = np.full(int(groups.max(initial=-1)) + 1, np.iinfo(np.int64).max, dtype=np.int64)
     np.minimum.at(fewest, groups[grouped], counts[grouped])
-    most = counts.copy()
-    most[grouped] = fewest[groups[grouped]]
-    return chosen(tables[table].owner, most, goal.stream(f"even_counts: rows of {table}"))
+    row_limits = counts.copy()
+    row_limits[grouped] = fewest[groups[grouped]]
+    return chosen(tables[table].owner, row_limits, goal.stream(f"even_counts: rows of {table}"))
 
 
 def even_groups(classes: NDArray[np.int64], counts: NDArray[np.int64], k: int) -> NDArray[np.int64]:
@@ -162,12 +165,12 @@ def best_cuts(counts: list[int], k: int) -> list[tuple[int, int]]:
     sums = [0]
     for count in counts:
         sums.append(sums[-1] + count)
-    least, cut = [0] + [sums[-1] + 1] * size, [0] * (size + 1)
+    smallest_loss, cut = [0] + [sums[-1] + 1] * size, [0] * (size + 1)
     for end in range(k, size + 1):
         for begin in range(max(0, end - 2 * k + 1), end - k + 1):
-            lost = least[begin] + sums[end] - sums[begin] - counts[begin] * (end - begin)
-            if lost < least[end]:
-                least[end], cut[end] = lost, begin
+            lost = smallest_loss[begin] + sums[end] - sums[begin] - counts[begin] * (end - begin)
+            if lost < smallest_loss[end]:
+                smallest_loss[end], cut[end] = lost, begin
     cuts, end = list[tuple[int, int]](), size
     while end:
         cuts.append((cut[end], end))

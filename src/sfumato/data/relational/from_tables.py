@@ -44,20 +44,22 @@ def parts(
     links = links_of({name: schemas[name] for name in tables})
     _require_rows(tables, links)
     _require_keys(tables, links)
-    found: dict[str, _Found] = {}
+    lookups: dict[str, _Found] = {}
     notes, problems = list[str](), list[str]()
     for link in links:
-        found[link.table], told, along = _looked_up(
-            link, tables, found, {one.table: one for one in links}
+        lookups[link.table], messages, along = _looked_up(
+            link, tables, lookups, {other_link.table: other_link for other_link in links}
         )
-        (problems if link.orphans == "refuse" else notes).extend(told)
+        (problems if link.orphans == "refuse" else notes).extend(messages)
         notes += along
     if problems:
         raise SchemaError(problems)
     _require_apart(tables, links)
-    _require_any(found)
-    made = tuple(_rows(link, tables[link.table], schemas[link.table], found) for link in links)
-    return made, tuple(notes)
+    _require_any(lookups)
+    rows_of_tables = tuple(
+        _rows(link, tables[link.table], schemas[link.table], lookups) for link in links
+    )
+    return rows_of_tables, tuple(notes)
 
 
 def _require_rows(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> None:
@@ -71,8 +73,8 @@ def _require_rows(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
         )
 
 
-def _require_any(found: Mapping[str, _Found]) -> None:
-    empty = [name for name, one in found.items() if not one.stays.any()]
+def _require_any(lookups: Mapping[str, _Found]) -> None:
+    empty = [name for name, lookup in lookups.items() if not lookup.stays.any()]
     if empty:
         raise SchemaError(
             [f"table {name!r}: no row belongs to anybody, so that none is left" for name in empty]
@@ -86,8 +88,8 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
         if link.key is None:
             continue
         keys = canonical(tables[link.table][link.key])
-        gaps, again = keys.null_count(), keys.len() - keys.n_unique()
-        again -= max(0, gaps - 1)  # missing ones are told of by themselves
+        gaps, duplicates = keys.null_count(), keys.len() - keys.n_unique()
+        duplicates -= max(0, gaps - 1)  # missing ones are told of by themselves
         problems += (
             [f"table {link.table!r}: {gaps:,} row(s) have no {link.key!r}, which is their key"]
             if gaps
@@ -96,11 +98,11 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
         problems += (
             [
                 (
-                    f"table {link.table!r}: {again:,} row(s) have a {link.key!r} that another row has"
+                    f"table {link.table!r}: {duplicates:,} row(s) have a {link.key!r} that another row has"
                     " too, and it is their key"
                 )
             ]
-            if again
+            if duplicates
             else []
         )
     if problems:
@@ -110,7 +112,7 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
 def _looked_up(
     link: Link,
     tables: Mapping[str, pl.DataFrame],
-    found: Mapping[str, _Found],
+    lookups: Mapping[str, _Found],
     links: Mapping[str, Link],
 ) -> tuple[_Found, list[str], list[str]]:
     """The rows above those of a table, a sentence about rows whose key names none, and one about
@@ -123,20 +125,20 @@ def _looked_up(
     if link.parent is None:
         groups = frame[link.foreign]
         owner = ranked(canonical(groups))
-        there = groups.is_not_null().to_numpy()
+        has_person = groups.is_not_null().to_numpy()
         return (
-            _Found(owner, owner, there, groups),
-            _lost_told(link, frame, None, int((~there).sum())),
+            _Found(owner, owner, has_person, groups),
+            _lost_told(link, frame, None, int((~has_person).sum())),
             [],
         )
-    other, over = found[link.parent], links[link.parent]
+    parent_lookup, over = lookups[link.parent], links[link.parent]
     above = resolved(frame[link.foreign], tables[link.parent][over.key or ""])
     missing = above == NOBODY
-    stays = ~missing & other.stays[np.where(missing, 0, above)]
-    owner = np.where(stays, other.owner[np.where(missing, 0, above)], NOBODY)
+    stays = ~missing & parent_lookup.stays[np.where(missing, 0, above)]
+    owner = np.where(stays, parent_lookup.owner[np.where(missing, 0, above)], NOBODY)
     lost, along = int(missing.sum()), int((~stays & ~missing).sum())
-    told = _lost_told(link, frame, tables[link.parent][over.key or ""], lost)
-    return _Found(above, owner, stays), told, _along_told(link, along)
+    messages = _lost_told(link, frame, tables[link.parent][over.key or ""], lost)
+    return _Found(above, owner, stays), messages, _along_told(link, along)
 
 
 def _along_told(link: Link, rows: int) -> list[str]:
@@ -157,23 +159,23 @@ def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: in
         return []
     column = frame[str(link.foreign)]
     empty = column.null_count()
-    whom = "no one" if link.parent is None else f"no row of {link.parent!r}"
-    told = f"table {link.table!r}: {lost:,} of {frame.height:,} row(s) belong to {whom}"
-    told += f" ({empty:,} have no {link.foreign!r})" if empty else ""
+    parent_text = "no one" if link.parent is None else f"no row of {link.parent!r}"
+    message = f"table {link.table!r}: {lost:,} of {frame.height:,} row(s) belong to {parent_text}"
+    message += f" ({empty:,} have no {link.foreign!r})" if empty else ""
     if link.orphans == "drop":
-        return [f"{told} and were dropped, as the recipe says (orphans: drop)"]
+        return [f"{message} and were dropped, as the recipe says (orphans: drop)"]
     if (
         keys is not None
         and lost == frame.height
         and keys.dtype.is_numeric() != column.dtype.is_numeric()
     ):
-        told += (
+        message += (
             "; the keys are numbers in one table and text in the other, with signs or leading zeros"
             " that numbers lose"
         )
     return [
         (
-            f"{told}; give the rows that are missing, or write 'orphans: drop' with the table, and they"
+            f"{message}; give the rows that are missing, or write 'orphans: drop' with the table, and they"
             " are dropped and counted"
         )
     ]
@@ -185,15 +187,21 @@ def resolved(foreign: pl.Series, keys: pl.Series) -> NDArray[np.int64]:
     >>> resolved(pl.Series([3, None, 1, 9]), pl.Series(["1", "2", "3"])).tolist()
     [2, -1, 0, -1]
     """
-    here, there = canonical(foreign), canonical(keys)
-    if here.dtype.is_integer() != there.dtype.is_integer():
-        here, there = here.cast(pl.String), there.cast(pl.String)
-    elif here.dtype.is_integer():
-        here, there = here.cast(pl.Int64, strict=False), there.cast(pl.Int64, strict=False)
-    left, right = pl.DataFrame({"key": here}), pl.DataFrame({"key": there}).with_row_index("row")
-    joined = left.join(right, on="key", how="left", maintain_order="left")["row"]
-    found: NDArray[np.int64] = joined.cast(pl.Int64).fill_null(NOBODY).to_numpy()
-    return found
+    foreign_keys, parent_keys = canonical(foreign), canonical(keys)
+    if foreign_keys.dtype.is_integer() != parent_keys.dtype.is_integer():
+        foreign_keys, parent_keys = foreign_keys.cast(pl.String), parent_keys.cast(pl.String)
+    elif foreign_keys.dtype.is_integer():
+        foreign_keys, parent_keys = (
+            foreign_keys.cast(pl.Int64, strict=False),
+            parent_keys.cast(pl.Int64, strict=False),
+        )
+    foreign_frame, parent_frame = (
+        pl.DataFrame({"key": foreign_keys}),
+        pl.DataFrame({"key": parent_keys}).with_row_index("row"),
+    )
+    joined = foreign_frame.join(parent_frame, on="key", how="left", maintain_order="left")["row"]
+    parent_rows: NDArray[np.int64] = joined.cast(pl.Int64).fill_null(NOBODY).to_numpy()
+    return parent_rows
 
 
 def ranked(values: pl.Series) -> NDArray[np.int64]:
@@ -214,32 +222,43 @@ def _require_apart(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) ->
     if not apart:
         return
     top = next(link for link in links if link.foreign is None)
-    known = [tables[link.table][str(link.foreign)] for link in apart]
-    known += [] if top.key is None else [tables[top.table][top.key]]
-    pools = [canonical(one).cast(pl.String).drop_nulls().unique() for one in known]
+    key_columns = [tables[link.table][str(link.foreign)] for link in apart]
+    key_columns += [] if top.key is None else [tables[top.table][top.key]]
+    pools = [
+        canonical(key_column).cast(pl.String).drop_nulls().unique() for key_column in key_columns
+    ]
     if sum(map(len, pools)) > pl.concat(pools, rechunk=False).n_unique():
         raise SchemaError("tables that are said not to join share keys, so they can be joined")
 
 
 def _rows(
-    link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _Found]
+    link: Link, frame: pl.DataFrame, schema: Schema, lookups: Mapping[str, _Found]
 ) -> TableRows:
     """One table without the rows that were dropped; rows above have the numbers that they have once
     the same is done to them.
     """
-    here = found[link.table]
-    kept = np.flatnonzero(here.stays)
-    people = here if link.parent is None else found[link.parent]
-    above = here.above[kept]
+    lookup = lookups[link.table]
+    row_numbers = np.flatnonzero(lookup.stays)
+    people = lookup if link.parent is None else lookups[link.parent]
+    above = lookup.above[row_numbers]
     if link.parent is not None:
         above = (np.cumsum(people.stays) - 1)[above]
-    others = frame.select(name for name in frame.columns if name not in link.columns)
+    other_columns = frame.select(name for name in frame.columns if name not in link.columns)
     return TableRows(
         link,
-        Schema({**{n: schema[n] for n in link.columns}, **{n: schema[n] for n in others.columns}}),
-        plain(others if len(kept) == frame.height else others.filter(pl.Series(here.stays))),
+        Schema(
+            {
+                **{n: schema[n] for n in link.columns},
+                **{n: schema[n] for n in other_columns.columns},
+            }
+        ),
+        plain(
+            other_columns
+            if len(row_numbers) == frame.height
+            else other_columns.filter(pl.Series(lookup.stays))
+        ),
         above,
-        here.owner[kept],
-        names=None if link.key is None else frame[link.key].gather(kept),
-        groups=None if here.groups is None else here.groups.gather(kept),
+        lookup.owner[row_numbers],
+        names=None if link.key is None else frame[link.key].gather(row_numbers),
+        groups=None if lookup.groups is None else lookup.groups.gather(row_numbers),
     )

@@ -61,27 +61,27 @@ def together(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """
     joint, _ = numbered(columns[0])
     for column in columns[1:]:
-        more, kinds = numbered(column)
-        joint, _ = numbered(joint * max(kinds, 1) + more)
+        codes, kinds = numbered(column)
+        joint, _ = numbered(joint * max(kinds, 1) + codes)
     return joint
 
 
-def paths(shown: Shown) -> list[NDArray[np.int64]]:
+def paths(view: Shown) -> list[NDArray[np.int64]]:
     """Per table below the people and row a code of what it shows together with the rows above
     it.
     """
-    found: dict[str, NDArray[np.int64]] = {}
-    for rows in shown.rows:
+    codes_by_table: dict[str, NDArray[np.int64]] = {}
+    for rows in view.rows:
         own = (
             rows.shows
             if rows.parent is None or rows.above is None
-            else together([rows.shows, found[rows.parent][rows.above]])
+            else together([rows.shows, codes_by_table[rows.parent][rows.above]])
         )
-        found[rows.table] = numbered(own)[0]
-    return list(found.values())
+        codes_by_table[rows.table] = numbered(own)[0]
+    return list(codes_by_table.values())
 
 
-def hanging(shown: Shown) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def hanging(view: Shown) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows right below the people: whose they are, and a code of what each shows with all that
     hangs below it, from all tables.
 
@@ -90,10 +90,10 @@ def hanging(shown: Shown) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """
     below: dict[str, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
     owners, codes, kinds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
-    for rows in reversed(shown.rows):
+    for rows in reversed(view.rows):
         whole = together([rows.shows])
-        for above, theirs in below.get(rows.table, ()):
-            whole = kernels.fact_sets.alike(whole, *listed(above, theirs, len(whole)))
+        for above, child_codes in below.get(rows.table, ()):
+            whole = kernels.fact_sets.alike(whole, *listed(above, child_codes, len(whole)))
         if rows.parent is None or rows.above is None:
             owners.append(rows.person)
             codes.append(whole + kinds)
@@ -133,26 +133,26 @@ class Persons:
 
     @classmethod
     def of(
-        cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None
+        cls, view: Shown, *, own: bool = True, stream: np.random.Generator | None = None
     ) -> Persons:
         """Everybody in what tables show; without ``own`` everybody is in one class. Equal rows of a
         person come in the order of their table, or at random.
         """
-        classes = classes_of(shown, own=own)
-        ends = np.cumsum([0, *(len(rows.person) for rows in shown.rows)], dtype=np.int64)
+        classes = classes_of(view, own=own)
+        ends = np.cumsum([0, *(len(rows.person) for rows in view.rows)], dtype=np.int64)
         codes, kinds = np.zeros(int(ends[-1]), dtype=np.int64), 0
-        for numbers, begin, end in zip(paths(shown), ends[:-1], ends[1:], strict=True):
+        for numbers, begin, end in zip(paths(view), ends[:-1], ends[1:], strict=True):
             codes[begin:end] = numbers + kinds
             kinds += int(numbers.max(initial=-1)) + 1
-        owners = np.concatenate([np.zeros(0, np.int64), *(rows.person for rows in shown.rows)])
+        owners = np.concatenate([np.zeros(0, np.int64), *(rows.person for rows in view.rows)])
         keys = owners * max(kinds, 1) + codes
         order = (
             np.argsort(keys, kind="stable")
             if stream is None
             else np.lexsort((stream.random(len(keys)), keys))
         )
-        pointers = np.searchsorted(owners[order], np.arange(shown.persons + 1)).astype(np.int64)
-        return cls(classes, pointers, codes[order], order.astype(np.int64), ends, kinds, shown)
+        pointers = np.searchsorted(owners[order], np.arange(view.persons + 1)).astype(np.int64)
+        return cls(classes, pointers, codes[order], order.astype(np.int64), ends, kinds, view)
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -191,8 +191,10 @@ class Persons:
             return groups_of(self.shown, knows, classes=self.classes)
         if knows == "rows":
             flat = all(rows.parent is None for rows in self.shown.rows)
-            mine = (self.pointers, self.codes) if flat else listed(*hanging(self.shown), len(self))
-            groups: NDArray[np.int64] = kernels.fact_sets.alike(self.classes, *mine)
+            own_lists = (
+                (self.pointers, self.codes) if flat else listed(*hanging(self.shown), len(self))
+            )
+            groups: NDArray[np.int64] = kernels.fact_sets.alike(self.classes, *own_lists)
             return groups
         return self.classes
 
@@ -211,33 +213,33 @@ class Persons:
         order = np.lexsort((np.arange(len(distinct)), of_first))
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
-        places = np.argsort(owners * max(len(order), 1) + rank[numbers], kind="stable")
-        pointers = np.searchsorted(owners[places], np.arange(len(self) + 1)).astype(np.int64)
+        entry_order = np.argsort(owners * max(len(order), 1) + rank[numbers], kind="stable")
+        pointers = np.searchsorted(owners[entry_order], np.arange(len(self) + 1)).astype(np.int64)
         return FactRows(
             pointers,
-            rank[numbers][places],
-            copies[places] > 0,
+            rank[numbers][entry_order],
+            copies[entry_order] > 0,
             first[order],
-            np.flatnonzero(used)[places],
+            np.flatnonzero(used)[entry_order],
         )
 
 
-def classes_of(shown: Shown, *, own: bool = True) -> NDArray[np.int64]:
+def classes_of(view: Shown, *, own: bool = True) -> NDArray[np.int64]:
     """Per person the number of the class by own columns; without ``own`` everybody is in one."""
-    return together([shown.own]) if own else np.zeros(shown.persons, dtype=np.int64)
+    return together([view.own]) if own else np.zeros(view.persons, dtype=np.int64)
 
 
 def groups_of(
-    shown: Shown, knows: Knows, *, own: bool = True, classes: NDArray[np.int64] | None = None
+    view: Shown, knows: Knows, *, own: bool = True, classes: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
     """Per person the number of the group, see :meth:`Persons.alike`; the rows, of which there are
     many, are put in order only where they count.
     """
     if knows == "rows":
-        return Persons.of(shown, own=own).alike(knows)
-    classes = classes_of(shown, own=own) if classes is None else classes
+        return Persons.of(view, own=own).alike(knows)
+    classes = classes_of(view, own=own) if classes is None else classes
     counts = [
-        np.bincount(rows.person, minlength=shown.persons).astype(np.int64) for rows in shown.rows
+        np.bincount(rows.person, minlength=view.persons).astype(np.int64) for rows in view.rows
     ]
     return together([classes, *counts]) if knows == "counts" else classes
 
@@ -361,11 +363,14 @@ class Secrets:
         """What the loops take; sets of values are numbered by length, then by what they hold."""
         persons = len(self.pointers) - 1
         met = kernels.fact_sets.alike(np.zeros(persons, np.int64), self.pointers, self.codes)
-        one = np.unique(met, return_index=True)[1]
+        first_persons = np.unique(met, return_index=True)[1]
         members = [
-            self.codes[self.pointers[person] : self.pointers[person + 1]].tolist() for person in one
+            self.codes[self.pointers[person] : self.pointers[person + 1]].tolist()
+            for person in first_persons
         ]
-        order = sorted(range(len(one)), key=lambda number: (len(members[number]), members[number]))
+        order = sorted(
+            range(len(first_persons)), key=lambda number: (len(members[number]), members[number])
+        )
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         set_codes = np.array([code for number in order for code in members[number]], dtype=np.int64)
@@ -408,8 +413,8 @@ class Secrets:
     def on_line(self, positions: NDArray[np.float64]) -> Any:
         """The values on a line, ``positions`` from 0 to 1; none given: no line."""
         order = np.argsort(positions, kind="stable").astype(np.int64)
-        places = np.empty(len(order), dtype=np.int64)
-        places[order] = np.arange(len(order))
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order))
         shares = np.cumsum(self.masses[order]) if len(order) else np.zeros(0)
         shares = shares / shares[-1] if len(shares) and shares[-1] else shares
         ascending = positions[order].astype(np.float64)
@@ -419,7 +424,7 @@ class Secrets:
             else np.zeros(0)
         )
         return kernels.group_closeness.ValueLine(
-            places, ascending, shares, areas, np.zeros(len(order)), np.zeros(len(order), np.int64)
+            ranks, ascending, shares, areas, np.zeros(len(order)), np.zeros(len(order), np.int64)
         )
 
     def in_tree(self, ancestors: NDArray[np.int64]) -> Any:
@@ -447,7 +452,7 @@ class Acquaintance:
     own: bool = True
     effort: int = EFFORT
 
-    def crowds(self, shown: Shown, *, floor: int = 1) -> LowHigh:
+    def crowds(self, view: Shown, *, floor: int = 1) -> LowHigh:
         r"""Per person the fewest persons who share what the intruder knows, whatever of it that is.
 
         .. math:: k_i = \min_{Q \subseteq R_i,\ |Q| = \min(m, |R_i|)} \bigl|\{j : c_j = c_i,\ Q \subseteq R_j\}\bigr|
@@ -457,11 +462,11 @@ class Acquaintance:
         or below ``floor`` need not be exact: they may be smaller still.
         """
         if self.knows != "any":
-            groups = groups_of(shown, self.knows, own=self.own)
+            groups = groups_of(view, self.knows, own=self.own)
             sizes = np.bincount(groups)[groups] if len(groups) else groups
             return LowHigh(sizes, sizes)
-        people = Persons.of(shown, own=self.own)
-        least = (
+        people = Persons.of(view, own=self.own)
+        smallest = (
             np.bincount(people.classes)[people.classes].astype(np.int64)
             if len(people)
             else people.classes
@@ -469,17 +474,17 @@ class Acquaintance:
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
-            kernels.fact_sets.rarest(rows.kernel, reach, floor, least)
+            kernels.fact_sets.rarest(rows.kernel, reach, floor, smallest)
         if reach == self.facts:
-            return LowHigh(least, least, reach)
+            return LowHigh(smallest, smallest, reach)
         everything = people.alike("rows")
         whole = np.diff(people.pointers) <= reach
-        low = np.where(whole, least, np.minimum(least, np.bincount(everything)[everything]))
-        return LowHigh(low, least, reach)
+        low = np.where(whole, smallest, np.minimum(smallest, np.bincount(everything)[everything]))
+        return LowHigh(low, smallest, reach)
 
     def told(
         self,
-        shown: Shown,
+        view: Shown,
         column: str,
         measure: Disclosure,
         *,
@@ -495,11 +500,11 @@ class Acquaintance:
         more than the worst of these does. Values at or above ``ceiling`` need not be exact: they
         may be larger still.
         """
-        secrets = Secrets.of(shown.sensitive[column], shown.persons).for_measure(measure, layout)
-        worst = of_groups(secrets, measure, groups_of(shown, self.knows, own=self.own))
-        if self.knows != "any" or not shown.persons:
+        secrets = Secrets.of(view.sensitive[column], view.persons).for_measure(measure, layout)
+        worst = of_groups(secrets, measure, groups_of(view, self.knows, own=self.own))
+        if self.knows != "any" or not view.persons:
             return LowHigh(worst, worst)
-        people = Persons.of(shown, own=self.own)
+        people = Persons.of(view, own=self.own)
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
@@ -508,11 +513,13 @@ class Acquaintance:
             )
         if reach == self.facts:
             return LowHigh(worst, worst, reach)
-        most = np.zeros(int(people.classes.max()) + 1)
-        np.maximum.at(most, people.classes, of_groups(secrets, measure, people.alike("rows")))
+        class_maxima = np.zeros(int(people.classes.max()) + 1)
+        np.maximum.at(
+            class_maxima, people.classes, of_groups(secrets, measure, people.alike("rows"))
+        )
         whole = np.diff(people.pointers) <= reach
         return LowHigh(
-            worst, np.where(whole, worst, np.maximum(worst, most[people.classes])), reach
+            worst, np.where(whole, worst, np.maximum(worst, class_maxima[people.classes])), reach
         )
 
 
@@ -522,7 +529,7 @@ def of_groups(secrets: Any, measure: Disclosure, groups: NDArray[np.int64]) -> N
     starts = np.searchsorted(groups[order], np.arange(int(groups.max(initial=-1)) + 2)).astype(
         np.int64
     )
-    told: NDArray[np.float64] = kernels.fact_sets.told_by_groups(
+    group_values: NDArray[np.float64] = kernels.fact_sets.told_by_groups(
         secrets, int(measure), starts, order
     )
-    return told[groups]
+    return group_values[groups]

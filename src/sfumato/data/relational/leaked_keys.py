@@ -44,14 +44,14 @@ def bare_keys(parts: Sequence[TableRows]) -> list[str]:
     chance would hardly make so many of them keys. Keys that are numbers in a row, or nearly, are
     not found by their values alone: years and prices may lie between them.
     """
-    found = dict[tuple[str, str], str]()
-    seen = [
+    messages = dict[tuple[str, str], str]()
+    text_columns = [
         (rows, name, _sample(rows.frame[name])) for rows in parts for name in _readable(rows.frame)
     ]
     for keyed in parts:
         if keyed.names is not None:
-            for rows, name, sure in _held(keyed, parts, seen):
-                told = (
+            for rows, name, sure in _columns_with_keys(keyed, parts, text_columns):
+                reason = (
                     DROP
                     if sure
                     else (
@@ -59,8 +59,11 @@ def bare_keys(parts: Sequence[TableRows]) -> list[str]:
                         " table"
                     )
                 )
-                found.setdefault((rows.name, name), f"holds keys of {keyed.name!r}, {told}")
-    return [f"table {table!r}: column {column!r} {told}" for (table, column), told in found.items()]
+                messages.setdefault((rows.name, name), f"holds keys of {keyed.name!r}, {reason}")
+    return [
+        f"table {table!r}: column {column!r} {reason}"
+        for (table, column), reason in messages.items()
+    ]
 
 
 def _readable(frame: pl.DataFrame) -> list[str]:
@@ -71,8 +74,10 @@ def _sample(values: pl.Series) -> pl.Series:
     return canonical(values.head(SAMPLE)).cast(pl.String)
 
 
-def _held(
-    keyed: TableRows, parts: Sequence[TableRows], seen: Sequence[tuple[TableRows, str, pl.Series]]
+def _columns_with_keys(
+    keyed: TableRows,
+    parts: Sequence[TableRows],
+    text_columns: Sequence[tuple[TableRows, str, pl.Series]],
 ) -> Iterator[tuple[TableRows, str, bool]]:
     """The columns that hold keys of one table, and whether more than their values says so."""
     if keyed.names is None:
@@ -83,8 +88,10 @@ def _held(
     }
     own = {rows.name: _of_rows(rows, keyed, keys, parts) for rows in parts}
     chance = KeyChance.of(keys)
-    kinds = [values.drop_nulls().unique() for _, _, values in seen]
-    for (rows, name, values), different, hits in zip(seen, kinds, _among(kinds, keys), strict=True):
+    kinds = [values.drop_nulls().unique() for _, _, values in text_columns]
+    for (rows, name, values), different, hits in zip(
+        text_columns, kinds, _among(kinds, keys), strict=True
+    ):
         half = 0 < len(different) <= 2 * hits
         named = half and _is_called(name, called)
         sure = named or _copied(values, len(different), own[rows.name])
@@ -92,17 +99,19 @@ def _held(
             yield rows, name, sure
 
 
-def _among(several: Sequence[pl.Series], keys: pl.Series) -> list[int]:
+def _among(value_columns: Sequence[pl.Series], keys: pl.Series) -> list[int]:
     """Of several lists of values how many of each are keys; the keys, of which there may be
     millions, are gone through once.
     """
-    lengths = [len(values) for values in several]
+    lengths = [len(values) for values in value_columns]
     if not sum(lengths):
-        return [0] * len(several)
-    place = np.repeat(np.arange(len(several)), lengths)
-    values = pl.DataFrame({"place": place, "value": pl.concat(several, rechunk=False)})
+        return [0] * len(value_columns)
+    column_numbers = np.repeat(np.arange(len(value_columns)), lengths)
+    values = pl.DataFrame(
+        {"place": column_numbers, "value": pl.concat(value_columns, rechunk=False)}
+    )
     met = values.join(pl.DataFrame({"value": keys}), on="value", how="semi")["place"].to_numpy()
-    return [int(hits) for hits in np.bincount(met, minlength=len(several))]
+    return [int(hits) for hits in np.bincount(met, minlength=len(value_columns))]
 
 
 def _of_rows(
@@ -161,15 +170,15 @@ class KeyChance:
         """
         if self.numbers is None:
             return np.full(len(values), self.word)
-        written = values.filter(values.str.contains(NUMBER)).cast(pl.Int64).to_numpy()
-        found, step = np.zeros(len(values)), _step(np.unique(written))
-        if len(written):
-            keys = self.numbers[(self.numbers - written[0]) % step == 0]
+        numbers = values.filter(values.str.contains(NUMBER)).cast(pl.Int64).to_numpy()
+        chances, step = np.zeros(len(values)), _step(np.unique(numbers))
+        if len(numbers):
+            keys = self.numbers[(self.numbers - numbers[0]) % step == 0]
             far = math.lcm(step, self.step)
-            found[: len(written)] = np.maximum(
-                _below(keys, written, far), _below(-keys[::-1], -written, far)
+            chances[: len(numbers)] = np.maximum(
+                _below(keys, numbers, far), _below(-keys[::-1], -numbers, far)
             )
-        return found
+        return chances
 
 
 def _step(numbers: NDArray[np.int64]) -> int:

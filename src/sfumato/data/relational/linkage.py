@@ -74,7 +74,7 @@ class JoinLinkage(Attack):
                 " been tried"
             )
         names = [rows.name for rows in released.parts]
-        missing = [name for name in self._known(scene) if name not in names]
+        missing = [name for name in self._known_tables(scene) if name not in names]
         if missing:
             return f"the release has no table {', '.join(missing)}"
         lost = [
@@ -85,7 +85,7 @@ class JoinLinkage(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Look people up one by one."""
         sight = LookedLike.of(
-            scene.pair.original, scene.pair.released, self._known(scene), scene.pair.truth
+            scene.pair.original, scene.pair.released, self._known_tables(scene), scene.pair.truth
         )
         people, chances, claimed = [], [], 0
         for person in _sampled(scene, self.people):
@@ -94,26 +94,26 @@ class JoinLinkage(Attack):
             chances.append(1.0 if sight.same_key[person] else right / count if count else 0.0)
             claimed += count == 1
         value, every = float(np.mean(chances)), len(people) == scene.pair.original.people
-        found = np.array(people, dtype=np.int64)[np.array(chances) > 1 - 1e-12]
+        linked_people = np.array(people, dtype=np.int64)[np.array(chances) > 1 - 1e-12]
         return Finding(
             self.name,
             value,
-            f"whoever has all original rows of {', '.join(self._known(scene))} names the right"
-            f" person in {percent(value)} of cases; for {len(found):,} of {len(people):,} people"
+            f"whoever has all original rows of {', '.join(self._known_tables(scene))} names the right"
+            f" person in {percent(value)} of cases; for {len(linked_people):,} of {len(people):,} people"
             " looked up nobody else fits",
             interval=None if every else wilson(value, len(people)),
             baseline=1 / scene.pair.released.people,
-            victims=np.sort(found),
+            victims=np.sort(linked_people),
             details={
                 "named_with_certainty": claimed,
-                "rightly": len(found),
+                "rightly": len(linked_people),
                 "same_key": int(sight.same_key.sum()),
-                "tables": list(self._known(scene)),
+                "tables": list(self._known_tables(scene)),
             },
             trials=None if every else len(people),
         )
 
-    def _known(self, scene: Scene) -> tuple[str, ...]:
+    def _known_tables(self, scene: Scene) -> tuple[str, ...]:
         return (
             tuple(rows.name for rows in scene.pair.original.parts)
             if self.tables is None
@@ -121,15 +121,15 @@ class JoinLinkage(Attack):
         )
 
 
-def _sampled(scene: Scene, most: int) -> Iterator[int]:
+def _sampled(scene: Scene, limit: int) -> Iterator[int]:
     """People of the original in a random order for as long as there is time, at least the first few
     of them.
     """
     order = scene.seed.stream("join_linkage: in what order").permutation(
         scene.pair.original.people
-    )[:most]
-    for place, person in enumerate(order.tolist()):
-        if place >= AT_LEAST and not scene.left:
+    )[:limit]
+    for number, person in enumerate(order.tolist()):
+        if number >= AT_LEAST and not scene.left:
             return
         yield person
 
@@ -168,20 +168,22 @@ class LookedLike:
         cls,
         original: RelatedTables,
         released: RelatedTables,
-        known: tuple[str, ...],
+        known_tables: tuple[str, ...],
         truth: NDArray[np.int64],
     ) -> LookedLike:
         """What the tables that are known show."""
-        here, there = original.shown(), released.shown()
+        original_view, released_view = original.shown(), released.shown()
         where = np.full(original.people, -1, dtype=np.int64)
         where[truth] = np.arange(released.people)
-        own, kinds = numbered(there.own)
-        mine = looked_like(here.own, own, truth)
-        if released.parts[0].name not in known:
-            own, mine, kinds = np.zeros_like(own), np.zeros_like(mine), 1
-        rows, theirs = _rows_of(original, released, known)
+        own, kinds = numbered(released_view.own)
+        own_codes = looked_like(original_view.own, own, truth)
+        if released.parts[0].name not in known_tables:
+            own, own_codes, kinds = np.zeros_like(own), np.zeros_like(own_codes), 1
+        rows, released_rows = _rows_of(original, released, known_tables)
         members = listed(own, np.arange(len(own), dtype=np.int64), kinds)
-        return cls(mine, rows, theirs, members, where, _same_key(original, released, where))
+        return cls(
+            own_codes, rows, released_rows, members, where, _same_key(original, released, where)
+        )
 
     def looked_up(self, person: int) -> tuple[int, bool]:
         """How many people of the release fit best, and whether the right one is among them."""
@@ -200,32 +202,33 @@ def _of(lists: Listed, number: int) -> NDArray[np.int64]:
 
 
 def _rows_of(
-    original: RelatedTables, released: RelatedTables, known: tuple[str, ...]
+    original: RelatedTables, released: RelatedTables, known_tables: tuple[str, ...]
 ) -> tuple[Listed, Listed]:
     """The rows of everybody in the tables that are known, with the same codes in both: those of the
     release.
     """
-    here, there = original.shown(), released.shown()
+    original_view, released_view = original.shown(), released.shown()
     before = {
-        rows.table: (rows.person, codes) for rows, codes in zip(here.rows, paths(here), strict=True)
+        rows.table: (rows.person, codes)
+        for rows, codes in zip(original_view.rows, paths(original_view), strict=True)
     }
     shift, none = 0, np.zeros(0, dtype=np.int64)
-    whose, mine, owners, theirs = [none], [none], [none], [none]
-    for rows, codes in zip(there.rows, paths(there), strict=True):
-        if rows.table in known:
+    whose, original_codes, owners, released_codes = [none], [none], [none], [none]
+    for rows, codes in zip(released_view.rows, paths(released_view), strict=True):
+        if rows.table in known_tables:
             after = released[rows.table].origin
             origin = np.arange(len(codes), dtype=np.int64) if after is None else after
             person, shows = before[rows.table]
-            seen = looked_like(shows, codes, origin)
-            whose, mine = (
+            code_seen = looked_like(shows, codes, origin)
+            whose, original_codes = (
                 [*whose, person],
-                [*mine, np.where(seen == NOT_SEEN, NOT_SEEN, seen + shift)],
+                [*original_codes, np.where(code_seen == NOT_SEEN, NOT_SEEN, code_seen + shift)],
             )
-            owners, theirs = [*owners, rows.person], [*theirs, codes + shift]
+            owners, released_codes = [*owners, rows.person], [*released_codes, codes + shift]
             shift += int(codes.max(initial=-1)) + 1
     return (
-        listed(np.concatenate(whose), np.concatenate(mine), original.people),
-        listed(np.concatenate(owners), np.concatenate(theirs), released.people),
+        listed(np.concatenate(whose), np.concatenate(original_codes), original.people),
+        listed(np.concatenate(owners), np.concatenate(released_codes), released.people),
     )
 
 
@@ -244,9 +247,9 @@ def looked_like(
     pairs, counts = np.unique(np.stack([before[origin], after], axis=1), axis=0, return_counts=True)
     order = np.lexsort((pairs[:, 1], -counts, pairs[:, 0]))
     first = order[np.diff(pairs[order, 0], prepend=pairs[order[0], 0] - 1) != 0]
-    place = np.minimum(np.searchsorted(pairs[first, 0], before), len(first) - 1)
-    hit = pairs[first, 0][place] == before
-    codes[hit] = pairs[first, 1][place[hit]]
+    positions = np.minimum(np.searchsorted(pairs[first, 0], before), len(first) - 1)
+    hit = pairs[first, 0][positions] == before
+    codes[hit] = pairs[first, 1][positions[hit]]
     codes[origin] = after
     return codes
 
@@ -255,11 +258,14 @@ def _same_key(
     original: RelatedTables, released: RelatedTables, where: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Per original person whether the release has the person under the very key of the original."""
-    same = np.zeros(original.people, dtype=np.bool_)
+    is_same = np.zeros(original.people, dtype=np.bool_)
     names, labels = original.parts[0].names, released.parts[0].labels
     if names is None or labels is None:
-        return same
-    there = np.flatnonzero(where >= 0)
-    mine, theirs = names.cast(pl.String).gather(there), labels.cast(pl.String).gather(where[there])
-    same[there] = (mine == theirs).fill_null(value=False).to_numpy()
-    return same
+        return is_same
+    is_released = np.flatnonzero(where >= 0)
+    original_keys, released_keys = (
+        names.cast(pl.String).gather(is_released),
+        labels.cast(pl.String).gather(where[is_released]),
+    )
+    is_same[is_released] = (original_keys == released_keys).fill_null(value=False).to_numpy()
+    return is_same

@@ -109,49 +109,49 @@ class PersonsModel(PersonsPromise):
         """
         return None
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
+    def found(self, view: Shown, *, roughly: bool = False) -> LowHigh:
         """What is found of every person; ``roughly``: no more exactly than is needed to tell who
         falls short.
         """
         raise InternalError(f"{self.name} finds nothing")
 
-    def short(self, found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, crowds: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Of whom it surely does not hold, and of whom it does not surely hold."""
         raise InternalError(f"{self.name} asks for nothing")
 
-    def judged(self, shown: Shown, found: LowHigh) -> Verdict:
+    def judged(self, view: Shown, crowds: LowHigh) -> Verdict:
         """What it says about persons of whom there is at least one."""
         raise InternalError(f"{self.name} judges nothing")
 
     def judge(self, evidence: Evidence) -> Verdict:
         """Judge the persons as released."""
         people = evidence.data
-        shown: Shown = people.shown()
-        if not shown.persons:
+        view: Shown = people.shown()
+        if not view.persons:
             return make_verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
-        return self.judged(shown, self.found(shown))
+        return self.judged(view, self.found(view))
 
-    def falling(self, shown: Shown) -> NDArray[np.bool_]:
+    def falling(self, view: Shown) -> NDArray[np.bool_]:
         """Persons of whom it surely does not hold; where there is none, those of whom it does not
         surely hold.
 
         Once the first are gone there may be few enough sets of rows to know more of the others.
         """
-        surely, maybe = self.short(self.found(shown, roughly=True))
+        surely, maybe = self.short(self.found(view, roughly=True))
         return surely if surely.any() else maybe
 
     def broken(self, people: Any) -> NDArray[np.bool_]:
         """Per person whether it does not hold for them (see :meth:`falling`), or for them in a
         table that joins with nobody.
         """
-        shown: Shown = people.shown()
-        falling = self.falling(shown)
-        if shown.persons == people.people:
+        view: Shown = people.shown()
+        falling = self.falling(view)
+        if view.persons == people.people:
             return falling
-        found = falling[: people.people].copy()
-        for rows in shown.rows:
-            found[people[rows.table].owner[falling[rows.person]]] = True
-        return found
+        is_broken = falling[: people.people].copy()
+        for rows in view.rows:
+            is_broken[people[rows.table].owner[falling[rows.person]]] = True
+        return is_broken
 
 
 def against(intruder: Acquaintance) -> str:
@@ -160,14 +160,14 @@ def against(intruder: Acquaintance) -> str:
     >>> against(Acquaintance("any", 2)), against(Acquaintance("rows", own=False))
     ('whoever knows the own columns and any 2 rows', 'whoever knows all rows')
     """
-    more = {
+    knowledge_words = {
         "own": "",
         "counts": "the numbers of rows",
         "rows": "all rows",
         "any": few_rows(intruder.facts),
     }
     parts = (["the own columns"] if intruder.own else []) + (
-        [more[intruder.knows]] if more[intruder.knows] else []
+        [knowledge_words[intruder.knows]] if knowledge_words[intruder.knows] else []
     )
     return f"whoever knows {join_words(parts)}"
 
@@ -187,22 +187,22 @@ def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Acqu
     return Acquaintance(knows, facts or 0, own, effort)
 
 
-def share_of(some: int, persons: int) -> str:
+def share_of(count: int, persons: int) -> str:
     """So many of all persons, in words.
 
     >>> share_of(2, 6)
     '2 of 6 persons'
     """
-    return f"{some:,} of {persons:,} persons"
+    return f"{count:,} of {persons:,} persons"
 
 
-def not_known(found: LowHigh, most: int, surely: int, maybe: int, persons: int) -> str:
+def not_known(crowds: LowHigh, set_size: int, surely: int, maybe: int, persons: int) -> str:
     """What a verdict says where not all sets of facts could be looked at and the promise is neither
     kept nor broken for sure.
     """
     return (
-        f"not known: there are too many sets of {most} rows to look at all of them (of"
-        f" {found.reach} all were), and of {share_of(maybe - surely, persons)} it is neither"
+        f"not known: there are too many sets of {set_size} rows to look at all of them (of"
+        f" {crowds.reach} all were), and of {share_of(maybe - surely, persons)} it is neither"
         " certain that it holds nor that it does not; give it more effort, cap the rows of a"
         " person, or ask for fewer facts"
     )
@@ -264,36 +264,36 @@ class PersonsKAnonymity(PersonsModel):
         """The k where the numbers of rows are known."""
         return self.k if self.knows == "counts" else None
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
+    def found(self, view: Shown, *, roughly: bool = False) -> LowHigh:
         """Per person the smallest crowd."""
-        return self.intruder.crowds(shown, floor=self.k - 1 if roughly else 1)
+        return self.intruder.crowds(view, floor=self.k - 1 if roughly else 1)
 
-    def short(self, found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, crowds: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Persons in crowds of fewer than k."""
-        return found.high < self.k, found.low < self.k
+        return crowds.high < self.k, crowds.low < self.k
 
-    def judged(self, shown: Shown, found: LowHigh) -> Verdict:
+    def judged(self, view: Shown, crowds: LowHigh) -> Verdict:
         """The smallest crowd of all."""
-        surely, maybe = (int(short.sum()) for short in self.short(found))
-        least, most = int(found.low.min()), int(found.high.min())
+        surely, maybe = (int(short.sum()) for short in self.short(crowds))
+        lower, upper = int(crowds.low.min()), int(crowds.high.min())
         if surely:
-            alone = int((found.high == 1).sum())
-            told = (
+            alone = int((crowds.high == 1).sum())
+            bound_words = (
                 f"{alone:,} of them {inflect(alone, 'stands', 'stand')} alone"
                 if alone
-                else f"the smallest has {most:,}"
+                else f"the smallest has {upper:,}"
             )
             sentence = (
-                f"what is known leaves {share_of(surely, shown.persons)} in a crowd of fewer than"
-                f" {self.k:,}; {told}"
+                f"what is known leaves {share_of(surely, view.persons)} in a crowd of fewer than"
+                f" {self.k:,}; {bound_words}"
             )
             if self.k == 2:
-                sentence = f"with what is known {share_of(surely, shown.persons)} stand alone"
+                sentence = f"with what is known {share_of(surely, view.persons)} stand alone"
         elif maybe:
-            sentence = not_known(found, self.intruder.facts, surely, maybe, shown.persons)
+            sentence = not_known(crowds, self.intruder.facts, surely, maybe, view.persons)
         else:
-            sentence = f"everyone shares what is known with at least {least - 1:,} other persons"
-        attained = most if surely else least if not maybe else None
+            sentence = f"everyone shares what is known with at least {lower - 1:,} other persons"
+        attained = upper if surely else lower if not maybe else None
         return make_verdict(
             self,
             holds=not maybe,
@@ -318,37 +318,37 @@ class AboutSecrets(PersonsModel):
         """The most that a crowd may give away."""
         raise InternalError(f"{self.name} has no limit")
 
-    def measure(self, shown: Shown) -> Disclosure:
+    def measure(self, view: Shown) -> Disclosure:
         """How it is measured what a crowd gives away."""
         raise InternalError(f"{self.name} measures nothing")
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
+    def found(self, view: Shown, *, roughly: bool = False) -> LowHigh:
         """Per person the most that a crowd gives away."""
-        if self.sensitive not in shown.sensitive:
+        if self.sensitive not in view.sensitive:
             raise SchemaError(
                 f"{self.name}: there is no sensitive column {self.sensitive!r}; write table.column."
-                f"{did_you_mean(self.sensitive, list(shown.sensitive))}"
+                f"{did_you_mean(self.sensitive, list(view.sensitive))}"
             )
         ceiling = self.limit + 2 * TOLERANCE if roughly else 1.0
         return self.intruder.told(
-            shown,
+            view,
             self.sensitive,
-            self.measure(shown),
+            self.measure(view),
             ceiling=ceiling,
-            layout=self.layout(shown.sensitive[self.sensitive]),
+            layout=self.layout(view.sensitive[self.sensitive]),
         )
 
     def layout(self, column: ShownSensitive) -> ValueLayout | None:
         """Where the values lie, for measures that ask how far apart they are."""
         return None
 
-    def short(self, found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, values: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Persons of whom a crowd gives away too much."""
-        return found.low > self.limit + TOLERANCE, found.high > self.limit + TOLERANCE
+        return values.low > self.limit + TOLERANCE, values.high > self.limit + TOLERANCE
 
-    def several(self, shown: Shown) -> bool:
+    def several(self, view: Shown) -> bool:
         """Whether somebody has more than one value."""
-        return not Secrets.of(shown.sensitive[self.sensitive], shown.persons).single
+        return not Secrets.of(view.sensitive[self.sensitive], view.persons).single
 
 
 @parameters
@@ -423,27 +423,27 @@ class PersonsLDiversity(AboutSecrets):
         """One l-th."""
         return 1.0 / self.l
 
-    def measure(self, shown: Shown) -> Disclosure:
+    def measure(self, view: Shown) -> Disclosure:
         """By its kind; entropy only where nobody has several values."""
-        if self.kind == "entropy" and self.several(shown):
+        if self.kind == "entropy" and self.several(view):
             raise SchemaError(
                 f"{self.name}: some persons have several values of {self.sensitive!r}, which have"
                 " no entropy; use kind frequency or distinct"
             )
         return Disclosure[self.kind.upper()]
 
-    def judged(self, shown: Shown, found: LowHigh) -> Verdict:
+    def judged(self, view: Shown, values: LowHigh) -> Verdict:
         """The least diverse crowd."""
-        surely, maybe = (int(short.sum()) for short in self.short(found))
-        worst = float((found.low if surely else found.high).max())
+        surely, maybe = (int(short.sum()) for short in self.short(values))
+        worst = float((values.low if surely else values.high).max())
         attained = None if (maybe and not surely) or not worst else 1.0 / worst
         if surely:
             sentence = (
-                f"{share_of(surely, shown.persons)} stand in a crowd that is not"
+                f"{share_of(surely, view.persons)} stand in a crowd that is not"
                 f" {self.l:g}-diverse; the least diverse one reaches {1.0 / worst:.3g}"
             )
         elif maybe:
-            sentence = not_known(found, self.intruder.facts, surely, maybe, shown.persons)
+            sentence = not_known(values, self.intruder.facts, surely, maybe, view.persons)
         elif not worst:
             sentence = f"nobody has a value of {self.sensitive}, so there is none to find out"
         else:
@@ -536,20 +536,20 @@ class PersonsTCloseness(AboutSecrets):
         """The t."""
         return self.t
 
-    def measure(self, shown: Shown) -> Disclosure:
+    def measure(self, view: Shown) -> Disclosure:
         """Equal distances, or the largest change of one value where somebody has several; else by
         where values lie.
         """
         if self.distance != "equal":
             return Disclosure.TREE if self.distance == "hierarchical" else Disclosure.LINE
-        return Disclosure.EACH if self.several(shown) else Disclosure.EQUAL
+        return Disclosure.EACH if self.several(view) else Disclosure.EQUAL
 
     def problem(self, column: ShownSensitive) -> str | None:
         """What is not known of the column that the distance needs."""
-        said = column.attribute
+        attribute = column.attribute
         if self.distance == "equal":
             return None
-        if said is None or (self.distance == "hierarchical" and said.hierarchy is None):
+        if attribute is None or (self.distance == "hierarchical" and attribute.hierarchy is None):
             return (
                 f"the {self.distance} distance needs to know more of {self.sensitive!r}; give it a"
                 " kind, an order or a hierarchy"
@@ -557,7 +557,7 @@ class PersonsTCloseness(AboutSecrets):
         return (
             None
             if self.distance == "hierarchical"
-            else axis_problem(self.sensitive, said, self.distance)
+            else axis_problem(self.sensitive, attribute, self.distance)
         )
 
     def lacking(self, people: Any) -> str | None:
@@ -572,39 +572,41 @@ class PersonsTCloseness(AboutSecrets):
             return None
         if problem := self.problem(column):
             raise SchemaError(f"{self.promise}: {problem}")
-        said, labels = column.attribute, column.labels
+        attribute, labels = column.attribute, column.labels
         if self.distance == "hierarchical":
             counts = np.bincount(column.code, minlength=len(labels)).tolist()
-            return ValueLayout("tree", nodes_above(labels, counts, said)[0])  # type: ignore[arg-type]
+            return ValueLayout("tree", nodes_above(labels, counts, attribute)[0])  # type: ignore[arg-type]
         if None in labels:
             raise SchemaError(
                 f"{self.promise}: some values are missing, which have no place in an order; fill or"
                 " drop them, or use the equal distance"
             )
-        keys = sort_keys([name for name in labels if name is not None], self.sensitive, said)  # type: ignore[arg-type]
+        keys = sort_keys([name for name in labels if name is not None], self.sensitive, attribute)  # type: ignore[arg-type]
         if self.distance == "numeric":
             return ValueLayout("scale", np.array(keys, dtype=np.float64))
         ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
         return ValueLayout("order", np.array([ranks[key] for key in keys], dtype=np.int64))
 
-    def judged(self, shown: Shown, found: LowHigh) -> Verdict:
+    def judged(self, view: Shown, distances: LowHigh) -> Verdict:
         """The crowd that is farthest from all."""
-        surely, maybe = (int(short.sum()) for short in self.short(found))
-        worst = float((found.low if surely else found.high).max())
+        surely, maybe = (int(short.sum()) for short in self.short(distances))
+        worst = float((distances.low if surely else distances.high).max())
         if surely:
             sentence = (
-                f"{share_of(surely, shown.persons)} stand in a crowd that is farther than"
+                f"{share_of(surely, view.persons)} stand in a crowd that is farther than"
                 f" {self.t:g} from all persons; the farthest is {worst:.3g} away"
             )
         elif maybe:
-            sentence = not_known(found, self.intruder.facts, surely, maybe, shown.persons)
+            sentence = not_known(distances, self.intruder.facts, surely, maybe, view.persons)
         else:
-            what = (
+            distribution = (
                 "the share of any value"
-                if self.measure(shown) is Disclosure.EACH
+                if self.measure(view) is Disclosure.EACH
                 else "what is believed"
             )
-            sentence = f"no crowd changes {what} of {self.sensitive} by more than {worst:.3g}"
+            sentence = (
+                f"no crowd changes {distribution} of {self.sensitive} by more than {worst:.3g}"
+            )
         attained = None if maybe and not surely else worst
         return make_verdict(
             self,

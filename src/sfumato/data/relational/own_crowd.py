@@ -70,9 +70,9 @@ class OwnCrowd(Model):
             int(records.sum()),
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """Whether another one of its kind asks for no more."""
-        return other.crowd is not None and other.crowd <= self.k
+        return model.crowd is not None and model.crowd <= self.k
 
     @property
     def crowd(self) -> int | None:

@@ -59,10 +59,14 @@ class ShownSensitive:
     @property
     def labels(self) -> tuple[str | None, ...]:
         """What each code stands for, as hierarchies know it; None for missing. Data values."""
-        known: list[str | None] = (
+        labels_known: list[str | None] = (
             [] if self.kinds is None else list(map(label, self.kinds.to_list()))
         )
-        return (*known, None) if int(self.code.max(initial=-1)) == len(known) else tuple(known)
+        return (
+            (*labels_known, None)
+            if int(self.code.max(initial=-1)) == len(labels_known)
+            else tuple(labels_known)
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -94,7 +98,7 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     if split:
         own, persons, owners = _apart(own, below, people.name)
     top = {people.name, None}
-    shown = tuple(
+    row_views = tuple(
         ShownRows(
             rows.name,
             owners[rows.name],
@@ -112,7 +116,7 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
         for rows in parts
         for column in rows.described.sensitive
     }
-    return Shown(persons, own, shown, sensitive)
+    return Shown(persons, own, row_views, sensitive)
 
 
 def _apart(
@@ -149,8 +153,8 @@ def codes_of(frame: pl.DataFrame, columns: Sequence[str], rows: int) -> NDArray[
     if not columns or not rows:
         return np.zeros(rows, dtype=np.int64)
     words = np.stack([_codes(frame[name])[0] for name in columns], axis=1).astype(np.uint64)
-    found: NDArray[np.int64] = kernels.keys.group(words)[0]
-    return found
+    codes: NDArray[np.int64] = kernels.keys.group(words)[0]
+    return codes
 
 
 def _codes(values: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
@@ -165,6 +169,8 @@ def _codes(values: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
     return codes, kinds
 
 
-def _sensitive(values: pl.Series, person: NDArray[np.int64], said: Attribute) -> ShownSensitive:
+def _sensitive(
+    values: pl.Series, person: NDArray[np.int64], attribute: Attribute
+) -> ShownSensitive:
     codes, kinds = _codes(values)
-    return ShownSensitive(person, codes, kinds, said)
+    return ShownSensitive(person, codes, kinds, attribute)

@@ -32,25 +32,25 @@ def aims(step: str, goal: Goal) -> list[PersonsPromise]:
     is none.
     """
     promises: tuple[Any, ...] = goal.models
-    found = [model for model in promises if isinstance(model, PersonsPromise)]
-    if not found:
+    models = [model for model in promises if isinstance(model, PersonsPromise)]
+    if not models:
         raise ParameterError(
             f"{step} is a means for promises about persons or about single tables; no promise of"
             " the recipe is of this kind"
         )
-    return found
+    return models
 
 
-def without(shown: Shown, gone: NDArray[np.bool_]) -> Shown:
+def without(view: Shown, gone: NDArray[np.bool_]) -> Shown:
     """What tables show when some persons are in none of them."""
-    kept = ~gone
-    number = np.cumsum(kept) - 1
+    is_kept = ~gone
+    number = np.cumsum(is_kept) - 1
 
-    rows, there = [], {table.table: kept[table.person] for table in shown.rows}
-    for table in shown.rows:
-        stays, above = there[table.table], table.above
+    rows, kept_rows = [], {table.table: is_kept[table.person] for table in view.rows}
+    for table in view.rows:
+        stays, above = kept_rows[table.table], table.above
         if table.parent is not None and above is not None:
-            above = (np.cumsum(there[table.parent]) - 1)[above[stays]]
+            above = (np.cumsum(kept_rows[table.parent]) - 1)[above[stays]]
         rows.append(
             ShownRows(
                 table.table, number[table.person[stays]], table.shows[stays], table.parent, above
@@ -58,14 +58,14 @@ def without(shown: Shown, gone: NDArray[np.bool_]) -> Shown:
         )
     secrets = {
         name: ShownSensitive(
-            number[column.person[kept[column.person]]],
-            column.code[kept[column.person]],
+            number[column.person[is_kept[column.person]]],
+            column.code[is_kept[column.person]],
             column.kinds,
             column.attribute,
         )
-        for name, column in shown.sensitive.items()
+        for name, column in view.sensitive.items()
     }
-    return Shown(int(kept.sum()), shown.own[kept], tuple(rows), secrets)
+    return Shown(int(is_kept.sum()), view.own[is_kept], tuple(rows), secrets)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -120,61 +120,61 @@ class SuppressPersons(Step):
     def plan(self, people: Any, goal: Goal) -> PersonsPlan:
         """Choose who goes, round by round."""
         models = aims(self.name, goal)
-        kept, rounds, left = np.ones(people.people, dtype=np.bool_), 0, people
-        while left.people and (gone := self._who_goes(models, left, goal)).any():
+        is_kept, rounds, remaining = np.ones(people.people, dtype=np.bool_), 0, people
+        while remaining.people and (gone := self._who_goes(models, remaining, goal)).any():
             rounds += 1
-            kept[np.flatnonzero(kept)[gone]] = False
-            left = people.keep_people(kept)
-        self._require(kept, models)
-        return PersonsPlan(kept, rounds)
+            is_kept[np.flatnonzero(is_kept)[gone]] = False
+            remaining = people.keep_people(is_kept)
+        self._require(is_kept, models)
+        return PersonsPlan(is_kept, rounds)
 
     def _who_goes(self, models: list[PersonsPromise], people: Any, goal: Goal) -> NDArray[np.bool_]:
         """Who goes for the promises about persons, all that must for these alone, or, where nobody
         does, for the others.
         """
-        shown: Shown = people.shown()
+        view: Shown = people.shown()
         about_persons = [model for model in models if isinstance(model, PersonsModel)]
         gone = np.zeros(people.people, dtype=np.bool_)
-        if shown.persons == people.people:
-            gone = _settled(about_persons, shown, goal)
+        if view.persons == people.people:
+            gone = _settled(about_persons, view, goal)
             about_persons = []
         for model in [
             *about_persons,
-            *(one for one in models if not isinstance(one, PersonsModel)),
+            *(other_model for other_model in models if not isinstance(other_model, PersonsModel)),
         ]:
             if not gone.any():
                 gone |= model.broken(people)
         return gone
 
-    def _require(self, kept: NDArray[np.bool_], models: list[PersonsPromise]) -> None:
+    def _require(self, is_kept: NDArray[np.bool_], models: list[PersonsPromise]) -> None:
         """Refuse a plan that leaves nobody, or leaves out more than may be."""
-        gone = int((~kept).sum())
-        closest = {"people": gone, "budget": gone / max(len(kept), 1)}
-        wanted = join_words(model.promise for model in models)
-        if gone == len(kept):
+        gone = int((~is_kept).sum())
+        closest = {"people": gone, "budget": gone / max(len(is_kept), 1)}
+        promises = join_words(model.promise for model in models)
+        if gone == len(is_kept):
             raise Unsatisfiable(
-                f"{self.name}: {wanted} holds for nobody of {len(kept):,} persons as they are;"
+                f"{self.name}: {promises} holds for nobody of {len(is_kept):,} persons as they are;"
                 " recode columns or trim rows first",
                 closest=closest,
             )
-        if gone > self.budget * len(kept) + 1e-9:
+        if gone > self.budget * len(is_kept) + 1e-9:
             raise Unsatisfiable(
-                f"{self.name}: {gone:,} of {len(kept):,} persons would be left out for {wanted},"
+                f"{self.name}: {gone:,} of {len(is_kept):,} persons would be left out for {promises},"
                 f" more than the budget of {self.budget:g} allows; recode columns or trim rows"
                 " first, or ask for less",
                 closest=closest,
             )
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        gone = told["people_dropped"]
+        gone = facts["people_dropped"]
         if not gone:
             return "Everybody could be hidden among the others, so that nobody had to be left out."
         return (
             f"{count_of(gone, 'person', 'people')} of whom a promise did not hold"
             f" {inflect(gone, 'was', 'were')} left out of all tables,"
-            f" {percent(told['share_dropped'])} of those there were."
+            f" {percent(facts['share_dropped'])} of those there were."
         )
 
     def apply(self, people: Any, plan: PersonsPlan) -> Any:
@@ -182,7 +182,7 @@ class SuppressPersons(Step):
         return people if plan.kept.all() else people.keep_people(plan.kept)
 
 
-def _settled(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
+def _settled(models: list[PersonsModel], view: Shown, goal: Goal) -> NDArray[np.bool_]:
     """Persons who go, round by round, until nobody must.
 
     Where promises look at no more than those who are alike by their own columns, those are looked
@@ -191,67 +191,67 @@ def _settled(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np
     by_class = all(
         model.own and isinstance(model, PersonsKAnonymity | PersonsLDiversity) for model in models
     )
-    gone, near = np.zeros(shown.persons, dtype=np.bool_), np.ones(shown.persons, dtype=np.bool_)
-    while (looked := np.flatnonzero(near & ~gone)).size:
-        falling = looked[
+    gone, near = np.zeros(view.persons, dtype=np.bool_), np.ones(view.persons, dtype=np.bool_)
+    while (candidates := np.flatnonzero(near & ~gone)).size:
+        falling = candidates[
             _falling(
-                models, shown if len(looked) == shown.persons else _within(shown, looked), goal
+                models, view if len(candidates) == view.persons else _within(view, candidates), goal
             )
         ]
-        if not len(falling) and len(looked) == shown.persons - gone.sum():
+        if not len(falling) and len(candidates) == view.persons - gone.sum():
             break
         gone[falling] = True
         near[:] = True
         if by_class and len(falling):
-            near = np.isin(shown.own, shown.own[falling])
+            near = np.isin(view.own, view.own[falling])
     return gone
 
 
-def _within(shown: Shown, persons: NDArray[np.int64]) -> Shown:
+def _within(view: Shown, persons: NDArray[np.int64]) -> Shown:
     """What tables show of some persons."""
-    others = np.ones(shown.persons, dtype=np.bool_)
-    others[persons] = False
-    return without(shown, others)
+    is_other = np.ones(view.persons, dtype=np.bool_)
+    is_other[persons] = False
+    return without(view, is_other)
 
 
-def _falling(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
+def _falling(models: list[PersonsModel], view: Shown, goal: Goal) -> NDArray[np.bool_]:
     """Persons who go now: some of those with values that are too frequent in a group, or else
     everyone of whom a promise does not surely hold.
     """
-    gone = np.zeros(shown.persons, dtype=np.bool_)
+    gone = np.zeros(view.persons, dtype=np.bool_)
     for model in models:
         if isinstance(model, PersonsLDiversity) and model.kind == "frequency":
-            gone |= thinned(model, shown, goal)
+            gone |= thinned(model, view, goal)
     if gone.any():
         return gone
     for model in models:
-        if not _thinned_out(model, shown):
-            gone |= model.falling(shown)
+        if not _thinned_out(model, view):
+            gone |= model.falling(view)
     return gone
 
 
-def _thinned_out(model: PersonsModel, shown: Shown) -> bool:
+def _thinned_out(model: PersonsModel, view: Shown) -> bool:
     """Whether all groups that a promise is about were looked at already, and none has to lose
     anybody.
     """
     frequent = (
         isinstance(model, PersonsLDiversity)
         and model.kind == "frequency"
-        and model.sensitive in shown.sensitive
+        and model.sensitive in view.sensitive
     )
     return frequent and model.knows != "any"
 
 
-def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bool_]:
+def thinned(model: PersonsLDiversity, view: Shown, goal: Goal) -> NDArray[np.bool_]:
     """Persons who go from groups in which one value is too frequent: for the most frequent value of
     each as many as must, at random.
     """
-    gone = np.zeros(shown.persons, dtype=np.bool_)
-    if model.sensitive not in shown.sensitive or not shown.persons:
+    gone = np.zeros(view.persons, dtype=np.bool_)
+    if model.sensitive not in view.sensitive or not view.persons:
         return gone
-    groups = groups_of(shown, model.knows, own=model.own)
-    secrets = Secrets.of(shown.sensitive[model.sensitive], shown.persons)
-    owners = np.repeat(np.arange(shown.persons), np.diff(secrets.pointers))
+    groups = groups_of(view, model.knows, own=model.own)
+    secrets = Secrets.of(view.sensitive[model.sensitive], view.persons)
+    owners = np.repeat(np.arange(view.persons), np.diff(secrets.pointers))
     cells, of_entry, counts = np.unique(
         groups[owners] * max(secrets.values, 1) + secrets.codes,
         return_inverse=True,
@@ -264,14 +264,16 @@ def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bo
     first = order[
         np.diff(in_group[order], prepend=-1) > 0
     ]  # of every group the most frequent value
-    chosen = first[over[first]]
-    if not len(chosen):
+    persons_chosen = first[over[first]]
+    if not len(persons_chosen):
         return gone
     must = np.zeros(len(cells), dtype=np.int64)
-    excess = model.l * counts[chosen] - sizes[chosen]
-    must[chosen] = np.ceil(excess / (model.l - 1) - 1e-9).astype(np.int64) if model.l > 1 else 0
+    excess = model.l * counts[persons_chosen] - sizes[persons_chosen]
+    must[persons_chosen] = (
+        np.ceil(excess / (model.l - 1) - 1e-9).astype(np.int64) if model.l > 1 else 0
+    )
     entries = np.flatnonzero(must[of_entry.reshape(-1)] > 0)
-    draws = goal.stream(f"suppress_persons: who of {shown.persons} goes").random(len(entries))
+    draws = goal.stream(f"suppress_persons: who of {view.persons} goes").random(len(entries))
     entries = entries[np.lexsort((draws, of_entry.reshape(-1)[entries]))]
     cell = of_entry.reshape(-1)[entries]
     begin = np.searchsorted(cell, cell)

@@ -34,8 +34,8 @@ class PersonsPromise(Model, Protocol):
         return None
 
 
-def require_tables(people: Any, what: str) -> RelatedTables:
+def require_tables(people: Any, method: str) -> RelatedTables:
     """The tables; people of any other shape are refused."""
     if not isinstance(people, RelatedTables):
-        raise ParameterError(f"{what} is about several tables")
+        raise ParameterError(f"{method} is about several tables")
     return people

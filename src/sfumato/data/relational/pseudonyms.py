@@ -32,17 +32,17 @@ def given(parts: Sequence[TableRows], seed: Seed) -> tuple[TableRows, ...]:
     Random pseudonyms are what a keyed code under a key that nobody keeps would be: they say
     nothing, and no other release has them.
     """
-    return tuple(_given(rows, seed) for rows in parts)
+    return tuple(_replace_keys(rows, seed) for rows in parts)
 
 
-def _given(rows: TableRows, seed: Seed) -> TableRows:
+def _replace_keys(rows: TableRows, seed: Seed) -> TableRows:
     fresh: dict[str, Any] = {}
     if rows.link.key is not None and rows.labels is None:
         fresh["labels"] = letters(_distinct(seed.stream(f"pseudonyms of {rows.name}"), len(rows)))
     if rows.apart and rows.groups is None:
-        persons, place = np.unique(rows.owner, return_inverse=True)
-        drawn = _distinct(seed.stream(f"pseudonyms of people in {rows.name}"), len(persons))
-        fresh["groups"] = letters(drawn).gather(place)
+        persons, person_numbers = np.unique(rows.owner, return_inverse=True)
+        draws = _distinct(seed.stream(f"pseudonyms of people in {rows.name}"), len(persons))
+        fresh["groups"] = letters(draws).gather(person_numbers)
     return dataclasses.replace(rows, **fresh) if fresh else rows
 
 
@@ -70,9 +70,9 @@ def _keyed(rows: TableRows, people: TableRows, key: bytes, *, split: bool) -> Ta
 
 
 def _coded(names: pl.Series, secret: bytes) -> pl.Series:
-    found = digests(secret, canonical(names).cast(pl.String).to_list())
+    hashes = digests(secret, canonical(names).cast(pl.String).to_list())
     for words in range(1, 5):
-        codes = letters(found[:, : 8 * words].copy().view(np.uint64).byteswap())
+        codes = letters(hashes[:, : 8 * words].copy().view(np.uint64).byteswap())
         if codes.n_unique() == len(codes):
             break
     return codes
@@ -81,10 +81,10 @@ def _coded(names: pl.Series, secret: bytes) -> pl.Series:
 def _distinct(stream: np.random.Generator, count: int) -> NDArray[np.uint64]:
     """Different random numbers of 64 bits."""
     while True:
-        drawn = stream.integers(0, 1 << 64, size=count, dtype=np.uint64)
-        ordered = np.sort(drawn)
+        draws = stream.integers(0, 1 << 64, size=count, dtype=np.uint64)
+        ordered = np.sort(draws)
         if not (ordered[1:] == ordered[:-1]).any():
-            return drawn
+            return draws
 
 
 def are_pseudonyms(keys: pl.Series) -> bool:

@@ -109,19 +109,19 @@ def _below(tables: RelatedTables, name: str, step: str) -> TableRows:
     return rows
 
 
-def _more_than(released: Any, table: str, most: int, step: str) -> str | None:
+def _more_than(released: Any, table: str, limit: int, step: str) -> str | None:
     """That somebody has more rows of a table than a step leaves, in words."""
     rows = _below(require_tables(released, step), table, step)
-    more = int((np.bincount(rows.owner) > most).sum()) if len(rows) else 0
+    people_above = int((np.bincount(rows.owner) > limit).sum()) if len(rows) else 0
     return (
-        f"{more:,} people have more than {most:,} rows of {table}, which {step} cannot have left"
-        if more
+        f"{people_above:,} people have more than {limit:,} rows of {table}, which {step} cannot have left"
+        if people_above
         else None
     )
 
 
 def chosen(
-    owner: NDArray[np.int64], most: NDArray[np.int64], stream: np.random.Generator
+    owner: NDArray[np.int64], row_limits: NDArray[np.int64], stream: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Which rows stay when every person keeps a number of rows at random: of all subsets of that
     size each as likely.
@@ -132,10 +132,10 @@ def chosen(
     """
     order = np.lexsort((stream.random(len(owner)), owner))
     ranked = owner[order]
-    first = np.searchsorted(ranked, np.arange(len(most)))
-    place = np.arange(len(ranked)) - first[ranked]
+    first = np.searchsorted(ranked, np.arange(len(row_limits)))
+    rank = np.arange(len(ranked)) - first[ranked]
     stays = np.zeros(len(owner), dtype=bool)
-    stays[order[place < most[ranked]]] = True
+    stays[order[rank < row_limits[ranked]]] = True
     return stays
 
 
@@ -161,23 +161,23 @@ class CapRows(RowsStep):
         stays = chosen(
             rows.owner, np.minimum(counts, self.at_most), goal.stream(f"rows of {self.table}")
         )
-        told = {
+        facts = {
             "table": self.table,
             "at_most": self.at_most,
             "people_capped": int((counts > self.at_most).sum()),
         }
-        return KeptPlan(({self.table: stays},), {**told, "rows_dropped": int((~stays).sum())})
+        return KeptPlan(({self.table: stays},), {**facts, "rows_dropped": int((~stays).sum())})
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        table, people, rows = told["table"], told["people_capped"], told["rows_dropped"]
+        table, people, rows = facts["table"], facts["people_capped"], facts["rows_dropped"]
         went = (
             f"; {count_of(people, 'person', 'people')} had more, and {count_of(rows, 'row')} of"
             " theirs, drawn at random, went"
         )
         return (
-            f"Nobody keeps more than {count_of(told['at_most'], 'row')} of"
+            f"Nobody keeps more than {count_of(facts['at_most'], 'row')} of"
             f" {table}{went if people else ', and nobody had more'}."
         )
 
@@ -216,36 +216,36 @@ class CoarsenCounts(RowsStep):
         tables = require_tables(people, self.name)
         rows, counts = _below(tables, self.table, self.name), tables.per_person(self.table)
         steps = np.array([0, *self.to], dtype=np.int64)
-        most = steps[np.searchsorted(steps, counts, side="right") - 1]
-        stays = chosen(rows.owner, most, goal.stream(f"rows of {self.table}"))
-        emptied = int(((most == 0) & (counts > 0)).sum())
+        row_limits = steps[np.searchsorted(steps, counts, side="right") - 1]
+        stays = chosen(rows.owner, row_limits, goal.stream(f"rows of {self.table}"))
+        emptied = int(((row_limits == 0) & (counts > 0)).sum())
         warned = (
             (f"{emptied:,} people keep no row of {self.table}: they had fewer than {self.to[0]}",)
             if emptied
             else ()
         )
-        told = {
+        facts = {
             "table": self.table,
             "to": list(self.to),
             "rows_dropped": int((~stays).sum()),
             "people_emptied": emptied,
         }
-        return KeptPlan(({self.table: stays},), told, warned)
+        return KeptPlan(({self.table: stays},), facts, warned)
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        table, rows, emptied = told["table"], told["rows_dropped"], told["people_emptied"]
-        kept = (
+        table, rows, emptied = facts["table"], facts["rows_dropped"], facts["people_emptied"]
+        exception = (
             f"; {count_of(emptied, 'person', 'people')} who had fewer"
             f" {inflect(emptied, 'keeps', 'keep')} none"
             if emptied
             else ""
         )
-        numbers = join_words([f"{number:,}" for number in told["to"]], "or")
+        numbers = join_words([f"{number:,}" for number in facts["to"]], "or")
         return (
             f"Everybody has {numbers} rows of {table}, or none: {count_of(rows, 'row')}, drawn at"
-            f" random, went{kept}."
+            f" random, went{exception}."
         )
 
     def contradicted_by(self, released: Any) -> str | None:
@@ -286,11 +286,11 @@ class DropPeople(RowsStep):
         )
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        gone = told["people_dropped"]
+        gone = facts["people_dropped"]
         return (
-            f"For how many rows of {told['table']} they have, {count_of(gone, 'person', 'people')}"
+            f"For how many rows of {facts['table']} they have, {count_of(gone, 'person', 'people')}"
             f" {inflect(gone, 'was', 'were')} left out of all tables."
         )
 
@@ -378,36 +378,36 @@ class KeyPseudonyms(Step):
                 " person by person"
             )
             warned = (linked, *reference.warnings())
-        told = {"split": self.split, "keyed": self.key is not None, "tables": len(parts)}
-        return PseudonymPlan(dataclasses.replace(tables, parts=parts), told, warned)
+        facts = {"split": self.split, "keyed": self.key is not None, "tables": len(parts)}
+        return PseudonymPlan(dataclasses.replace(tables, parts=parts), facts, warned)
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That the join was cut, or pseudonyms follow from a key, where the recipe says nothing of
         it.
         """
-        if told["split"] != self.split:
+        if plan_section["split"] != self.split:
             return f"recipe and plan of {self.name} differ in split"
-        if told["keyed"] != (self.key is not None):
+        if plan_section["keyed"] != (self.key is not None):
             return f"recipe and plan of {self.name} differ in whether a key makes the pseudonyms"
         return None
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        what = (
+        kind = (
             "pseudonyms that follow from a key the owner keeps"
-            if told["keyed"]
+            if facts["keyed"]
             else "random pseudonyms"
         )
-        if told["split"]:
+        if facts["split"]:
             return (
-                f"Keys were replaced by {what}, other ones in every branch of tables, so that"
+                f"Keys were replaced by {kind}, other ones in every branch of tables, so that"
                 " nothing joins with the people or with another branch."
             )
         return (
-            f"Keys were replaced by {what}, the same in all {told['tables']} tables, so that they"
+            f"Keys were replaced by {kind}, the same in all {facts['tables']} tables, so that they"
             " still join."
         )
 

@@ -13,5 +13,9 @@ def rows_gone(gone: Mapping[str, int], share: float) -> str:
     >>> rows_gone({"visits": 1932, "rx": 1}, 0.139248), rows_gone({"visits": 0}, 0.0)
     ('1,932 rows of visits and 1 row of rx went, 13.9 % of all', 'none had to go')
     """
-    told = [f"{count_of(count, 'row')} of {table}" for table, count in gone.items() if count]
-    return f"{join_words(told)} went, {percent(share)} of all" if told else "none had to go"
+    row_counts = [f"{count_of(count, 'row')} of {table}" for table, count in gone.items() if count]
+    return (
+        f"{join_words(row_counts)} went, {percent(share)} of all"
+        if row_counts
+        else "none had to go"
+    )

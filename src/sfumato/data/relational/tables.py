@@ -81,18 +81,18 @@ class RelatedTables(PeopleData):
         """Columns that were left out are not there; a table whose keys name nobody does not join
         with the people any more.
         """
-        there = {
-            name: said.without(c for c in said.attributes if c not in tables[name].columns)
-            for name, said in schemas.items()
+        present_schemas = {
+            name: schema.without(c for c in schema.attributes if c not in tables[name].columns)
+            for name, schema in schemas.items()
             if name in tables
         }
-        found = dict(there)
-        for name, said in there.items():
-            link = Link.of(name, said)
+        released = dict(present_schemas)
+        for name, schema in present_schemas.items():
+            link = Link.of(name, schema)
             over = (
                 None
-                if link.parent is None or link.parent not in there
-                else Link.of(link.parent, there[link.parent])
+                if link.parent is None or link.parent not in present_schemas
+                else Link.of(link.parent, present_schemas[link.parent])
             )
             if over is None or over.key is None or over.foreign is not None:
                 continue
@@ -100,13 +100,13 @@ class RelatedTables(PeopleData):
                 from_tables.resolved(tables[name][str(link.foreign)], tables[over.table][over.key])
                 != from_tables.NOBODY
             ).any():
-                found[name] = said.replace(str(link.foreign), of=None)
-        return {**schemas, **found}
+                released[name] = schema.replace(str(link.foreign), of=None)
+        return {**schemas, **released}
 
     def __repr__(self) -> str:
         return (
             "RelatedTables("
-            + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counts().items())
+            + ", ".join(f"{n:,} {unit.replace('_', ' ')}" for unit, n in self.counts().items())
             + ")"
         )
 
@@ -114,8 +114,8 @@ class RelatedTables(PeopleData):
         for rows in self.parts:
             if rows.name == name:
                 return rows
-        known = [rows.name for rows in self.parts]
-        raise ParameterError(f"there is no table {name!r}.{did_you_mean(name, known)}")
+        table_names = [rows.name for rows in self.parts]
+        raise ParameterError(f"there is no table {name!r}.{did_you_mean(name, table_names)}")
 
     @property
     def people(self) -> int:
@@ -227,8 +227,8 @@ class RelatedTables(PeopleData):
         if rows.is_people:
             return None
         over = self.parts[0].name if rows.link.parent is None else rows.link.parent
-        kept: NDArray[np.bool_] = masks[over][rows.above]
-        return kept
+        is_kept: NDArray[np.bool_] = masks[over][rows.above]
+        return is_kept
 
     def keep_people(self, stays: NDArray[np.bool_]) -> Self:
         """Some of the people, with all that belongs to them."""
@@ -242,14 +242,20 @@ class RelatedTables(PeopleData):
 
     def _in_order(self, orders: Mapping[str, NDArray[np.int64]]) -> Self:
         """Rows in the order given, by table; all rows above those given must be given, too."""
-        places = {name: _places(order, len(self[name])) for name, order in orders.items()}
+        new_numbers = {
+            name: _inverse_order(order, len(self[name])) for name, order in orders.items()
+        }
         top = self.parts[0].name
         parts = []
         for rows in self.parts:
             order = orders[rows.name]
             over = top if rows.link.parent is None else rows.link.parent
-            above = np.arange(len(order)) if rows.is_people else places[over][rows.above[order]]
-            parts.append(rows.taken(order, above.astype(np.int64), places[top][rows.owner[order]]))
+            above = (
+                np.arange(len(order)) if rows.is_people else new_numbers[over][rows.above[order]]
+            )
+            parts.append(
+                rows.taken(order, above.astype(np.int64), new_numbers[top][rows.owner[order]])
+            )
         origin = orders[top] if self.origin is None else self.origin[orders[top]]
         return dataclasses.replace(self, parts=tuple(parts), origin=origin)
 
@@ -294,15 +300,16 @@ class RelatedTables(PeopleData):
             else pl.Series(rows.owner).cast(pl.String) + f" of {rows.name}"
         )
 
-    def same(self, other: Self) -> bool:
+    def same(self, second: Self) -> bool:
         """Whether others are these rows in this order, and belong to each other alike."""
-        return len(self.parts) == len(other.parts) and all(
-            _same(mine, theirs) for mine, theirs in zip(self.parts, other.parts, strict=True)
+        return len(self.parts) == len(second.parts) and all(
+            _same_rows(own_rows, other_rows)
+            for own_rows, other_rows in zip(self.parts, second.parts, strict=True)
         )
 
     def proven(self) -> Mapping[str, str]:
         """Every key names a row: otherwise the tables could not have been read."""
-        told = [
+        join_words_list = [
             (
                 f"{len(rows):,} rows of {rows.name} belong to {rows.link.parent}"
                 if rows.link.parent
@@ -310,22 +317,24 @@ class RelatedTables(PeopleData):
             )
             for rows in self.below
         ]
-        return {"every key names a row": "; ".join(told)} if told else {}
+        return {"every key names a row": "; ".join(join_words_list)} if join_words_list else {}
 
     def described_further(self, schemas: Mapping[str, Schema]) -> Self:
         """The same tables with orders and hierarchies of their sensitive columns."""
         parts = []
         for rows in self.parts:
-            known = schemas.get(rows.name, Schema({})).attributes
-            more = {
-                c: known[c]
+            attributes = schemas.get(rows.name, Schema({})).attributes
+            additions = {
+                c: attributes[c]
                 for c in rows.described.sensitive
-                if c in known and Role.QUASI not in known[c].roles
+                if c in attributes and Role.QUASI not in attributes[c].roles
             }
             schema = rows.schema
-            for column, said in more.items():
-                schema = schema.replace(column, hierarchy=said.hierarchy, order=said.order)
-            parts.append(dataclasses.replace(rows, schema=schema) if more else rows)
+            for column, attribute in additions.items():
+                schema = schema.replace(
+                    column, hierarchy=attribute.hierarchy, order=attribute.order
+                )
+            parts.append(dataclasses.replace(rows, schema=schema) if additions else rows)
         return dataclasses.replace(self, parts=tuple(parts))
 
     def doubts(self) -> Mapping[str, str]:
@@ -337,24 +346,24 @@ class RelatedTables(PeopleData):
             if keys is not None
         ]
         bare = [name for name, keys in names if not pseudonyms.are_pseudonyms(keys)]
-        told = (
+        message = (
             f"the keys of {join_words(bare)} are not all written as pseudonyms are; they may be the"
             " original ones"
         )
-        return {"keys are pseudonyms": told} if bare else {}
+        return {"keys are pseudonyms": message} if bare else {}
 
     def alignment(self) -> Mapping[str, pl.DataFrame]:
         """Per row of every table the number of the row it was, its key, and the pseudonym that
         stands for it.
         """
-        found = {}
+        frames = {}
         for rows in self.parts:
             origin = np.arange(len(rows), dtype=np.int64) if rows.origin is None else rows.origin
-            kept: dict[str, Any] = {ROW: origin}
+            columns: dict[str, Any] = {ROW: origin}
             if rows.names is not None and rows.labels is not None:
-                kept |= {KEY: rows.names, PSEUDONYM: rows.labels}
-            found[rows.name] = pl.DataFrame(kept)
-        return found
+                columns |= {KEY: rows.names, PSEUDONYM: rows.labels}
+            frames[rows.name] = pl.DataFrame(columns)
+        return frames
 
     def with_alignment(self, tables: Mapping[str, pl.DataFrame]) -> Self:
         """The same tables with the rows that theirs were, as the owner kept them."""
@@ -371,29 +380,33 @@ class RelatedTables(PeopleData):
         return dataclasses.replace(self, parts=tuple(parts))
 
 
-def _places(order: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _inverse_order(order: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Per row the place it has in an order, −1 for rows that are not in it."""
-    places = np.full(size, -1, dtype=np.int64)
-    places[order] = np.arange(len(order))
-    return places
+    numbers = np.full(size, -1, dtype=np.int64)
+    numbers[order] = np.arange(len(order))
+    return numbers
 
 
-def _same(mine: TableRows, theirs: TableRows) -> bool:
+def _same_rows(own_rows: TableRows, other_rows: TableRows) -> bool:
     if (
-        mine.link.parent is None and not mine.is_people
+        own_rows.link.parent is None and not own_rows.is_people
     ):  # persons of a table that joins with nobody have numbers of their own
         joined = (
-            bool((_codes(mine.owner) == _codes(theirs.owner)).all())
-            if len(mine) == len(theirs)
+            bool((_codes(own_rows.owner) == _codes(other_rows.owner)).all())
+            if len(own_rows) == len(other_rows)
             else False
         )
     else:
-        joined = np.array_equal(mine.above, theirs.above)
-    return mine.name == theirs.name and joined and mine.frame.equals(theirs.frame, null_equal=True)
+        joined = np.array_equal(own_rows.above, other_rows.above)
+    return (
+        own_rows.name == other_rows.name
+        and joined
+        and own_rows.frame.equals(other_rows.frame, null_equal=True)
+    )
 
 
 def _codes(owner: NDArray[np.int64]) -> NDArray[np.int64]:
     """The same groups, numbered by the first row of each."""
     _, first, inverse = np.unique(owner, return_index=True, return_inverse=True)
-    found: NDArray[np.int64] = first[inverse]
-    return found
+    codes: NDArray[np.int64] = first[inverse]
+    return codes

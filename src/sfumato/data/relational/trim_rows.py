@@ -71,45 +71,50 @@ class TrimRows(RowsStep):
                 f"{self.name} is a means for persons_k_anonymity with knows: any; the recipe has"
                 " none"
             )
-        left = people
-        kept: list[Mapping[str, NDArray[np.bool_]]] = []
+        remaining = people
+        retained_rows: list[Mapping[str, NDArray[np.bool_]]] = []
         stream = goal.stream("trim_rows: which of equal rows goes")
-        while stays := _trimmed(models, left.shown(), stream):
-            kept.append(stays)
-            left = left.kept(stays)
+        while stays := _trimmed(models, remaining.shown(), stream):
+            retained_rows.append(stays)
+            remaining = remaining.kept(stays)
         before, after = (
-            {rows.table: len(rows.person) for rows in each.shown().rows} for each in (people, left)
+            {rows.table: len(rows.person) for rows in tables_now.shown().rows}
+            for tables_now in (people, remaining)
         )
-        told = rows_within(self.budget, before, after, step=self.name, first="recode their columns")
-        return KeptPlan(tuple(kept), told, left_alone(self.name, _short(models, left.shown())))
+        facts = rows_within(
+            self.budget, before, after, step=self.name, first="recode their columns"
+        )
+        return KeptPlan(
+            tuple(retained_rows), facts, left_alone(self.name, _short(models, remaining.shown()))
+        )
 
     @classmethod
-    def story(cls, told: Mapping[str, Any]) -> str:
+    def story(cls, facts: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         return (
             "Rows that too few persons share were left out:"
-            f" {rows_gone(told['rows_dropped'], told['share_dropped'])}."
+            f" {rows_gone(facts['rows_dropped'], facts['share_dropped'])}."
         )
 
 
-def _short(models: list[PersonsModel], shown: Shown) -> int:
+def _short(models: list[PersonsModel], view: Shown) -> int:
     """How many persons are in crowds that no trimming of rows makes larger."""
-    short = np.zeros(shown.persons, dtype=np.bool_)
+    short = np.zeros(view.persons, dtype=np.bool_)
     for model in models:
-        classes = Persons.of(shown, own=model.own).classes
+        classes = Persons.of(view, own=model.own).classes
         short |= np.bincount(classes, minlength=1)[classes] < (model.rows_to_trim or (1, 0))[0]
     return int(short.sum())
 
 
 def _trimmed(
-    models: list[PersonsModel], shown: Shown, stream: np.random.Generator
+    models: list[PersonsModel], view: Shown, stream: np.random.Generator
 ) -> dict[str, NDArray[np.bool_]]:
     """Per table the rows that stay, for the first promise that asks for any to go. Empty: nothing
     is left to do.
     """
     for model in models:
         k, m = model.rows_to_trim or (1, 0)
-        people = Persons.of(shown, own=model.own, stream=stream)
+        people = Persons.of(view, own=model.own, stream=stream)
         gone = _rows_to_go(people, k, m, stream, model.effort)
         if gone.any():
             row_gone = np.zeros(len(gone), dtype=np.bool_)
@@ -117,7 +122,7 @@ def _trimmed(
             parts = np.split(~row_gone, people.tables[1:-1])
             return {
                 rows.table: part
-                for rows, part in zip(shown.rows, parts, strict=True)
+                for rows, part in zip(view.rows, parts, strict=True)
                 if not part.all()
             }
     return {}
@@ -133,8 +138,8 @@ def _rows_to_go(
     large = np.bincount(people.classes, minlength=1)[people.classes] >= k
     size = 1
     while size <= m:
-        left, places = _left(people, gone)
-        rows = left.facts(size)
+        remaining, entry_numbers = _remaining_entries(people, gone)
+        rows = remaining.facts(size)
         if rows.reach(size, effort) < size:
             raise Unsatisfiable(
                 f"trim_rows: there are too many sets of {size} rows to look at all of them; cap the"
@@ -142,31 +147,36 @@ def _rows_to_go(
                 closest={"facts": size - 1},
             )
         entries = _rare_rows(rows, k, large) if size == 1 else _of_rare_sets(rows, size, k, stream)
-        gone[places[_and_later_copies(left, rows.places[entries])]] = True
+        gone[entry_numbers[_and_later_copies(remaining, rows.places[entries])]] = True
         size = (
             1 if len(entries) and size > 1 else size + 1
         )  # who loses a row is not among those any more who have it
     return gone
 
 
-def _left(people: Persons, gone: NDArray[np.bool_]) -> tuple[Persons, NDArray[np.int64]]:
+def _remaining_entries(
+    people: Persons, gone: NDArray[np.bool_]
+) -> tuple[Persons, NDArray[np.int64]]:
     """The people without the rows that go, and where each row that is left stands among all."""
-    places = np.flatnonzero(~gone)
-    pointers = np.searchsorted(places, people.pointers).astype(np.int64)
+    entry_numbers = np.flatnonzero(~gone)
+    pointers = np.searchsorted(entry_numbers, people.pointers).astype(np.int64)
     fewer = dataclasses.replace(
-        people, pointers=pointers, codes=people.codes[places], of_row=people.of_row[places]
+        people,
+        pointers=pointers,
+        codes=people.codes[entry_numbers],
+        of_row=people.of_row[entry_numbers],
     )
-    return fewer, places
+    return fewer, entry_numbers
 
 
-def _and_later_copies(left: Persons, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _and_later_copies(remaining: Persons, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Some rows, and all later copies of the same row of the same person: who has two has no
     third.
     """
-    start = np.arange(len(left.codes)) - left.copies
-    least = np.full(len(left.codes), np.iinfo(np.int64).max)
-    np.minimum.at(least, start[entries], left.copies[entries])
-    marked: NDArray[np.bool_] = left.copies >= least[start]
+    start = np.arange(len(remaining.codes)) - remaining.copies
+    first_copy = np.full(len(remaining.codes), np.iinfo(np.int64).max)
+    np.minimum.at(first_copy, start[entries], remaining.copies[entries])
+    marked: NDArray[np.bool_] = remaining.copies >= first_copy[start]
     return marked
 
 
@@ -205,19 +215,26 @@ def _hitting(
 
     Ties go to the row that the fewest share, so that what is left is common, then at random.
     """
-    chosen, draws = np.zeros(len(rows.items), dtype=np.bool_), stream.random(len(rows.items))
+    is_chosen, draws = np.zeros(len(rows.items), dtype=np.bool_), stream.random(len(rows.items))
     shared = np.bincount(rows.items, minlength=len(rows.roots))[rows.items]
     owners, lost = _owners(rows), _copies_from_here(rows)
     while len(sets):
         counts = np.bincount(sets.reshape(-1), minlength=len(rows.items))
-        there = np.flatnonzero(counts)
-        order = there[
-            np.lexsort((draws[there], shared[there], -counts[there] / lost[there], owners[there]))
+        used_items = np.flatnonzero(counts)
+        order = used_items[
+            np.lexsort(
+                (
+                    draws[used_items],
+                    shared[used_items],
+                    -counts[used_items] / lost[used_items],
+                    owners[used_items],
+                )
+            )
         ]
-        chosen[order[np.diff(owners[order], prepend=-1) > 0]] = True
-        open_sets = ~chosen[sets].any(axis=1)
+        is_chosen[order[np.diff(owners[order], prepend=-1) > 0]] = True
+        open_sets = ~is_chosen[sets].any(axis=1)
         sets, people = sets[open_sets], people[open_sets]
-    return np.flatnonzero(chosen)
+    return np.flatnonzero(is_chosen)
 
 
 def _copies_from_here(rows: FactRows) -> NDArray[np.int64]:

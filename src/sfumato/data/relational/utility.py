@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sfumato.data.relational.tables import RelatedTables
 
 
-def _both(original: Any, released: Any, what: str) -> tuple[RelatedTables, RelatedTables]:
-    return require_tables(original, what), require_tables(released, what)
+def _require_both(original: Any, released: Any, metric: str) -> tuple[RelatedTables, RelatedTables]:
+    return require_tables(original, metric), require_tables(released, metric)
 
 
 @parameters
@@ -39,14 +39,14 @@ class RowsKept(Utility):
     def measure(self, pair: Pair) -> Measure:
         """Rows after over rows before, by table."""
         original, released = pair.original, pair.released
-        before, after = _both(original, released, self.name)
+        before, after = _require_both(original, released, self.name)
         shares = {rows.name: len(after[rows.name]) / max(1, len(rows)) for rows in before.parts}
-        told = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
+        shares_text = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
         return Measure(
             self.name,
             min(shares.values()),
             self.better,
-            f"rows that are left: {told}",
+            f"rows that are left: {shares_text}",
             per_column=shares,
         )
 
@@ -80,13 +80,17 @@ class RowsPerPerson(Utility):
     def measure(self, pair: Pair) -> Measure:
         """The largest distance of all tables."""
         original, released = pair.original, pair.released
-        before, after = _both(original, released, self.name)
+        before, after = _require_both(original, released, self.name)
         distances = {
-            rows.name: _distance(*(_counts(one, rows.name, after.split) for one in (before, after)))
+            rows.name: _distance(
+                *(_counts(tables, rows.name, after.split) for tables in (before, after))
+            )
             for rows in before.below
         }
-        told = ", ".join(f"{distance:.3f} in {name}" for name, distance in distances.items())
-        meaning = f"distance between the numbers of rows that people have, before and after: {told}"
+        distances_text = ", ".join(
+            f"{distance:.3f} in {name}" for name, distance in distances.items()
+        )
+        meaning = f"distance between the numbers of rows that people have, before and after: {distances_text}"
         return Measure(
             self.name, max(distances.values()), self.better, meaning, per_column=distances
         )
@@ -99,7 +103,9 @@ def _counts(tables: RelatedTables, name: str, split: bool) -> NDArray[np.int64]:
 
 def _distance(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
     size = int(max(before.max(initial=0), after.max(initial=0))) + 1
-    shares = [np.bincount(one, minlength=size) / max(1, len(one)) for one in (before, after)]
+    shares = [
+        np.bincount(counts, minlength=size) / max(1, len(counts)) for counts in (before, after)
+    ]
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
@@ -117,18 +123,18 @@ class CellsUnchanged(Utility):
     def measure(self, pair: Pair) -> Measure:
         """Cells that are as they were over all that there were, by table."""
         original, released = pair.original, pair.released
-        before, after = _both(original, released, self.name)
+        before, after = _require_both(original, released, self.name)
         shares = {
             rows.name: _unchanged(rows, after[rows.name])
             for rows in before.parts
             if rows.frame.width
         }
-        told = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
+        shares_text = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
         return Measure(
             self.name,
             min(shares.values(), default=1.0),
             self.better,
-            f"cells as they were: {told}",
+            f"cells as they were: {shares_text}",
             per_column=shares,
         )
 
@@ -136,12 +142,12 @@ class CellsUnchanged(Utility):
 def _unchanged(before: TableRows, after: TableRows) -> float:
     """The share of cells; values are compared as they are written."""
     origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
-    same = 0
+    same_cells = 0
     for name in before.frame.columns:
         if name in after.frame.columns:
             was, now = before.frame[name].gather(origin), after.frame[name]
             was, now = (
                 (was, now) if was.dtype == now.dtype else (was.cast(pl.String), now.cast(pl.String))
             )
-            same += int(was.eq_missing(now).sum())
-    return same / max(1, len(before) * before.frame.width)
+            same_cells += int(was.eq_missing(now).sum())
+    return same_cells / max(1, len(before) * before.frame.width)

@@ -85,11 +85,6 @@ def _python_number(text: str) -> Hashable | None:
     return MISSING if math.isnan(number) else number
 
 
-def _truth(words: Iterable[str]) -> Key:
-    known = {word: word[0].lower() == "t" for word in words}
-    return known.get
-
-
 @dataclasses.dataclass(frozen=True)
 class Reader:
     """What a reader takes text for when nobody tells it: missing values, and what all values of a
@@ -116,11 +111,15 @@ class Reader:
         return key
 
 
-_TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
+_TRUTHS: dict[str, Hashable] = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_TRUTHS_OF_R: dict[str, Hashable] = {**_TRUTHS, "T": True, "F": False}
 READERS = (
-    Reader("pandas", ("csv", "excel"), _PANDAS_MISSING, (_exact_number, _truth(_TRUTHS))),
+    Reader("pandas", ("csv", "excel"), _PANDAS_MISSING, (_exact_number, _TRUTHS.get)),
     Reader("pandas", ("jsonl",), frozenset(), (_python_number,)),
-    Reader("R", ("csv",), frozenset({"NA"}), (_number_of_53_bits, _truth((*_TRUTHS, "T", "F")))),
+    Reader("R", ("csv",), frozenset({"NA"}), (_number_of_53_bits, _TRUTHS_OF_R.get)),
 )
 
 

@@ -180,27 +180,6 @@ def read(
     cells = _Text(data, name, offset, layout, rename=bool(intake.rename_duplicates))
     columns, more = cells.columns()
     del cells, data  # free the bytes before the columns are converted
-    notes += [*_about_layout(layout, intake), *more]
-    # Blanks, codes and types are settled in place; what there is to say about them is noted in this
-    # order.
-    decimal = intake.decimal or "."
-    if text:
-        notes += about_codes(settle_values(columns, intake))
-    else:
-        notes += [] if intake.blanks else strip_habit(columns)
-        blanked = settle_values(columns, intake)
-        decimal, about_numbers = inference.convert(columns, decimal=intake.decimal)
-        blanked += settle_values(columns, intake)  # -9 as a number: -9.0 is the same
-        notes += [*about_codes(blanked), *about_numbers]
-    source = Source(
-        name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes)
-    )
-    return pl.DataFrame(columns), dataclasses.replace(source, types_found=not text)
-
-
-def _about_layout(layout: TextLayout, intake: Intake) -> list[str]:
-    """What there is to say about how a text was cut into cells."""
-    notes = []
     if intake.delimiter is None and layout.delimiter != ",":
         notes.append(f"delimiter found: {_SPELLED.get(layout.delimiter, layout.delimiter)}")
     # One column whose every value has blanks in it, or signs that are no usual delimiter.
@@ -217,7 +196,22 @@ def _about_layout(layout: TextLayout, intake: Intake) -> list[str]:
         )
     if layout.padded:
         notes.append("blanks after the delimiter were left out")
-    return notes
+    notes += more
+    # Blanks, codes and types are settled in place; what there is to say about them is noted in this
+    # order.
+    decimal = intake.decimal or "."
+    if text:
+        notes += about_codes(settle_values(columns, intake))
+    else:
+        notes += [] if intake.blanks else strip_habit(columns)
+        blanked = settle_values(columns, intake)
+        decimal, about_numbers = inference.convert(columns, decimal=intake.decimal)
+        blanked += settle_values(columns, intake)  # -9 as a number: -9.0 is the same
+        notes += [*about_codes(blanked), *about_numbers]
+    source = Source(
+        name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes)
+    )
+    return pl.DataFrame(columns), dataclasses.replace(source, types_found=not text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -330,7 +324,20 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
     """Write with the delimiter, encoding, decimal mark and header the source had; NaN becomes
     missing.
     """
-    ready = _writable(frame, source.decimal)
+    unfit = (pl.Binary, pl.Duration)
+    refused = [
+        name
+        for name, dtype in frame.schema.items()
+        if dtype.is_nested() or dtype.is_object() or dtype in unfit
+    ]
+    if refused:
+        raise OutputError(
+            f"{listed(refused)}: nested or binary values and durations do not fit into CSV; drop"
+            " them, or write Parquet"
+        )
+    # What CSV cannot say is put in words: no NaN, and no decimals that could be thousands.
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    ready = frame.with_columns(_decided(frame[name], source.decimal) for name in numbers)
     encoding = codecs.lookup(source.encoding).name
     encoder = codecs.getincrementalencoder(encoding)()
     with target.open("wb") as out:
@@ -368,26 +375,6 @@ def _unencodable(frame: pl.DataFrame, source: Source) -> str:
     return (
         f"{listed(columns)} cannot be written in {source.encoding}, the encoding of {source.name}; "
         "use labels that fit it, save the input as UTF-8, or ask for another format"
-    )
-
-
-def _writable(frame: pl.DataFrame, decimal: str) -> pl.DataFrame:
-    """The frame with what CSV cannot say put in words: no NaN, and no decimals that could be
-    thousands.
-    """
-    unfit = (pl.Binary, pl.Duration)
-    refused = [
-        name
-        for name, dtype in frame.schema.items()
-        if dtype.is_nested() or dtype.is_object() or dtype in unfit
-    ]
-    if refused:
-        raise OutputError(
-            f"{listed(refused)}: nested or binary values and durations do not fit into CSV; drop"
-            " them, or write Parquet"
-        )
-    return frame.with_columns(
-        _decided(frame[name], decimal) for name, dtype in frame.schema.items() if dtype.is_float()
     )
 
 

@@ -25,6 +25,7 @@ from sfumato.data.table.inference import STYLES
 from sfumato.errors import UnreadableInput
 
 NULL, QUOTE = "", '"'
+TEXT = (pl.String, pl.Categorical, pl.Enum)
 LAYOUT = ("delimiter", "encoding", "decimal", "header")
 SELF_DESCRIBING = ("parquet", "arrow")
 """Formats whose files say what every column is."""
@@ -199,10 +200,12 @@ def runnable_cells(frame: pl.DataFrame) -> dict[str, int]:
     """How many cells of each column a spreadsheet would run, the name of the column counted as one;
     others are left out.
     """
-    runs = _runs(pl.Series(frame.columns, dtype=pl.String)).to_list()
-    counts = dict(zip(frame.columns, map(int, runs), strict=True))
+    counts = dict.fromkeys(frame.columns, 0)
+    names = pl.Series(frame.columns, dtype=pl.String)
+    if names.str.contains(_RUNS).any():
+        counts = dict(zip(frame.columns, map(int, _runs(names)), strict=True))
     for column in frame:
-        if not _is_text(column):
+        if column.dtype not in TEXT:
             continue
         # Only cells that begin like a formula are asked whether they are numbers.
         text = column.cast(pl.String)
@@ -236,7 +239,7 @@ def defused(frame: pl.DataFrame) -> pl.DataFrame:
 
     def one(column: pl.Series) -> pl.Series:
         name = _marked(pl.Series([column.name])).item()
-        return (_marked(column.cast(pl.String)) if _is_text(column) else column).alias(name)
+        return (_marked(column.cast(pl.String)) if column.dtype in TEXT else column).alias(name)
 
     return pl.DataFrame([one(column) for column in frame])
 
@@ -261,10 +264,6 @@ def restored(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(
         [one(column).alias(name) for column, name in zip(frame, names, strict=True)]
     )
-
-
-def _is_text(column: pl.Series) -> bool:
-    return column.dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
 def _runs(text: pl.Series) -> pl.Series:

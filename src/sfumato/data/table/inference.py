@@ -291,8 +291,24 @@ def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list
     for i, verdict in enumerate(verdicts):
         if verdict.startswith("thousands"):
             verdicts[i] = _settle_thousands(columns, i, verdict[-1], decimal, seen)
-    mark = decimal or ("," if seen[","] > seen["."] else ".")
-    return mark, _notes(verdicts, seen, [column.name for column in columns])
+    notes: list[str] = []
+    names = [column.name for column in columns]
+    for reason, sentence in _REASONS.items():
+        places = [i for i, verdict in enumerate(verdicts, start=1) if verdict == reason]
+        if places:
+            words = sentence.format("{}", s="s" if len(places) == 1 else "")
+            notes.append(ColumnNote.of(words, places, names))
+    for mark, word in ((".", "points"), (",", "commas")):
+        places = [i for i, verdict in enumerate(verdicts, start=1) if verdict == f"read{mark}"]
+        if places:
+            words = f"{{}}: {word} before three digits read as asked or as elsewhere in the file"
+            notes.append(ColumnNote.of(words, places, names))
+    if all(seen.values()):
+        notes.append(
+            "decimal points and decimal commas both occur; decimals will be written with one of"
+            " them"
+        )
+    return decimal or ("," if seen[","] > seen["."] else "."), notes
 
 
 def _settle(columns: list[pl.Series], i: int, decimal: str | None) -> str:
@@ -491,26 +507,3 @@ def _settle_thousands(
         return "digits"
     columns[i] = numbers
     return f"read{mark}"
-
-
-def _notes(verdicts: list[str], seen: dict[str, int], names: list[str]) -> list[str]:
-    notes: list[str] = []
-    for verdict, sentence in _REASONS.items():
-        columns = [i for i, judged in enumerate(verdicts, start=1) if judged == verdict]
-        if columns:
-            notes.append(
-                ColumnNote.of(
-                    sentence.format("{}", s="s" if len(columns) == 1 else ""), columns, names
-                )
-            )
-    for mark, word in ((".", "points"), (",", "commas")):
-        columns = [i for i, judged in enumerate(verdicts, start=1) if judged == f"read{mark}"]
-        if columns:
-            said = f"{{}}: {word} before three digits read as asked or as elsewhere in the file"
-            notes.append(ColumnNote.of(said, columns, names))
-    if all(seen.values()):
-        notes.append(
-            "decimal points and decimal commas both occur; decimals will be written with one of"
-            " them"
-        )
-    return notes

@@ -14,10 +14,10 @@ from sfumato.core.alignment import pair_elsewhere
 from sfumato.core.data import Context, StepsResult
 from sfumato.core.design import renumbered
 from sfumato.core.free_text import refuse_declared_text, refuse_free_text
-from sfumato.core.mechanism import Taken, applied_mechanisms, asked_of
+from sfumato.core.mechanism import Taken, applied_mechanisms
 from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.randomness import marked
-from sfumato.core.schema import Schema
+from sfumato.core.schema import Role, Schema
 from sfumato.core.source import with_names
 from sfumato.core.step import Goal, accounts
 from sfumato.core.words import join_words
@@ -98,17 +98,14 @@ class LearntFrom:
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
 
-    def after(self, before: Table, table: Table, plan: Plan) -> LearntFrom:
-        """What is known once a step has made one table of another: the first that draws rows
-        decides.
-        """
-        if self.learnt_from is not None or not (table.drawn or plan.held_out is not None):
-            return self
+    @classmethod
+    def of_step(cls, before: Table, plan: Plan) -> LearntFrom:
+        """What a step that draws rows learnt from, of the table it was given."""
         rows = np.arange(len(before), dtype=np.int64) if before.origin is None else before.origin
         aside = np.zeros(len(before), dtype=bool)
         if plan.held_out is not None:
             aside[plan.held_out] = True
-        return LearntFrom(np.sort(rows[~aside]), np.sort(rows[aside]) if aside.any() else None)
+        return cls(np.sort(rows[~aside]), np.sort(rows[aside]) if aside.any() else None)
 
 
 def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsResult:
@@ -124,21 +121,26 @@ def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsR
     plans: list[tuple[str, Plan]] = []
     rows = LearntFrom()
     steps_taken: list[Taken] = []
-    asked = asked_of(recipe.meet)
+    # Columns of which some promise says by which mechanism they are released.
+    by_rule = {model.released_by[0] for model in recipe.meet if model.released_by is not None}
     for place, step in enumerate(recipe.steps):
         goal = Goal(recipe.goals, seed, context.progress, context.population, place, fixed=fixed)
         plan = step.plan(table, goal)
         before, table = table, step.apply(table, plan)
-        rows = rows.after(before, table, plan)
+        # The first step that draws rows decides.
+        if rows.learnt_from is None and (table.drawn or plan.held_out is not None):
+            rows = LearntFrom.of_step(before, plan)
         plans.append((step.name, plan))
-        if asked:
+        if by_rule:
             steps_taken.append(Taken(step, before, table))
-    table = renumbered(table.drop(table.schema.direct).with_marks(None), seed)
+    table = table.drop(table.schema.direct).with_marks(None)
+    if table.schema.columns(Role.UNIT):
+        table = renumbered(table, seed)
     written_format = chosen_format(original.source, context.format)
     table = made_one(table, written_format, spellings=False)[0].compacted()
     if context.shuffle:
         table = table.take(seed.stream("shuffle").permutation(len(table)))
-    mechanisms = applied_mechanisms(original, steps_taken, table, asked) if asked else {}
+    mechanisms = applied_mechanisms(original, steps_taken, table, by_rule) if by_rule else {}
     return StepsResult(table, tuple(plans), rows.learnt_from, rows.held_out, mechanisms)
 
 

@@ -54,8 +54,14 @@ def sniff(
         size *= 2
     text = data[:size].decode("utf-8", errors="ignore")
     whole = size >= len(data)
-    mark = delimiter or _delimiter(text, whole, prefer_tab)
-    rows = _records(text, mark, whole)
+    if delimiter is None and prefer_tab and "\t" in text:
+        delimiter = "\t"
+    if delimiter is None:
+        scores = {mark: _score(_records(text, mark, whole)) for mark in DELIMITERS if mark in text}
+        delimiter = max(scores, key=lambda mark: scores[mark], default=",")
+        if scores.get(delimiter, (0.0,))[0] <= 0:
+            delimiter = BLANK if are_records(_records(text, BLANK, whole)) else ","
+    rows = _records(text, delimiter, whole)
     if header is None:
         header = has_header(rows)
         # One column of records that an unknown sign parts: then its first line is a record too.
@@ -67,7 +73,7 @@ def sniff(
     padded = len(below) >= (1 if header else 5) and len(rows[0]) >= 2
     padded = padded and all(cell.startswith(" ") for row in below for cell in row[1:])
     line_end = "\r" if "\n" not in text and "\r" in text else "\n"
-    return TextLayout(mark, line_end, header, padded, tuple(map(tuple, rows)))
+    return TextLayout(delimiter, line_end, header, padded, tuple(map(tuple, rows)))
 
 
 def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
@@ -82,16 +88,6 @@ def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
     except csv.Error:  # a field beyond the module's limit, or a lone carriage return
         return rows
     return rows if whole or len(rows) < 2 else rows[:-1]
-
-
-def _delimiter(text: str, whole: bool, prefer_tab: bool) -> str:
-    if prefer_tab and "\t" in text:
-        return "\t"
-    scores = {mark: _score(_records(text, mark, whole)) for mark in DELIMITERS if mark in text}
-    best = max(scores, key=lambda mark: scores[mark], default=",")
-    if scores.get(best, (0.0,))[0] > 0:
-        return best
-    return BLANK if are_records(_records(text, BLANK, whole)) else ","
 
 
 def are_records(rows: Sequence[Sequence[str]]) -> bool:
@@ -142,32 +138,28 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     if not rows:
         return True
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    counted = [cell.strip() for cell in first if cell.strip()]
-    if below and len(counted) > 2 and counted == [str(i) for i in range(len(counted))]:
+    filled = [cell.strip() for cell in first if cell.strip()]
+    if below and len(filled) > 2 and filled == [str(i) for i in range(len(filled))]:
         return True
     if not below:
         return not any(map(_looks_numeric, first))
-    votes = [
-        _vote(cell, [row[i] for row in below if row[i].strip()]) for i, cell in enumerate(first)
-    ]
-    if "names" in votes:
-        return True
-    return "data" not in votes and 2 * votes.count("again") <= len(votes)
-
-
-def _vote(first: str, below: list[str]) -> str:
-    if not first.strip() or not below:
-        return ""
-    if all(map(_looks_numeric, below)):
-        if not _looks_numeric(first):
-            return "names"
-        years_above = _YEAR.fullmatch(first.strip()) and not any(
-            _YEAR.fullmatch(cell.strip()) for cell in below
-        )
-        return "names" if years_above else "data"
-    if first not in below:
-        return ""
-    return "again" if any(map(str.isalnum, first)) else "data"  # a sign such as * names nothing
+    repeated = 0
+    has_data = False
+    for i, cell in enumerate(first):
+        values = [row[i] for row in below if row[i].strip()]
+        if not cell.strip() or not values:
+            continue
+        if all(map(_looks_numeric, values)):
+            is_year = _YEAR.fullmatch(cell.strip())
+            years_below = any(_YEAR.fullmatch(value.strip()) for value in values)
+            if not _looks_numeric(cell) or (is_year and not years_below):
+                return True
+            has_data = True
+        elif cell in values and any(map(str.isalnum, cell)):
+            repeated += 1
+        elif cell in values:  # a sign such as * names nothing
+            has_data = True
+    return not has_data and 2 * repeated <= len(first)
 
 
 # Bytes of a text file to UTF-8: byte-order marks, UTF-8, and what Windows wrote before it.

@@ -16,7 +16,7 @@ from rich.table import Table
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.options import CommandOption
 from sfumato.core.parameters import known_as
-from sfumato.core.shape import Shape
+from sfumato.core.shape import ONE_TABLE, Shape, known_shapes
 from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 from sfumato.interfaces.cli.choose_k import ChoiceOptions, PlanOptions, tell_choice, tell_plan
@@ -347,7 +347,7 @@ def entries(family: str) -> list[dict[str, Any]]:
         "scope",
         "depends",
     )
-    shapes = [Shape.TABLE] if family == "hierarchies" else list(Shape)
+    shapes = [Shape.TABLE] if family == "hierarchies" else known_shapes()
     return [
         {
             **({} if family == "hierarchies" else {"shape": str(shape)}),
@@ -459,7 +459,7 @@ def _described(asked: str) -> list[dict[str, Any]]:
 
 
 def _shapes(family: str) -> list[Shape]:
-    return list(Shape) if family not in ("hierarchies", "objectives") else [Shape.TABLE]
+    return list(known_shapes()) if family not in ("hierarchies", "objectives") else [Shape.TABLE]
 
 
 def _members(family: str, shape: Shape, objectives: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -482,7 +482,7 @@ def _entry(family: str, shape: Shape, name: str, member: Any) -> dict[str, Any]:
         }
     described = registry.describe(member)
     implies = {"implies": registry.implied_by(name)} if "monotone" in described else {}
-    serves = {} if shape is Shape.TABLE else {"shape": str(shape)}
+    serves = {} if shape in ONE_TABLE else {"shape": str(shape)}
     placing = {} if serves or family not in KEYS else {"of_several_tables": list(KEYS[family])}
     doc = inspect.cleandoc(member.__doc__ or "")
     return {**described, **implies, "family": family, **serves, **placing, "doc": doc}
@@ -535,7 +535,7 @@ def _release(folder: Path) -> dict[str, Any]:
     from sfumato.release.folder import read_owner_record
 
     share = folder / "share" if (folder / "share").is_dir() else folder
-    certificate = read_certificate(share, *Shape)
+    certificate = read_certificate(share, *known_shapes())
     record = (
         read_owner_record(folder / "owner", certificate)
         if (folder / "owner" / "release.json").is_file()

@@ -166,13 +166,13 @@ def verify(
     Exit code 0 when every promise was checked and holds, or a key you trust (--key) vouches for it;
     1 when a claim is false; 7 when nothing is false and a promise needs the original.
     """
-    from sfumato.core.shape import Shape
+    from sfumato.core.shape import Shape, is_shape
     from sfumato.interfaces.api import OriginalOptions
     from sfumato.release.certificate_files import read_certificate
 
     folder = _shared(folder)
     shape = read_certificate(folder)["shape"]
-    if shape not in set(Shape):
+    if not is_shape(shape):
         _refuse_options_of_records(original=files.original, **vars(given))
         owner = files.owner or owner_of(folder)
         tell_claims(api.verify(folder, owner=owner, **keywords), json=files.json)

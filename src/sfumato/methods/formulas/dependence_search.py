@@ -67,7 +67,6 @@ from sfumato.methods.formulas.implied_linkage import (
 
 if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
-    from sfumato.core.schema import Schema
     from sfumato.methods.formulas.dependence import Codes, Numbers
 
 SAMPLE, FEW, FEWEST = 20_000, 2_000, 5
@@ -148,16 +147,6 @@ class Dependences:
         )
 
 
-def released_beside(schema: Schema) -> tuple[str, ...]:
-    """Released columns that are compared with quasi-identifiers: all but those themselves and
-    numbers of units.
-    """
-    not_compared = {Role.QUASI, Role.UNIT, Role.DIRECT, Role.KEY}
-    return tuple(
-        name for name, one in schema.attributes.items() if not not_compared & set(one.roles)
-    )
-
-
 def find_dependences(
     pair: TablePair, *, k: int | None = None, quasi: Iterable[str] | None = None
 ) -> Dependences:
@@ -167,17 +156,18 @@ def find_dependences(
     A quasi-identifier that was dropped counts as one label for all. Where rows belong to persons,
     one row of each is looked at. ``quasi`` limits the quasi-identifiers that are looked at.
     """
-    wanted = pair.original.schema.quasi if quasi is None else tuple(quasi)
-    columns = released_beside(pair.released.schema)
-    if (
-        not pair.aligned
-        or not wanted
-        or not columns
-        or not len(pair.released)
-        or pair.released.copies is not None
-    ):
+    identifiers = pair.original.schema.quasi if quasi is None else tuple(quasi)
+    # Released columns but for quasi-identifiers themselves and numbers of units.
+    not_compared = {Role.QUASI, Role.UNIT, Role.DIRECT, Role.KEY}
+    columns = tuple(
+        name
+        for name, attribute in pair.released.schema.attributes.items()
+        if not_compared.isdisjoint(attribute.roles)
+    )
+    has_pairs = identifiers and columns and len(pair.released)
+    if not has_pairs or not pair.aligned or pair.released.copies is not None:
         return Dependences(k=k)
-    return _Search(pair, columns, k).result(wanted)
+    return _Search(pair, columns, k).result(identifiers)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -229,27 +219,31 @@ class _Search:
 
     def result(self, quasi: Sequence[str]) -> Dependences:
         """Compare all columns with some quasi-identifiers."""
-        found: list[Dependence] = []
+        dependences: list[Dependence] = []
         unknown: list[tuple[str, str]] = []
         compared = 0
         for name in quasi:  # one after the other: what is made of one is forgotten before the next
-            one = self.quasi(name)
-            if one is None:
+            identifier = self.quasi(name)
+            if identifier is None:
+                continue
+            compared += len(self.columns)
+            # Fewer open records tell nothing, whatever the columns hold: no figures would be flagged.
+            if identifier.hidden < FEWEST_OPEN:
+                unknown += [(column, name) for column in self.columns]
                 continue
             own: list[Dependence] = []
-            compared += len(self.columns)
             for column in self.columns:
-                dependence = self.compared(one, column)
+                dependence = self.compared(identifier, column)
                 if isinstance(dependence, Dependence):
                     own.append(dependence)
                 elif dependence is DependenceKind.UNKNOWN:
-                    unknown.append((column, one.name))
-            alone = {name for each in own if each.refused for name in each.columns}
-            own += self.sums(one, [c for c in self.columns if c not in alone])
-            found += own
-            self.known = {key: value for key, value in self.known.items() if one.name != key[-1]}
-        classes = self.classes() if found else np.zeros(0, dtype=np.int64)
-        return Dependences(tuple(found), compared, tuple(unknown), classes, self.rows, self.k)
+                    unknown.append((column, name))
+            alone = {column for each in own if each.refused for column in each.columns}
+            own += self.sums(identifier, [c for c in self.columns if c not in alone])
+            dependences += own
+            self.known = {key: value for key, value in self.known.items() if name != key[-1]}
+        classes = self.classes() if dependences else np.zeros(0, dtype=np.int64)
+        return Dependences(tuple(dependences), compared, tuple(unknown), classes, self.rows, self.k)
 
     # quasi-identifiers
 
@@ -470,8 +464,6 @@ class _Search:
         """Nothing was found; unknown where fewer records than tell anything share label and
         released value.
         """
-        if q.hidden < FEWEST_OPEN:
-            return DependenceKind.UNKNOWN
         if q.values is not None and self.numbers(column) is not None:
             return DependenceKind.SILENT
         r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]

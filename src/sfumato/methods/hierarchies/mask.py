@@ -35,7 +35,81 @@ Pad = Annotated[
 
 
 @parameters
-class MaskRight(Hierarchy):
+class Mask(Hierarchy):
+    """Hides one character more on every level, from one side."""
+
+    length: Length
+    char: Char = "*"
+    pad: Pad = None
+
+    fixed: ClassVar[bool] = True
+    from_left: ClassVar[bool] = False
+
+    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
+        """Paths of the distinct values, some of which may be masked already; values longer than
+        ``length`` are counted and refused.
+        """
+        longer = [len(v) for v in values if len(v) > self.length]
+        if longer:
+            raise SchemaError(
+                f"{self.name}({self.length}): {len(longer)} of {len(values)} distinct values have"
+                f" more than {self.length} characters; use {self.name}({max(longer)}), or correct"
+                " the values"
+            )
+        rows, levels = [], []
+        for value in values:
+            if value == TOP:
+                rows.append((TOP,) * (self.length + 1))
+                levels.append(self.length)
+                continue
+            bare = value.lstrip(self.char) if self.from_left else value.rstrip(self.char)
+            hidden = len(value) - len(bare)
+            own = min(hidden, self.length)
+            # A value is filled up to the length of the codes; up to its own level it is as it came.
+            filled = value
+            if self.pad is not None and not (self.from_left and hidden):
+                filled = value.rjust(self.length, self.pad)
+            row = [value] * (own + 1) if own < self.length else [filled] * self.length
+            for level in range(hidden + 1, min(len(filled), self.length - 1) + 1):
+                blanks = self.char * level
+                row.append(blanks + filled[level:] if self.from_left else filled[:-level] + blanks)
+            # One that is shorter is hidden completely before the top, and stays so.
+            row += row[-1:] * (self.length - len(row))
+            rows.append((*row[: self.length], TOP))
+            levels.append(own)
+        return category_paths(rows, levels, self.length + 1)
+
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder of very many codes, made at once; None where they are few or one is masked
+        already.
+
+        Codes that differ in the first hidden character only are one node.
+        """
+        if not has_many_values(values) or self.length < 2:
+            return None
+        texts = text_of(values)
+        if (
+            texts.str.contains(self.char, literal=True).any()
+            or texts.str.contains(TOP, literal=True).any()
+        ):
+            return None
+        # refused with a message, path by path
+        if int(texts.str.len_chars().max()) > self.length:  # type: ignore[arg-type]
+            return None
+        filled = texts if self.pad is None else texts.str.pad_start(self.length, self.pad)
+        shown = filled.str.tail(-1) if self.from_left else filled.str.head(-1)
+        # Codes of different length never meet below the top.
+        lengths = filled.str.len_chars().cast(pl.String)
+        nodes = (lengths + ":" + shown).rank("dense").to_numpy().astype(np.int64)
+        return ladder_by_nodes(self, texts, nodes, [], missing=missing)
+
+    def too_short(self, values: Sequence[str]) -> int:
+        """How many values are shorter than the codes are and not filled up."""
+        return 0 if self.pad is not None else sum(len(v) < self.length for v in values)
+
+
+@parameters
+class MaskRight(Mask):
     """Level *j* hides the last *j* characters; level ``length`` is the top.
 
     A shorter value is hidden completely from the level of its own length on and stays so until
@@ -56,56 +130,19 @@ class MaskRight(Hierarchy):
     (('537', '53*', '5**', '*'), ('539', '53*', '5**', '*'), ('53*', '53*', '5**', '*'))
     """
 
-    length: Length
-    char: Char = "*"
-    pad: Pad = None
-
     name: ClassVar[str] = "mask_right"
-    fixed: ClassVar[bool] = True
-
-    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; values longer than ``length`` are counted and refused."""
-        return _mask_paths(self, values, left=False)
-
-    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder of very many codes, made at once; None where they are few or one is masked
-        already.
-        """
-        return _ladder_of_many(self, values, missing=missing, left=False)
-
-    def too_short(self, values: Sequence[str]) -> int:
-        """How many values are shorter than the codes are and not filled up."""
-        return 0 if self.pad is not None else sum(len(v) < self.length for v in values)
 
 
 @parameters
-class MaskLeft(Hierarchy):
+class MaskLeft(Mask):
     """Level *j* hides the first *j* characters; otherwise as :class:`MaskRight`.
 
     >>> MaskLeft(3).paths(["537"], [1]).rows
     (('537', '*37', '**7', '*'),)
     """
 
-    length: Length
-    char: Char = "*"
-    pad: Pad = None
-
     name: ClassVar[str] = "mask_left"
-    fixed: ClassVar[bool] = True
-
-    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
-        """Paths of the distinct values; values longer than ``length`` are counted and refused."""
-        return _mask_paths(self, values, left=True)
-
-    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
-        """The ladder of very many codes, made at once; None where they are few or one is masked
-        already.
-        """
-        return _ladder_of_many(self, values, missing=missing, left=True)
-
-    def too_short(self, values: Sequence[str]) -> int:
-        """How many values are shorter than the codes are and not filled up."""
-        return 0 if self.pad is not None else sum(len(v) < self.length for v in values)
+    from_left: ClassVar[bool] = True
 
 
 def mask_right(length: int, *, char: str = "*", pad: str | None = None) -> MaskRight:
@@ -118,61 +155,3 @@ def mask_right(length: int, *, char: str = "*", pad: str | None = None) -> MaskR
 def mask_left(length: int, *, char: str = "*", pad: str | None = None) -> MaskLeft:
     """Hide characters from the left, one more a level. See :class:`MaskLeft`."""
     return MaskLeft(length=length, char=char, pad=pad)
-
-
-def _ladder_of_many(
-    mask: MaskRight | MaskLeft, values: Sequence[str], *, missing: bool, left: bool
-) -> Ladder | None:
-    """The ladder of codes none of which is masked: those that differ in the first hidden character
-    only are one node.
-    """
-    if not has_many_values(values) or mask.length < 2:
-        return None
-    texts = text_of(values)
-    if (
-        texts.str.contains(mask.char, literal=True).any()
-        or texts.str.contains(TOP, literal=True).any()
-    ):
-        return None
-    # refused with a message, path by path
-    if int(texts.str.len_chars().max()) > mask.length:  # type: ignore[arg-type]
-        return None
-    filled = texts if mask.pad is None else texts.str.pad_start(mask.length, mask.pad)
-    shown = filled.str.tail(-1) if left else filled.str.head(-1)
-    lengths = filled.str.len_chars().cast(
-        pl.String
-    )  # codes of different length never meet below the top
-    nodes = (lengths + ":" + shown).rank("dense").to_numpy().astype(np.int64)
-    return ladder_by_nodes(mask, texts, nodes, [], missing=missing)
-
-
-def _mask_paths(mask: MaskRight | MaskLeft, values: Sequence[str], *, left: bool) -> Paths:
-    """The paths of codes, some of which may be masked already."""
-    longer = [len(v) for v in values if len(v) > mask.length]
-    if longer:
-        raise SchemaError(
-            f"{mask.name}({mask.length}): {len(longer)} of {len(values)} distinct values have more"
-            f" than {mask.length} characters; use {mask.name}({max(longer)}), or correct the values"
-        )
-    rows, levels = [], []
-    for value in values:
-        if value == TOP:
-            rows.append((TOP,) * (mask.length + 1))
-            levels.append(mask.length)
-            continue
-        bare = value.lstrip(mask.char) if left else value.rstrip(mask.char)
-        hidden = len(value) - len(bare)
-        own = min(hidden, mask.length)
-        # A value is filled up to the length of the codes; up to its own level it is as it came.
-        filled = value
-        if mask.pad is not None and not (left and hidden):
-            filled = value.rjust(mask.length, mask.pad)
-        row = [value] * (own + 1) if own < mask.length else [filled] * mask.length
-        for level in range(hidden + 1, min(len(filled), mask.length - 1) + 1):
-            blanks = mask.char * level
-            row.append(blanks + filled[level:] if left else filled[:-level] + blanks)
-        # One that is shorter is hidden completely before the top, and stays so.
-        row += row[-1:] * (mask.length - len(row))
-        rows.append((*row[: mask.length], TOP))
-        levels.append(own)
-    return category_paths(rows, levels, mask.length + 1)

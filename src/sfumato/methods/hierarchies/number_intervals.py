@@ -160,29 +160,26 @@ class Grid:
     @classmethod
     def of(cls, fields: Fields, readings: Sequence[CellReading] = ()) -> Grid:
         """The grid of a hierarchy, fine enough for the numbers of all cells."""
-        widths = [_exact(width) for width in fields.widths]
-        others = (fields.origin, fields.lower, fields.upper, fields.open_below, fields.open_above)
-        ends = [None if end is None else _exact(end) for end in others]
-        numbers = [*widths, *ends, *(r.low for r in readings), *(r.high for r in readings)]
-        digits = max(0, -min(n[1] for n in numbers if n is not None))
-        origin, lower, upper, below, above = [
-            None if n is None else on_axis(n, digits) for n in ends
-        ]
+        limits: list[Exact | None] = []
+        ends = (fields.origin, fields.lower, fields.upper, fields.open_below, fields.open_above)
+        for number in (*ends, *fields.widths):
+            limit = None if number is None else exact(repr(number))
+            if number is not None and limit is None:
+                raise InternalError("a finite number of a hierarchy could not be read back")
+            limits.append(limit)
+        numbers = [*limits, *(r.low for r in readings), *(r.high for r in readings)]
+        digits = max(0, -min(number[1] for number in numbers if number is not None))
+        positions = [None if limit is None else on_axis(limit, digits) for limit in limits]
+        origin, lower, upper, below, above, *widths = positions
         return cls(
             digits,
-            tuple(on_axis(w, digits) for w in widths),
+            tuple(width for width in widths if width is not None),
             origin or 0,
             lower,
             upper,
             below,
             above,
         )
-
-    def ends(self, reading: CellReading) -> Ends:
-        """The ends of a cell on the axis."""
-        low, high, _ = reading
-        first = None if low is None else on_axis(low, self.digits)
-        return first, first if high is low else None if high is None else on_axis(high, self.digits)
 
     def level(self, ends: Ends) -> int | None:
         """The level of the node a cell names: 0 for a number; None when it is no node of this
@@ -272,13 +269,6 @@ class Grid:
         return rows, extents
 
 
-def _exact(number: float) -> Exact:
-    fraction = exact(repr(number))
-    if fraction is None:
-        raise InternalError("a finite number of a hierarchy could not be read back")
-    return fraction
-
-
 @parameters
 class Intervals(Hierarchy):
     r"""Level *j* is the interval of width ``widths[j−1]`` a number lies in; the level above is
@@ -361,7 +351,14 @@ class Intervals(Hierarchy):
         """
         readings = [r for r in map(read, values) if r is not None]
         grid = Grid.of(self, readings)
-        ends = [grid.ends(r) for r in readings]
+        # Where every cell begins and ends on the axis, as far as it says.
+        ends: list[Ends] = []
+        for reading in readings:
+            low = None if reading.low is None else on_axis(reading.low, grid.digits)
+            high = low
+            if reading.high is not reading.low:
+                high = None if reading.high is None else on_axis(reading.high, grid.digits)
+            ends.append((low, high))
         own = [level for level in map(grid.level, ends) if level is not None]
         if len(own) < len(values):
             raise SchemaError(
@@ -369,9 +366,29 @@ class Intervals(Hierarchy):
                 " numbers (with a decimal point) nor intervals of this hierarchy; make them"
                 " missing, correct them, or use a tree or a file"
             )
-        whole = grid.can_be_whole(ends) and not any(r.bracket for r in readings)
+        whole = not any(reading.bracket for reading in readings) and grid.can_be_whole(ends)
         rows, extents = grid.rows(values, ends, own, whole=whole)
-        return extent_paths(rows, own, extents, self._domain(grid, ends))
+        # The domain, given or found.
+        spans = []
+        for cell in ends:
+            known = [position for position in cell if position is not None]
+            if known:
+                spans.append((min(known), max(known)))
+        low, high = grid.lower, grid.upper
+        if low is None:
+            low = min((first for first, _ in spans), default=None)
+        if high is None:
+            high = max((last for _, last in spans), default=None)
+        if low is None or high is None:
+            return extent_paths(rows, own, extents, None)
+        outside = sum(last < low or first > high for first, last in spans)
+        if outside:
+            raise SchemaError(
+                f"intervals: {outside} of {len(spans)} distinct values lie outside the domain"
+                f" (lower={self.lower}, upper={self.upper}); widen it, leave it out, or correct the"
+                " values"
+            )
+        return extent_paths(rows, own, extents, (low, high))
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder of very many numbers, made at once; None where they are few or one is no plain
@@ -423,26 +440,6 @@ class Intervals(Hierarchy):
         unit = 10**grid.digits
         whole = not any(limit % unit for limit in (*grid.widths, grid.origin))
         return written(position // unit * unit if whole else position, grid.digits)
-
-    def _domain(self, grid: Grid, ends: Sequence[Ends]) -> Extent | None:
-        """The ends of the domain, given or found."""
-        spans = [
-            (min(pair), max(pair))
-            for pair in ([p for p in both if p is not None] for both in ends)
-            if pair
-        ]
-        low = min((first for first, _ in spans), default=None) if grid.lower is None else grid.lower
-        high = max((last for _, last in spans), default=None) if grid.upper is None else grid.upper
-        if low is None or high is None:
-            return None
-        outside = sum(last < low or first > high for first, last in spans)
-        if outside:
-            raise SchemaError(
-                f"intervals: {outside} of {len(spans)} distinct values lie outside the domain"
-                f" (lower={self.lower}, upper={self.upper}); widen it, leave it out, or correct the"
-                " values"
-            )
-        return low, high
 
 
 def intervals(

@@ -60,23 +60,37 @@ class KAnonymity(Model):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The k of the table, and the classes below the promised one."""
-        sizes = evidence.frequencies
+        sizes, classes = evidence.frequencies, evidence.classes
         failing = np.flatnonzero(sizes < self.k)
-        short = int(evidence.classes.records[failing].sum())
+        short = int(classes.records[failing].sum())
         attained = int(sizes.min()) if len(sizes) else None
+        who = "persons" if classes.person else "records"
+        if attained is None:
+            sentence = "the table is empty, there is nobody to protect"
+        elif attained < self.k:
+            share = percent(short / classes.total)
+            sentence = (
+                f"{short:,} of {classes.total:,} records ({share}) stand in a class of fewer than"
+                f" {self.k} {who}; the smallest has {attained}"
+            )
+        elif evidence.wildcard is not None:
+            sentence = _compatible(self.k, attained, evidence)
+        else:
+            others = f"{attained - 1} other {who}"
+            sentence = f"everyone shares the quasi-identifiers with at least {others}"
         return Verdict(
             model=self.name,
             promise=self.promise,
             holds=not len(failing),
             attained=attained,
             required=self.k,
-            sentence=_sentence(self.k, attained, evidence, short),
+            sentence=sentence,
             per_class=sizes,
             failing=failing,
             failing_sizes=sizes[failing],
             records=short,
             missing_rule="category" if evidence.wildcard is None else "wildcard",
-            crowd=self.crowd,
+            crowd=self.k,
         )
 
     @property
@@ -94,21 +108,6 @@ class KAnonymity(Model):
     def implies(self, other: Model) -> bool:
         """A larger k implies a smaller one, and every promise for which some ``enough_k`` is."""
         return other.enough_k is not None and self.k >= other.enough_k
-
-
-def _sentence(k: int, attained: int | None, evidence: ClassEvidence, short: int) -> str:
-    if attained is None:
-        return "the table is empty, there is nobody to protect"
-    who = "persons" if evidence.classes.person else "records"
-    if attained >= k and evidence.wildcard is not None:
-        return _compatible(k, attained, evidence)
-    if attained >= k:
-        return f"everyone shares the quasi-identifiers with at least {attained - 1} other {who}"
-    total = evidence.classes.total
-    return (
-        f"{short:,} of {total:,} records ({percent(short / total)}) stand in a class of fewer than"
-        f" {k} {who}; the smallest has {attained}"
-    )
 
 
 def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:
