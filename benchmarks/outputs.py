@@ -43,7 +43,10 @@ def main(count: int) -> None:
     for measure, columns, rules in CASES:
         started, cpu = time.perf_counter(), time.process_time()
         table = tabulate(
-            frame, columns, measure, hierarchies={name: hierarchies[name] for name in columns}
+            frame,
+            columns,
+            measure,
+            options=sf.CountOptions(hierarchies={name: hierarchies[name] for name in columns}),
         )
         judged = table.sensitive(*rules)
         print(

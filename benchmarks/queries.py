@@ -23,6 +23,7 @@ import polars as pl
 from scipy.stats import ks_2samp
 
 import sfumato as sf
+from sfumato.results.queries import SessionOptions
 
 RUNS = 200
 LEVEL = 0.01
@@ -53,8 +54,8 @@ def neighbours(rows: int) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def session(frame: pl.DataFrame, quantum: float | None) -> sf.dp.Session:
     """A session with a budget that does not end here."""
-    declared = {"bounds": {"age": (0, 110)}, "domains": {"sex": ["f", "m"]}}
-    return sf.dp.session(sf.read(frame), budget=1e9, quantum=quantum, **declared)
+    options = SessionOptions(domains={"sex": ["f", "m"]}, quantum=quantum)
+    return sf.dp.session(sf.read(frame), budget=1e9, bounds={"age": (0, 110)}, options=options)
 
 
 def measure(

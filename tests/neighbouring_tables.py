@@ -391,7 +391,9 @@ def shown(case: Case, which: int, folder: Path) -> Shown:
     out = folder / f"out{which}"
     try:
         data = sf.read(given(case, case.tables[which], folder), recipe=case.recipe)
-        release = sf.run(data, case.recipe, seed=SEED, shuffle=False, format=case.target)
+        release = sf.run(
+            data, case.recipe, seed=SEED, options=sf.RunOptions(shuffle=False, format=case.target)
+        )
         release.write(out, format=case.target)
     except SfumatoError as error:
         if isinstance(error, InternalError):

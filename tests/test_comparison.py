@@ -91,7 +91,9 @@ def recoded(people, levels):
 
 def test_the_usual_axis_is_one_that_all_candidates_have(files):
     table = examples.illnesses()
-    recoding = sf.compare(table, [files / "grid.yaml"], seed=1, workers=1)
+    recoding = sf.compare(
+        table, [files / "grid.yaml"], seed=1, options=sf.CompareOptions(workers=1)
+    )
     assert recoding.utility == "loss"
     losses = [o.utilities["loss"] for o in recoding.outcomes]
     assert losses == sorted(losses), "a larger k never looks better"
@@ -99,7 +101,7 @@ def test_the_usual_axis_is_one_that_all_candidates_have(files):
         table,
         [files / "grid.yaml", files / "swap.yaml", files / "impossible.yaml"],
         seed=1,
-        workers=1,
+        options=sf.CompareOptions(workers=1),
     )
     assert mixed.utility == "squared_error"
     assert "no other candidate has less linkage and less loss (LM)" in describe_front(
@@ -110,7 +112,9 @@ def test_the_usual_axis_is_one_that_all_candidates_have(files):
 
 
 def test_the_notebook_shows_verdict_map_and_candidates(files):
-    found = sf.compare(examples.illnesses(), [files / "grid.yaml"], seed=1, workers=1)
+    found = sf.compare(
+        examples.illnesses(), [files / "grid.yaml"], seed=1, options=sf.CompareOptions(workers=1)
+    )
     shown = found._repr_html_()
     assert describe_front(found.to_dict()) in shown and "<svg" in shown and "grid k=2" in shown
     assert "Loss (LM)" in shown
@@ -121,7 +125,7 @@ def test_generalization_and_masking_on_one_map(files):
         examples.illnesses(),
         [files / "grid.yaml", files / "swap.yaml", files / "impossible.yaml"],
         seed=1,
-        workers=1,
+        options=sf.CompareOptions(workers=1),
     )
     assert [o.name for o in found.outcomes] == [
         "grid k=1",
@@ -144,7 +148,10 @@ def test_generalization_and_masking_on_one_map(files):
 @pytest.mark.slow
 def test_workers_give_the_same(files):
     table = examples.illnesses()
-    runs = [sf.compare(table, [files / "grid.yaml"], seed=1, workers=workers) for workers in (1, 2)]
+    runs = [
+        sf.compare(table, [files / "grid.yaml"], seed=1, options=sf.CompareOptions(workers=workers))
+        for workers in (1, 2)
+    ]
     plain = [
         [{k: v for k, v in o.items() if k != "seconds"} for o in r.to_dict()["candidates"]]
         for r in runs
@@ -154,21 +161,33 @@ def test_workers_give_the_same(files):
 
 def test_an_interrupted_run_goes_on(files, monkeypatch):
     table = examples.illnesses()
-    first = sf.compare(table, [files / "grid.yaml"], seed=1, workers=1, remember=files)
+    first = sf.compare(
+        table, [files / "grid.yaml"], seed=1, options=sf.CompareOptions(workers=1), remember=files
+    )
     assert len(list((files / DONE).iterdir())) == 3
 
     def refuse(*args):
         raise AssertionError("it was finished before")
 
     monkeypatch.setattr("sfumato.guidance.comparison.try_candidate", refuse)
-    again = sf.compare(table, [files / "grid.yaml"], seed=1, workers=1, remember=files)
+    again = sf.compare(
+        table, [files / "grid.yaml"], seed=1, options=sf.CompareOptions(workers=1), remember=files
+    )
     assert again.to_dict() == first.to_dict()
     with pytest.raises(AssertionError, match="finished before"):
-        sf.compare(table, [files / "grid.yaml"], seed=2, workers=1, remember=files)
+        sf.compare(
+            table,
+            [files / "grid.yaml"],
+            seed=2,
+            options=sf.CompareOptions(workers=1),
+            remember=files,
+        )
 
 
 def test_what_is_written(files, tmp_path):
-    found = sf.compare(examples.illnesses(), [files / "grid.yaml"], seed=1, workers=1)
+    found = sf.compare(
+        examples.illnesses(), [files / "grid.yaml"], seed=1, options=sf.CompareOptions(workers=1)
+    )
     folder = found.write(tmp_path / "out")
     names = {f.name for f in folder.iterdir()}
     assert names == {"comparison.json", "comparison.csv", "comparison.html", "map.svg", "map.png"}

@@ -82,7 +82,7 @@ def test_it_does_not_scale(tmp_path):
         )
     held = sf.read(str(tmp_path / "rows"), engine="polars")
     assert not isinstance(held, sf.Table)
-    release = sf.run(held, recipe, seed=1, into=tmp_path / "out")
+    release = sf.run(held, recipe, seed=1, options=sf.RunOptions(into=tmp_path / "out"))
     assert release.parts and release.holds
     assert (
         release.plans[0][1].describe()["levels"]

@@ -102,7 +102,10 @@ def test_bytes_go_into_formats_that_hold_them(tmp_path):
     with pytest.raises(OutputError, match="bytes"):
         sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()])
     folder = sf.anonymize(
-        people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], format="parquet"
+        people,
+        [sf.KAnonymity(2)],
+        [sf.GlobalRecoding()],
+        options=sf.AnonymizeOptions(format="parquet"),
     ).write(tmp_path / "out", format="parquet")
     assert sf.verify(folder / "share", original=people, owner=folder / "owner").holds
 

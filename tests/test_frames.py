@@ -149,7 +149,7 @@ def test_noise_keeps_the_types_it_can(kind):
     options = {
         "roles": roles,
         "seed": 1,
-        "accept": {"d": {"implies": "n", "because": "both count up"}},
+        "options": sf.AnonymizeOptions(accept={"d": {"implies": "n", "because": "both count up"}}),
     }
     whole = sf.AddNoise(["n", "f"], alpha=0.1, keep_integers=True)
     released = sf.anonymize(frame, sf.KAnonymity(1), whole, **options).released.to_native()

@@ -31,4 +31,9 @@ def test_what_the_page_says_is_refused():
     with pytest.raises(sf.errors.ParameterError, match="promises about pairs need every record"):
         sf.anonymize(held, [sf.KConcealment(2)], [sf.GlobalRecoding()])
     with pytest.raises(sf.errors.ParameterError, match="not as csv"):
-        sf.anonymize(held, [sf.KAnonymity(2)], [sf.GlobalRecoding()], format="csv")
+        sf.anonymize(
+            held,
+            [sf.KAnonymity(2)],
+            [sf.GlobalRecoding()],
+            options=sf.AnonymizeOptions(format="csv"),
+        )

@@ -70,10 +70,16 @@ def released(case: Case, folder: Path) -> sf.Table | None:
     try:
         table = described(case, read(case, folder))
         release = sf.anonymize(
-            table, case.meet, [case.step], seed=1, format=case.format if case.early else None
+            table,
+            case.meet,
+            [case.step],
+            seed=1,
+            options=sf.AnonymizeOptions(format=case.format if case.early else None),
         )
         release.write(
-            folder / "out", format=case.format, defuse=case.defuse and case.format == "csv"
+            folder / "out",
+            format=case.format,
+            options=sf.WriteOptions(defuse=case.defuse and case.format == "csv"),
         )
     except SfumatoError as error:
         refusal = error
@@ -236,7 +242,9 @@ def test_the_bytes_of_a_file_do_not_know_suppressed_cells(tmp_path, format, secr
     table = pl.DataFrame({"q": [secret, *[other] * 5], "s": ["x"] * 6})
     people = sf.read(table).with_roles(quasi=["q"], plain=["s"])
     step = sf.GlobalRecoding(suppress="cell", budget=0.6)
-    release = sf.anonymize(people, [sf.KAnonymity(2)], [step], seed=1, format=format)
+    release = sf.anonymize(
+        people, [sf.KAnonymity(2)], [step], seed=1, options=sf.AnonymizeOptions(format=format)
+    )
     assert release.released.column("q").null_count() == 1
     with plain_pages():
         release.write(tmp_path / "out", format=format)
@@ -258,7 +266,13 @@ def test_texts_that_excel_leaves_out_are_refused_before_the_search():
     table = pl.DataFrame({"q": ["a"] * 4, "s": ["x" * 32_768] * 4})
     people = sf.read(table).with_roles(quasi=["q"], plain=["s"])
     with pytest.raises(OutputError, match="column 's': 4 cells of more than 32767 signs"):
-        sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1, format="excel")
+        sf.anonymize(
+            people,
+            [sf.KAnonymity(2)],
+            [sf.GlobalRecoding()],
+            seed=1,
+            options=sf.AnonymizeOptions(format="excel"),
+        )
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "arrow", "csv ,"])

@@ -123,8 +123,7 @@ def test_certificate_and_lock_name_what_was_accepted(tmp_path: Path) -> None:
         sf.KAnonymity(2),
         sf.GlobalRecoding(),
         roles={"quasi": "age", "sensitive": "zip"},
-        accept=accept,
-        format="parquet",
+        options=sf.AnonymizeOptions(accept=accept, format="parquet"),
         seed=1,
     )
     release.write(tmp_path / "out")
@@ -142,5 +141,5 @@ def test_an_acceptance_of_another_table_is_refused_by_the_run() -> None:
             sf.KAnonymity(2),
             sf.GlobalRecoding(),
             roles={"quasi": "age"},
-            accept={"zip": "text only"},
+            options=sf.AnonymizeOptions(accept={"zip": "text only"}),
         )

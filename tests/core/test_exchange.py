@@ -275,7 +275,7 @@ def test_what_the_owner_keeps_only_the_owner_reads(tmp_path, umask):
     release = sf.run(sf.read(stored / "table.csv"), stored / "recipe_1.yaml", seed=1)
     before = os.umask(umask)
     try:
-        release.write(tmp_path / "out", pictures=True)
+        release.write(tmp_path / "out", options=sf.WriteOptions(pictures=True))
     finally:
         os.umask(before)
     owner = tmp_path / "out" / "owner"

@@ -53,20 +53,27 @@ def test_every_shape_is_data(shape: str) -> None:
 @pytest.mark.parametrize("shape", PEOPLE)
 def test_run_refuses_what_is_about_tables(shape: str, option: str) -> None:
     data = DATA[shape]()
-    value = sf.examples.ancona() if option == "population" else AnyRegister()
+    keywords = {
+        "population": {"population": sf.examples.ancona()},
+        "memory": {"options": sf.RunOptions(memory=AnyRegister())},
+    }[option]
     with pytest.raises(
         ParameterError, match=f"^{option} is not known for data of shape {shape}; leave it out"
     ):
-        sf.run(data, recipe_of(data), **{option: value})
+        sf.run(data, recipe_of(data), **keywords)
 
 
 @pytest.mark.parametrize("option", ["people", "seconds"])
 def test_run_refuses_what_is_not_about_tables(option: str) -> None:
     data = sf.examples.ancona()
+    keywords = {
+        "people": {"options": sf.RunOptions(people=3.0)},
+        "seconds": {"seconds": 3.0},
+    }[option]
     with pytest.raises(
         ParameterError, match=f"^{option} is not known for data of shape table; leave it out"
     ):
-        sf.run(data, recipe_of(data), **{option: 3.0})
+        sf.run(data, recipe_of(data), **keywords)
 
 
 @pytest.mark.parametrize("shape", PEOPLE)
@@ -80,17 +87,20 @@ def test_assess_refuses_what_is_about_tables(shape: str, option: str, value: Any
 
 def test_assess_of_a_table_knows_no_seconds() -> None:
     with pytest.raises(ParameterError, match=r"^seconds is not known for data of shape table"):
-        sf.assess(sf.examples.ancona(), seconds=3)
+        sf.assess(sf.examples.ancona(), options=sf.AssessOptions(seconds=3))
 
 
 @pytest.mark.parametrize("shape", PEOPLE)
 @pytest.mark.parametrize("option", ["population", "aux", "intruder", "sample"])
 def test_attack_refuses_what_is_about_tables(shape: str, option: str) -> None:
     data = DATA[shape]()
+    keywords = {"sample": 5}
+    if option != "sample":
+        keywords = {"context": sf.AttackContext(**{option: 5})}
     with pytest.raises(
         ParameterError, match=f"{option} is known for attacks on tables only; leave it out"
     ):
-        sf.attack(data, data, **{option: 5})
+        sf.attack(data, data, **keywords)
 
 
 @pytest.mark.parametrize("shape", PEOPLE)

@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutputError, UnreadableInput
+from sfumato.policy.compile import Use
 from sfumato.policy.comply import comply
 from sfumato.policy.enforce import drift
 from sfumato.policy.people import Policies
@@ -160,17 +161,17 @@ def test_people_s_own_policies(tmp_path):
     policies = Policies.of(three_policies())
     enforce(policies, people(), by="Name", **USE).write(tmp_path / "out")
     share = tmp_path / "out" / "share"
-    found = comply(share, policies, **USE)
+    found = comply(share, policies, Use(**USE))
     assert found.holds and "record vouches for the policies of 3 people" in found.statements[0]
     assert pl.read_parquet(tmp_path / "out" / "owner" / "policies.parquet").height == 3
     stricter = Policies.of({**three_policies(), "Axel": personal("26", "53711", age_level=2)})
-    later = comply(share, stricter, **USE)
+    later = comply(share, stricter, Use(**USE))
     assert not later.holds and "changed since the release" in later.reasons[0]
     refused = Policies.of({**three_policies(), "Axel": personal("26", "53711", accepted=False)})
-    assert not comply(share, refused, **USE).holds
-    assert not comply(share, policies, purpose="research").holds
+    assert not comply(share, refused, Use(**USE)).holds
+    assert not comply(share, policies, Use("research")).holds
     (tmp_path / "out" / "owner" / "compliance.json").unlink()
-    assert "no compliance record" in comply(share, policies, **USE).reasons[0]
+    assert "no compliance record" in comply(share, policies, Use(**USE)).reasons[0]
 
 
 # --- damage
@@ -221,7 +222,7 @@ def test_a_release_made_without_any_policy(tmp_path):
     )
     sf.anonymize(table, [sf.KAnonymity(2)], [sf.GlobalRecoding()]).write(tmp_path / "out")
     found = comply(
-        tmp_path / "out" / "share", Policies.load("preset:public_release_009"), purpose="any"
+        tmp_path / "out" / "share", Policies.load("preset:public_release_009"), Use("any")
     )
     assert found.holds and not found.notes
     assert (

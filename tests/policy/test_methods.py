@@ -19,6 +19,7 @@ import sfumato as sf
 from sfumato.core import registry
 from sfumato.core.data_files import read_data_file
 from sfumato.errors import SfumatoError
+from sfumato.policy.compile import Use
 from sfumato.policy.comply import hold_against
 from sfumato.policy.dialects import special, usages
 from sfumato.policy.dialects.dialect_detection import parse_policy, read_concept_text, write_policy
@@ -543,8 +544,8 @@ def test_comply_holds_released_columns_against_dpv(tmp_path, changes, reason):
     ]
     (tmp_path / "p.jsonld").write_text(json.dumps(dpv(**{"dpv:hasPersonalData": kinds})))
     named = {"categories": ["pd:Age", "pd:Location", "pd:Health"]}
-    use = {"purpose": "dpv:AcademicResearch", "recipient": "university"}
-    held = hold_against(tmp_path / "out" / "share", [str(tmp_path / "p.jsonld")], **use, **named)
+    use = Use("dpv:AcademicResearch", "university")
+    held = hold_against(tmp_path / "out" / "share", [str(tmp_path / "p.jsonld")], use, **named)
     assert held.holds is (not reason) and any(reason in r for r in held.reasons or [""])
 
 

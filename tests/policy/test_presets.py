@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
+from sfumato.policy.compile import Use
 from sfumato.policy.comply import comply
 from sfumato.policy.dialects.dialect_detection import preset, preset_names
 from sfumato.policy.lint import lint
@@ -178,7 +179,7 @@ def test_safe_harbor_on_a_release(tmp_path):
     found = comply(
         tmp_path / "out" / "share",
         Policies.load("preset:hipaa_safe_harbor"),
-        purpose="x",
+        Use("x"),
         numbers=numbers,
     )
     assert not found.holds
@@ -188,7 +189,7 @@ def test_safe_harbor_on_a_release(tmp_path):
     }
     assert not any("95" in reason or "5371" in reason for reason in found.reasons)
     nothing = comply(
-        tmp_path / "out" / "share", Policies.load("preset:hipaa_safe_harbor"), purpose="x"
+        tmp_path / "out" / "share", Policies.load("preset:hipaa_safe_harbor"), Use("x")
     )
     assert "say which columns" in nothing.reasons[0]
     young = table(age=[30] * 6, zip=["537**"] * 6).with_roles(quasi=["age", "zip"])
@@ -196,7 +197,7 @@ def test_safe_harbor_on_a_release(tmp_path):
     fine = comply(
         tmp_path / "young" / "share",
         Policies.load("preset:hipaa_safe_harbor"),
-        purpose="x",
+        Use("x"),
         numbers=numbers,
     )
     assert fine.holds and fine.statements[0].startswith(

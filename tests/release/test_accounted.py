@@ -59,7 +59,7 @@ def made(folder: Path, format: str = "csv", **options: Any) -> Path:  # noqa: A0
         promises,
         [sf.GlobalRecoding(budget=0.2, levels={"age": (1, 3)})],
         limits=limits,
-        contract=contract,
+        options=sf.AnonymizeOptions(contract=contract),
         seed=1,
     )
     return release.write(folder, format=format, **options) / "share"
@@ -67,7 +67,11 @@ def made(folder: Path, format: str = "csv", **options: Any) -> Path:  # noqa: A0
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory) -> Path:
-    return made(tmp_path_factory.mktemp("accounted") / "out", pictures=True, attack=2)
+    return made(
+        tmp_path_factory.mktemp("accounted") / "out",
+        options=sf.WriteOptions(pictures=True),
+        attack=2,
+    )
 
 
 @pytest.fixture

@@ -44,16 +44,22 @@ def test_of_other_data_each_attack_says_who_tries_it(shape: str) -> None:
 
 def test_outcomes_are_told_as_they_come_and_alike_for_a_seed(pair: TablePair) -> None:
     heard: list[Any] = []
-    first = attack_release(pair, only=["linkage"], seed=1, on_outcome=heard.append)
+    first = attack_release(
+        pair, only=["linkage"], seed=1, options=sf.AttackOptions(on_outcome=heard.append)
+    )
     second = attack_release(pair, only=["linkage"], seed=1)
     assert len(heard) == len(first.tried) + len(first.skipped)
     assert first.values() == second.values()
 
 
 def test_a_limit_marks_the_attack_that_exceeds_it(pair: TablePair) -> None:
-    strict = attack_release(pair, only=["linkage"], limits={"linkage": 0.0}, seed=1)
+    strict = attack_release(
+        pair, only=["linkage"], context=sf.AttackContext(limits={"linkage": 0.0}), seed=1
+    )
     assert [sentence.split(":")[0] for sentence in strict.refused] == ["linkage"]
-    assert not attack_release(pair, only=["linkage"], limits={"linkage": 1.0}, seed=1).refused
+    assert not attack_release(
+        pair, only=["linkage"], context=sf.AttackContext(limits={"linkage": 1.0}), seed=1
+    ).refused
 
 
 def test_data_of_two_shapes_are_not_compared() -> None:

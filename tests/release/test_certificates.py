@@ -250,7 +250,7 @@ def test_a_pipe_in_the_folder_is_not_waited_for(share, name):
 
 def test_pictures_are_listed_too(tmp_path):
     release = sf.run(sf.read(STORED / "table.csv"), recipes.load(STORED / "recipe_1.yaml"), seed=1)
-    release.write(tmp_path / "out", pictures=True)
+    release.write(tmp_path / "out", options=sf.WriteOptions(pictures=True))
     share = tmp_path / "out" / "share"
     listed = set(read_certificate(share)["files"])
     assert {"data.csv", "report.html", "pictures/class_sizes.png"} <= listed

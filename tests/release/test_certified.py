@@ -200,7 +200,7 @@ def share_of(release, folder):
     """Everything that is shared, but for the time, the commitment to the input, and what is
     computed from those.
     """
-    release.write(folder, pictures=True)
+    release.write(folder, options=sf.WriteOptions(pictures=True))
     told = json.loads((folder / "share" / "certificate.json").read_text())
     changing = [
         told["created"],
@@ -244,7 +244,9 @@ def test_one_person_more_changes_nothing_that_is_shared(steps, tmp_path, monkeyp
     monkeypatch.setattr(Draws, "kept", all_sampled)
     options = {
         "limits": {"marketer_risk": 1.0},
-        "contract": [Agreement(registry.build("utility", "loss"), at_most=1.0)],
+        "options": sf.AnonymizeOptions(
+            contract=[Agreement(registry.build("utility", "loss"), at_most=1.0)]
+        ),
         "seed": SEED,
     }
     shares = []
@@ -278,7 +280,11 @@ def test_one_person_replaced_changes_nothing_that_is_shared(tmp_path, monkeypatc
 def test_the_certificate_says_what_the_owner_keeps(tmp_path):
     contract = [Agreement(registry.build("utility", "loss"), at_most=1.0)]
     release = sf.anonymize(
-        table(), [ONE], [sf.Recode(["age"], breaks=[25]), SAFE], contract=contract, seed=SEED
+        table(),
+        [ONE],
+        [sf.Recode(["age"], breaks=[25]), SAFE],
+        options=sf.AnonymizeOptions(contract=contract),
+        seed=SEED,
     )
     release.write(tmp_path / "out")
     told = json.loads((tmp_path / "out" / "share" / "certificate.json").read_text())

@@ -282,7 +282,7 @@ def test_recoded_masked_and_drawn_candidates_have_common_axes(table):
         ),
         "drawn": sf.Recipe(described.schema, (), (sf.Synthesize(),)),
     }
-    found = sf.compare(table, recipes, seed=1, workers=1, seconds=200)
+    found = sf.compare(table, recipes, seed=1, options=sf.CompareOptions(workers=1, seconds=200))
     assert (found.risk, found.utility) == ("linkability", "marginal_error")
     assert all(found.risk in one.risks and found.utility in one.utilities for one in found.outcomes)
     drawn = next(one for one in found.outcomes if one.name == "drawn")

@@ -43,7 +43,12 @@ def recipe_of(*steps, **column):
 
 
 def released(recipe, ages, **options):
-    release = sf.run(pl.DataFrame({"age": ages}, strict=False), recipe, shuffle=False, **options)
+    release = sf.run(
+        pl.DataFrame({"age": ages}, strict=False),
+        recipe,
+        options=sf.RunOptions(shuffle=False),
+        **options,
+    )
     assert release.certified.holds
     return release.data["age"]
 
@@ -85,7 +90,7 @@ def test_a_pandas_column_with_one_gap_stays_what_it_is(everybody):
     recipe = CASES["d: nothing before"][0]
     types = []
     for ages in (AGES, [*AGES, None], [*AGES, "old"]):
-        release = sf.run(pd.DataFrame({"age": ages}), recipe, shuffle=False)
+        release = sf.run(pd.DataFrame({"age": ages}), recipe, options=sf.RunOptions(shuffle=False))
         types.append(release.released.dtype("age"))
     assert types == [pl.Float64()] * 3
 
@@ -176,7 +181,9 @@ def test_an_unlisted_policy_asks_for_most(everybody):
     )
     step = sf.PersonalLevels(own={"a": {}, "b": {"zip": 2}}, by="who")
     frame = pl.DataFrame({"who": ["a", "a", "b", "b", "c", None], "zip": ["537"] * 6})
-    release = sf.run(frame, sf.Recipe(schema, (ONE,), (step, SAFE)), shuffle=False)
+    release = sf.run(
+        frame, sf.Recipe(schema, (ONE,), (step, SAFE)), options=sf.RunOptions(shuffle=False)
+    )
     assert sorted(release.data["zip"]) == ["5**", "5**", "5**", "5**", "537", "537"]
 
 
@@ -315,7 +322,10 @@ def shared_of(ties, folder, source, target):
         frames = {name: folder / f"{name}.{source}" for name in frames}
     recipe = recipes.any_from_dict(read_yaml(GRAPH, "graph"))
     release = sf.run(
-        frames["ties"], recipe, people=frames["people"], seconds=0, format=target, shuffle=False
+        frames["ties"],
+        recipe,
+        options=sf.RunOptions(people=frames["people"], format=target, shuffle=False),
+        seconds=0,
     )
     release.write(folder / "out")
     files = sorted(file for file in (folder / "out" / "share").iterdir())

@@ -61,7 +61,12 @@ def released(*steps: Any, table: pl.DataFrame = TABLE, **others: Any) -> Any:
     recipe = recipe_of(*steps, **others)
     people = sf.Table(table, recipe.schema, Source(name="people", format="csv"))
     return sf.anonymize(
-        people, recipe.meet, recipe.steps, limits=recipe.limits, seed=1, format="csv"
+        people,
+        recipe.meet,
+        recipe.steps,
+        limits=recipe.limits,
+        seed=1,
+        options=sf.AnonymizeOptions(format="csv"),
     )
 
 
@@ -147,7 +152,7 @@ def test_a_loss_of_a_column_that_nobody_touched_and_that_came_as_it_is_is_notice
 
 def test_a_picture_that_other_attacks_do_not_give_goes(tmp_path):
     made = released("global_recoding")
-    folder = made.write(tmp_path / "out", pictures=True, attack=2)
+    folder = made.write(tmp_path / "out", options=sf.WriteOptions(pictures=True), attack=2)
     picture = folder / "share" / "pictures" / "attacks.png"
     assert picture.is_file()
     kept = read_release(folder)
@@ -195,5 +200,8 @@ def test_a_name_that_no_database_takes_is_refused_by_name(tmp_path):
         columns={"*": "plain"},
     )
     with pytest.raises(SchemaError, match="means all to engines"):
-        made.write(tmp_path / "out", into=f"sqlite:///{tmp_path / 'x.db'}", into_table="t")
+        made.write(
+            tmp_path / "out",
+            options=sf.WriteOptions(into=f"sqlite:///{tmp_path / 'x.db'}", into_table="t"),
+        )
     assert not (tmp_path / "out").exists()

@@ -49,7 +49,13 @@ def released(
     *more: Any, step: str = "local", table: sf.Table | None = None, **options: Any
 ) -> sf.Release:
     people = loans() if table is None else table
-    return sf.anonymize(people, sf.KAnonymity(5), [STEPS[step], *more], seed=1, **options)
+    return sf.anonymize(
+        people,
+        sf.KAnonymity(5),
+        [STEPS[step], *more],
+        seed=1,
+        options=sf.AnonymizeOptions(**options),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +151,7 @@ def test_a_sum_is_refused_and_accepted_by_all_of_its_columns() -> None:
             people,
             sf.KAnonymity(5),
             sf.GlobalRecoding(budget=0.1, levels={"total": (1, 2)}),
-            accept=accept,
+            options=sf.AnonymizeOptions(accept=accept),
             seed=1,
         )
 

@@ -35,7 +35,7 @@ def test_an_honest_release_verifies(tmp_path, form, role, made_for):
         [sf.KAnonymity(2)],
         [sf.GlobalRecoding(budget=0.1)],
         seed=1,
-        format=form if made_for else "csv",
+        options=sf.AnonymizeOptions(format=form if made_for else "csv"),
     )
     folder = release.write(tmp_path / "out", format=form)
     for options in ({}, {"original": people, "owner": folder / "owner"}):
@@ -74,7 +74,11 @@ def test_utility_that_the_file_does_not_have_is_noticed(tmp_path):
     )
     people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], plain=["x"])
     release = sf.anonymize(
-        people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1, format="csv"
+        people,
+        [sf.KAnonymity(2)],
+        [sf.GlobalRecoding(budget=0.1)],
+        seed=1,
+        options=sf.AnonymizeOptions(format="csv"),
     )
     share = release.write(tmp_path / "out", format="jsonl") / "share"
     said = json.loads((share / "certificate.json").read_text())

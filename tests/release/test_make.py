@@ -47,7 +47,10 @@ def test_rows_are_shuffled_and_the_alignment_undoes_it():
     origin = release.released.origin
     assert sorted(origin) != list(origin) and len(set(origin.tolist())) == len(release.released)
     straight = sf.anonymize(
-        people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], shuffle=False
+        people,
+        [sf.KAnonymity(2)],
+        [sf.GlobalRecoding(budget=0.1)],
+        options=sf.AnonymizeOptions(shuffle=False),
     )
     assert straight.data.equals(release.data[origin.argsort()])
 

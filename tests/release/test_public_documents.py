@@ -26,7 +26,7 @@ def written(tmp_path_factory):
         seconds=5, sample=60, only=("linkage", "homogeneity", "singling_out")
     )
     folder = tmp_path_factory.mktemp("out") / "release"
-    release.write(folder, pictures=True)
+    release.write(folder, options=sf.WriteOptions(pictures=True))
     return people, release, folder
 
 
@@ -133,7 +133,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_nothing_behind(written, tmp_path,
 
     monkeypatch.setattr(sealing, "png", broken)
     with pytest.raises(RuntimeError, match="no fonts"):
-        written[1].write(tmp_path / "out", pictures=True)
+        written[1].write(tmp_path / "out", options=sf.WriteOptions(pictures=True))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -151,7 +151,7 @@ def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
         .with_hierarchies(**{name: sf.suppress()})
     )
     release = sf.anonymize(dataset, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
-    release.write(tmp_path / "out", pictures=True)
+    release.write(tmp_path / "out", options=sf.WriteOptions(pictures=True))
     files = [f.name for f in (tmp_path / "out" / "owner" / "pictures").iterdir()]
     assert {"column_01_etc_passwd_u202e.png", "column_02_column.png"} <= set(files)
     assert {f.name for f in tmp_path.iterdir()} == {"out"}

@@ -59,7 +59,7 @@ def folder_of(kind: str, place: Path, key: Path) -> Path:
         people = sf.read_baskets(
             pl.DataFrame({"person": [1, 1, 2, 2, 3, 3, 4, 4], "item": ["a", "b"] * 4}),
             {"unit": "person", "item": "item"},
-            hierarchies={"item": sf.suppress()},
+            columns=sf.ColumnDetails(hierarchies={"item": sf.suppress()}),
         )
         release: Any = sf.anonymize(
             people, [sf.baskets.KmAnonymity(2, 2)], [sf.baskets.ItemRecoding()], seed=1

@@ -97,7 +97,11 @@ def test_two_promises_of_one_name_are_both_looked_at(tmp_path: Path) -> None:
     people = hospital()
     meet = [sf.KMap(3), sf.KMap(3, fraction=0.5), sf.KAnonymity(3)]
     release = sf.anonymize(
-        people, meet, [sf.GlobalRecoding(budget=0.05)], population=people, seed=1
+        people,
+        meet,
+        [sf.GlobalRecoding(budget=0.05)],
+        options=sf.AnonymizeOptions(population=people),
+        seed=1,
     )
     found = sf.verify(release.write(tmp_path / "out") / "share")
     assert found.result == "not all verified"

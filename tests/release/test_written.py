@@ -120,7 +120,13 @@ def made(frame, *, format: str | None = None, meet=None) -> sf.Release:  # noqa:
         sf.read(frame).with_roles(quasi=["q"], sensitive=["s"]).with_hierarchies(q=sf.suppress())
     )
     promises = meet or [sf.KAnonymity(2), sf.LDiversity("s", l=2)]
-    return sf.anonymize(people, promises, [sf.GlobalRecoding(budget=0.6)], seed=1, format=format)
+    return sf.anonymize(
+        people,
+        promises,
+        [sf.GlobalRecoding(budget=0.6)],
+        seed=1,
+        options=sf.AnonymizeOptions(format=format),
+    )
 
 
 def tables(many: int) -> list[pl.DataFrame]:
@@ -259,7 +265,12 @@ def test_names_that_a_csv_does_not_keep_are_refused_before_the_search(name):
     people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], plain=[name])
     with pytest.raises(OutputError, match="column 3 has a name"):
         sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()])
-    sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], format="parquet")
+    sf.anonymize(
+        people,
+        [sf.KAnonymity(2)],
+        [sf.GlobalRecoding()],
+        options=sf.AnonymizeOptions(format="parquet"),
+    )
 
 
 @pytest.mark.parametrize("name", ['"', "a,b", "a\nb", "'", "=a", "x" * 300, "ä", "1"])
@@ -301,7 +312,13 @@ def test_moments_numbers_and_truths_come_back_as_what_they_were(tmp_path, format
     people = sf.read(pl.DataFrame(values)).with_roles(
         quasi=["q"], sensitive=["s"], plain=["whole", "part", "truth", "day", "moment", "hour"]
     )
-    release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1, format=format)
+    release = sf.anonymize(
+        people,
+        [sf.KAnonymity(2)],
+        [sf.GlobalRecoding()],
+        seed=1,
+        options=sf.AnonymizeOptions(format=format),
+    )
     release.write(tmp_path / "out", format=format)
     share = tmp_path / "out" / "share"
     back = SharedFolder(share, read_certificate(share)).released
@@ -400,7 +417,7 @@ def test_formulas_are_counted_named_and_defused(tmp_path):
     people = sf.read(table).with_roles(quasi=["q"], sensitive=["s"], plain=["=n"])
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     release.write(tmp_path / "raw")
-    release.write(tmp_path / "safe", defuse=True)
+    release.write(tmp_path / "safe", options=sf.WriteOptions(defuse=True))
     for folder, safe in (("raw", False), ("safe", True)):
         share = tmp_path / folder / "share"
         data = json.loads((share / "certificate.json").read_text())["data"]
@@ -414,7 +431,7 @@ def test_formulas_are_counted_named_and_defused(tmp_path):
     rows = cells(tmp_path / "safe" / "share" / "data.csv")
     assert {row["s"] for row in rows} == {"'=1+1", "'@a", "-5", "''=x"} and "'=n" in rows[0]
     with pytest.raises(ParameterError, match="defuse means nothing for parquet"):
-        release.write(tmp_path / "other", format="parquet", defuse=True)
+        release.write(tmp_path / "other", format="parquet", options=sf.WriteOptions(defuse=True))
 
 
 def test_defusing_is_undone_whatever_the_cells():
@@ -434,7 +451,7 @@ def test_control_signs_are_spelled_out_on_pages_and_in_messages(tmp_path):
         .with_hierarchies(**{name: sf.suppress()})
     )
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
-    release.write(tmp_path / "out", pictures=True)
+    release.write(tmp_path / "out", options=sf.WriteOptions(pictures=True))
     for file in (tmp_path / "out").rglob("*"):
         if file.suffix in (".html", ".json", ".txt"):
             text = file.read_text(encoding="utf-8")

@@ -46,7 +46,7 @@ from sfumato.errors import (
     Unsatisfiable,
     did_you_mean,
 )
-from sfumato.release.attack_run import attack_release
+from sfumato.release.attack_run import AttackContext, AttackOptions, attack_release
 from sfumato.release.evaluation import evaluate, quick_metrics
 from sfumato.release.make import make_release
 from sfumato.release.manifest import DESCRIPTIONS
@@ -528,13 +528,12 @@ def _measured(release: TableRelease, terms: CommonTerms, progress: Progress) -> 
     pair = release.pair
     report = attack_release(
         pair,
-        steps=release.recipe.steps,
-        models=release.recipe.meet,
         only=terms.attacks,
         seconds=terms.seconds,
         sample=terms.sample,
         seed=terms.seed,
-        progress=progress,
+        context=AttackContext(steps=release.recipe.steps, models=release.recipe.meet),
+        options=AttackOptions(progress=progress),
     )
     worth = evaluate(pair, quick_metrics())
     of_file = (

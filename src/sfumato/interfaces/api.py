@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
@@ -12,7 +13,9 @@ from sfumato.core.acceptance import read_acceptances
 from sfumato.core.arguments import as_tuple
 from sfumato.core.data import Context, Data, Pair, is_data
 from sfumato.core.evidence import judge_all
+from sfumato.core.metric import Utility
 from sfumato.core.model import Model, Verdict
+from sfumato.core.options import CommandOption
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
@@ -24,7 +27,12 @@ from sfumato.errors import ParameterError
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
-from sfumato.release.attack_run import DEFAULT_SECONDS, attack_release
+from sfumato.release.attack_run import (
+    DEFAULT_SECONDS,
+    AttackContext,
+    AttackKeywords,
+    attack_release,
+)
 from sfumato.release.evaluation import evaluate as _evaluate
 from sfumato.release.make import make_release, population_of
 from sfumato.release.read_data import read_one_table, read_recipe_data, schemas_of
@@ -33,12 +41,13 @@ from sfumato.release.table_locations import InDatabase, locations_in
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Memory
-    from sfumato.core.metric import Utility
     from sfumato.core.pair import TablePair
     from sfumato.guidance.comparison import Comparison
     from sfumato.guidance.profiling.proposal import Proposal
     from sfumato.release.attack_report import AttackReport
+    from sfumato.release.data_assessment import DataAssessment
     from sfumato.release.evaluation import Evaluation
+    from sfumato.release.table_release import TableRelease
     from sfumato.release.verification import Verification
     from sfumato.results.integral.algorithms import Computed
     from sfumato.results.integral.integral_privacy import IntegralPrivacy
@@ -64,11 +73,13 @@ def read(
     ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the
     environment or the driver's files.
 
-    Options say how:
-    ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values, unicode, blanks`` (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
-    the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a
-    recipe with a step that accounts for an ε asks for that. A frame takes the options that are
-    about values: ``missing_values, unicode, blanks``, and ``rename_duplicates``.
+    Options say how: ``delimiter``, ``encoding``, ``decimal``, ``header``, ``sheet``,
+    ``rename_duplicates``, ``missing_values``, ``unicode`` and ``blanks``
+    (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else
+    found out. ``format`` names the format, and ``text=True`` leaves all columns of a CSV as text,
+    each cell read for itself; a recipe with a step that accounts for an ε asks for that. A frame
+    takes the options that are about values: ``missing_values``, ``unicode``, ``blanks`` and
+    ``rename_duplicates``.
 
     >>> import polars as pl
     >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
@@ -83,6 +94,12 @@ TableLike = Any
 
 Roles = Mapping[str, str | Sequence[str]]
 """Role → the columns that have it."""
+
+SeedLike = int | str | Seed | None
+"""A seed, a number or a hexadecimal text; None draws one."""
+
+MetricLike = Utility | str | Mapping[str, Any]
+"""A metric, its name, or its name with parameters, as in a recipe."""
 
 Made = Any
 """A :class:`Release`; of a table a :class:`~sfumato.release.table_release.TableRelease`."""
@@ -172,7 +189,8 @@ def judge(
     everyone, and ``posteriors`` what attacks found; models that need one of them say so.
 
     >>> from sfumato import examples
-    >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
+    >>> verdicts = judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])
+    >>> [verdict.attained for verdict in verdicts]
     [3, 3]
     """
     data = _described(dataset, roles, "judge")
@@ -188,35 +206,68 @@ def judge(
     return judge_all(data.evidence(models, **known), models)
 
 
+@dataclass(frozen=True)
+class AssessOptions:
+    """What :func:`assess` takes besides its everyday keywords.
+
+    ``seconds`` of computing, at most, are for attacks on non-tabular data. Paths of files that
+    models name start from ``base``, the folder of the recipe.
+    """
+
+    seconds: Annotated[
+        float | None,
+        CommandOption(
+            "non-tabular data: seconds of computing attacks have, 60 by default; 0: none",
+            minimum=0,
+        ),
+    ] = None
+    base: Path = Path()
+
+
 def assess(
     dataset: TableLike,
-    meet: Model | Sequence[Model] = (),
+    meet: Annotated[
+        Model | Sequence[Model],
+        CommandOption(
+            "a model to judge besides those of the recipe, with or without its degree:"
+            " l_diversity:diagnosis or l_diversity:diagnosis,3 or"
+            " t_closeness:cost,distance=ordered; repeat it",
+            ("--model",),
+            typed=list[str],
+        ),
+    ] = (),
     *,
     roles: Roles | None = None,
-    threshold: float | None = None,
+    threshold: Annotated[
+        float | None,
+        CommandOption(
+            "risk above which a record counts as at risk; 0.2 by default",
+            minimum=0.0001,
+            maximum=1,
+        ),
+    ] = None,
     population: Table | None = None,
-    base: Path = Path(),
-    seconds: float | None = None,
     progress: Progress = silent,
-) -> Assessment | Any:
+    options: AssessOptions = AssessOptions(),
+) -> Assessment | DataAssessment:
     """Say what an intruder can do with a table as it is, and what is left of any promises.
 
     ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population``
     is a table of everyone, for models that compare with one and for ``unique_in_population``, the
-    share of sample uniques that are unique there; where models name a file, its path starts from
-    ``base``. People who are no table are attacked as if they were released as they are, for
-    ``seconds`` of computing at most; the result is
+    share of sample uniques that are unique there. Non-tabular data are attacked as if they were
+    released as they are; the result is
     a :class:`~sfumato.release.data_assessment.DataAssessment`.
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
     data = _described(dataset, roles, "assess")
+    seconds = options.seconds
     data.require_options({"population": population, "threshold": threshold, "seconds": seconds})
     if data.attacked_by_run:
         from sfumato.release.data_assessment import assess_data
 
         budget = DEFAULT_SECONDS if seconds is None else seconds
         return assess_data(data, models, seconds=budget, progress=progress)
-    everyone = population_of(models, population, base)
+    everyone = population_of(models, population, options.base)
     bound = DEFAULT_THRESHOLD if threshold is None else threshold
     return _assess(
         data.one_table().counted_for(models), models, threshold=bound, population=everyone
@@ -240,6 +291,51 @@ def with_recipe(
     return read(dataset, recipe=loaded).described_by(loaded), loaded
 
 
+@dataclass(frozen=True)
+class MakeOptions:
+    """How a release is made, besides what a recipe says.
+
+    ``format`` is the one the release will be written in, when it is not that of the table: values
+    it cannot tell apart are one value from the start.
+    """
+
+    panel: ClassVar[str] = "How the release is written"
+    shuffle: Annotated[bool, CommandOption("shuffle rows: order identifies too")] = True
+    format: Annotated[str | None, CommandOption("another format than the input's")] = None
+
+
+@dataclass(frozen=True)
+class AnonymizeOptions(MakeOptions):
+    """What :func:`anonymize` takes besides its everyday keywords.
+
+    ``contract`` says what must survive for those who use the release, ``accept`` what is taken on
+    of released columns, as a recipe writes it. ``population`` is a table of everyone, for models
+    that compare with one. ``seconds`` of computing, at most, are for attacks on non-tabular data
+    (0: no attacks).
+    """
+
+    population: Table | None = None
+    contract: Agreement | Sequence[Agreement] = ()
+    accept: Mapping[str, Any] | None = None
+    seconds: float | None = None
+    progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class RunOptions(MakeOptions):
+    """What :func:`run` takes besides its everyday keywords.
+
+    ``people`` is the second table of non-tabular data, where the recipe does not name it. ``into``
+    is the folder that the release will be written to: the parts of a table that an engine holds
+    are made beside it. ``memory`` answers for earlier releases of the same people
+    (:class:`sfumato.release.register.memory.Remembered`).
+    """
+
+    people: TableLike = None
+    into: str | Path | None = None
+    memory: Memory | None = None
+
+
 def anonymize(
     dataset: TableLike,
     meet: Model | Sequence[Model],
@@ -247,40 +343,34 @@ def anonymize(
     *,
     roles: Roles | None = None,
     limits: Mapping[str, float] | None = None,
-    contract: Agreement | Sequence[Agreement] = (),
-    accept: Mapping[str, Any] | None = None,
-    seed: int | str | Seed | None = None,
-    shuffle: bool = True,
-    progress: Progress = silent,
-    population: Table | None = None,
-    format: str | None = None,  # noqa: A002 - the word users know
-    seconds: float | None = None,
+    seed: SeedLike = None,
+    options: AnonymizeOptions = AnonymizeOptions(),
 ) -> Made:
     """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
 
     ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged
     again, whatever the steps promised; when a promise does not hold :class:`ReleaseRefused` is
     raised and nothing is released. ``limits`` says what risks, attacks and utilities may be at
-    most, ``contract`` what must survive for those who use the release, ``accept`` what is taken on
-    of released columns, as a recipe writes it. ``roles`` says what the columns of a frame are;
-    every column needs one. ``population`` is a table of everyone, for models that compare with one.
-    ``format`` is the one the release will be written in, when it is not that of the table: values
-    it cannot tell apart are one value from the start. People who are no table
-    (:func:`sfumato.read_data`) are attacked before and after, for ``seconds`` of computing at most
-    (0: not at all).
+    most. ``roles`` says what the columns of a frame are; every column needs one. Non-tabular data
+    (:func:`sfumato.read_data`) are attacked before and after.
     """
     promises, methods = (
         _members(meet, "meet", "sf.KAnonymity(5)"),
         _members(steps, "steps", "sf.Mondrian()"),
     )
     parts: dict[str, Any] = {"meet": promises, "steps": methods, "limits": dict(limits or {})}
-    parts["contract"] = as_tuple(contract)
+    parts["contract"] = as_tuple(options.contract)
+    parts["accept"] = read_acceptances(options.accept)
     context = Context(
-        Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format
+        Seed.of(seed),
+        shuffle=options.shuffle,
+        progress=options.progress,
+        population=options.population,
+        format=options.format,
     )
     data = _described(dataset, roles, "anonymize")
-    recipe = Recipe.about(data.shape, schemas_of(data), accept=read_acceptances(accept), **parts)
-    return _make(data, recipe, context, seconds)
+    recipe = Recipe.about(data.shape, schemas_of(data), **parts)
+    return _make(data, recipe, context, options.seconds)
 
 
 def _make(data: Data, recipe: Recipe, context: Context, seconds: float | None) -> Made:
@@ -300,35 +390,40 @@ def run(
     dataset: TableLike,
     recipe: Recipe | str | Path,
     *,
-    seed: int | str | Seed | None = None,
-    shuffle: bool = True,
-    progress: Progress = silent,
+    seed: Annotated[
+        SeedLike,
+        CommandOption(
+            "hexadecimal, to repeat a run; short ones mark a rehearsal",
+            typed=str,
+            panel=MakeOptions.panel,
+        ),
+    ] = None,
     population: Table | None = None,
-    format: str | None = None,  # noqa: A002 - the word users know
-    into: str | Path | None = None,
-    people: Any = None,
-    seconds: float | None = None,
-    memory: Memory | None = None,
+    seconds: Annotated[
+        float | None,
+        CommandOption(
+            "time that intruders have to try the release; 0: none",
+            ("--attack",),
+            minimum=0,
+            metavar="<seconds>",
+        ),
+    ] = None,
+    progress: Progress = silent,
+    options: RunOptions = RunOptions(),
 ) -> Made:
-    """Make a release as a recipe says, whatever the shape of its data; see :func:`anonymize`.
-
-    ``into`` is the folder that it will be written to: the parts of a table that an engine holds are
-    made beside it. ``people`` is the second table of people who are no table, where the recipe does
-    not name it. ``memory`` answers for earlier releases of the same people
-    (:class:`sfumato.release.register.memory.Remembered`).
-    """
+    """Make a release as a recipe says, whatever the shape of its data; see :func:`anonymize`."""
     loaded = any_recipe(recipe)
     context = Context(
         Seed.of(seed),
-        shuffle=shuffle,
-        format=format,
+        shuffle=options.shuffle,
+        format=options.format,
         population=population,
-        memory=memory,
-        workspace=None if into is None else Path(into),
+        memory=options.memory,
+        workspace=None if options.into is None else Path(options.into),
         progress=progress,
     )
-    data = read_recipe_data(dataset, loaded, people=people, format=format).described_by(loaded)
-    return _make(data, loaded, context, seconds)
+    data = read_recipe_data(dataset, loaded, people=options.people, format=options.format)
+    return _make(data.described_by(loaded), loaded, context, seconds)
 
 
 def check(
@@ -363,7 +458,8 @@ def attack(
     roles: Roles | None = None,
     align: str | None = None,
     control: TableLike | None = None,
-    **options: Any,
+    context: AttackContext = AttackContext(),
+    **keywords: Unpack[AttackKeywords],
 ) -> AttackReport:
     """Let every named intruder try a release.
 
@@ -372,15 +468,15 @@ def attack(
     or ``"none"`` where no row is anybody's (synthetic records). ``control`` are then people of whom
     the rows were not made.
 
-    Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier
-    releases (pairs of the same original); ``population``, a table of everyone; ``only``, the
-    attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``. ``roles`` says what the
-    columns of frames are. A release has the method :meth:`Release.attack`.
+    ``context`` is what attackers have besides: steps that made the release, earlier releases, a
+    table of everyone. ``only`` are the attacks to try; ``seconds``, ``sample``, ``seed`` and
+    ``options`` are those of :func:`sfumato.release.attack_run.attack_release`. ``roles`` says what
+    the columns of frames are. A release has the method :meth:`Release.attack`.
     """
-    for name in ("steps", "only"):
-        if options.get(name) is not None:
-            options[name] = as_tuple(options[name])
-    return attack_release(_pair(original, released, roles, align, control, "attack"), **options)
+    if (only := keywords.get("only")) is not None:
+        keywords["only"] = as_tuple(only)
+    pair = _pair(original, released, roles, align, control, "attack")
+    return attack_release(pair, context=context, **keywords)
 
 
 def _pair(
@@ -410,9 +506,14 @@ def _refuse_alignment(what: str, align: str | None, control: TableLike | None) -
 def evaluate(
     original: TableLike | TablePair | Release,
     released: TableLike | None = None,
-    metrics: (
-        Utility | str | Mapping[str, Any] | Sequence[Utility | str | Mapping[str, Any]] | None
-    ) = None,
+    metrics: Annotated[
+        MetricLike | Sequence[MetricLike] | None,
+        CommandOption(
+            "a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it",
+            ("--metric",),
+            typed=list[str],
+        ),
+    ] = None,
     *,
     roles: Roles | None = None,
     align: str | None = None,
@@ -427,7 +528,8 @@ def evaluate(
     ``{"c_avg": {"k": 5}}``); by default every one that needs no parameter.
 
     >>> from sfumato import examples
-    >>> found = evaluate(examples.patients(), examples.patients(release="single"), ["loss", {"c_avg": {"k": 2}}])
+    >>> released = examples.patients(release="single")
+    >>> found = evaluate(examples.patients(), released, ["loss", {"c_avg": {"k": 2}}])
     >>> [(measure.name, round(measure.raw, 4)) for measure in found.measures]
     [('loss', 0.4444), ('c_avg', 1.5)]
     """
@@ -445,16 +547,47 @@ def evaluate(
     return _evaluate(_pair(original, released, roles, align, control, "evaluate"), wanted)
 
 
+@dataclass(frozen=True)
+class CompareOptions:
+    """How candidates are attacked, and by how many processes.
+
+    ``attacks=None`` lets every named intruder try everything.
+    """
+
+    panel: ClassVar[str] = "Which attacks, and how long"
+    attacks: Annotated[
+        str | Sequence[str] | None,
+        CommandOption(
+            "an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or"
+            " 'all'",
+            ("--attack",),
+            typed=list[str],
+        ),
+    ] = ("linkage",)
+    seconds: Annotated[
+        float, CommandOption("budget of the attacks on each candidate, in seconds of computing")
+    ] = 20.0
+    sample: Annotated[int, CommandOption("records the intruders look for")] = 2000
+    workers: Annotated[
+        int | None, CommandOption("processes; all cores when not given", minimum=1)
+    ] = None
+
+
 def compare(
     dataset: TableLike,
     candidates: Mapping[str, Recipe | str | Path] | Sequence[str | Path],
     *,
-    vary: Sequence[str] = (),
-    seed: int | str | Seed | None = None,
-    attacks: str | Sequence[str] | None = ("linkage",),
-    seconds: float = 20.0,
-    sample: int = 2000,
-    workers: int | None = None,
+    vary: Annotated[
+        Sequence[str],
+        CommandOption(
+            "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it",
+            typed=list[str],
+        ),
+    ] = (),
+    seed: Annotated[
+        SeedLike, CommandOption("hexadecimal seed, to repeat a comparison", typed=str)
+    ] = None,
+    options: CompareOptions = CompareOptions(),
     remember: str | Path | None = None,
     progress: Progress = silent,
 ) -> Comparison:
@@ -463,8 +596,7 @@ def compare(
 
     ``candidates`` are recipes by name, or recipe files, which may say ``{vary: [3, 5, 10]}`` where
     a value should be tried in turn; ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``.
-    ``attacks=None`` lets every named intruder try everything. ``remember`` is a folder in which
-    finished candidates are kept for the next run.
+    ``remember`` is a folder in which finished candidates are kept for the next run.
     """
     from sfumato.guidance.comparison import Candidate, CommonTerms, candidates_from
     from sfumato.guidance.comparison import compare as _compare
@@ -481,7 +613,10 @@ def compare(
     else:
         wanted = candidates_from([Path(file) for file in candidates], vary)
     terms = CommonTerms(
-        Seed.of(seed), None if attacks is None else as_tuple(attacks), seconds, sample
+        Seed.of(seed),
+        None if options.attacks is None else as_tuple(options.attacks),
+        options.seconds,
+        options.sample,
     )
     kept = None if remember is None else Path(remember)
     if any(candidate.recipe.intake != wanted[0].recipe.intake for candidate in wanted):
@@ -490,7 +625,14 @@ def compare(
             " them agree"
         )
     table = read(dataset, recipe=wanted[0].recipe if wanted else None).in_memory("compare")
-    return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
+    return _compare(
+        table,
+        wanted,
+        terms=terms,
+        workers=options.workers,
+        remember=kept,
+        progress=progress,
+    )
 
 
 def integral_privacy(
@@ -510,23 +652,37 @@ def integral_privacy(
     )
 
 
+@dataclass(frozen=True)
+class OriginalOptions:
+    """How the original of a release is read, where the lock in the owner's folder does not say.
+
+    ``people`` is the second table of non-tabular data, ``table`` names one of a database.
+    """
+
+    people: TableLike = None
+    intake: Intake | None = None
+    table: str | None = None
+
+
 def verify(
     folder: str | Path,
     *,
-    original: Any = None,
+    original: TableLike = None,
     owner: str | Path | None = None,
-    people: Any = None,
-    said: Intake | None = None,
-    table: str | None = None,
-    **options: Any,
+    trusted_key: Annotated[
+        str | Path | None,
+        CommandOption("public key (PEM) of whom you trust to sign", ("--key",), typed=Path),
+    ] = None,
+    population: Table | None = None,
+    release: TableRelease | None = None,
+    reading: OriginalOptions = OriginalOptions(),
 ) -> Verification:
     """Recompute the claims of a certificate from the released files, and from the original where it
     is given.
 
     ``original`` are data, or where they are: they are read as the lock in ``owner``, the owner's
-    folder, says, or else ``said``; ``table`` names one of a database, ``people`` is the second
-    table of people who are no table. Options: ``trusted_key``, ``population``, ``release`` (what
-    was written: it is compared, not made again).
+    folder, says, or else ``reading``. ``release`` is what was written: it is compared, not made
+    again.
     """
     from sfumato.core.shape import is_shape
     from sfumato.release.certificate_files import read_certificate
@@ -536,5 +692,19 @@ def verify(
     if original is not None and is_shape(certificate["shape"]):
         from sfumato.release.originals import original_of
 
-        original = original_of(original, certificate, kept, people=people, said=said, table=table)
-    return _verify(Path(folder), original=original, owner=kept, **options)
+        original = original_of(
+            original,
+            certificate,
+            kept,
+            people=reading.people,
+            said=reading.intake,
+            table=reading.table,
+        )
+    return _verify(
+        Path(folder),
+        original=original,
+        owner=kept,
+        trusted_key=None if trusted_key is None else Path(trusted_key),
+        population=population,
+        release=release,
+    )

@@ -5,6 +5,7 @@ each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,18 @@ Roles = Mapping[str, str | Sequence[str]]
 """Role → the columns that have it."""
 
 
+@dataclass(frozen=True)
+class ColumnDetails:
+    """What is known of columns besides their roles, by column, in either table.
+
+    ``units`` say what whole numbers in a column of times count: ``{"t": "minutes"}``.
+    """
+
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
 def read_data(
     data: Any,
     shape: str,
@@ -32,23 +45,20 @@ def read_data(
     *,
     people: Any = None,
     people_roles: Roles | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    kinds: Mapping[str, str] | None = None,
-    units: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002 - the word users know
-    text: bool = False,
+    columns: ColumnDetails = ColumnDetails(),
     **options: Any,
 ) -> Data:
     """Data of another shape than one table, from a path or a frame: ``shape`` is ``baskets``,
     ``paths`` or ``graph``, ``roles`` what the columns are.
 
     ``people`` is a second table with the people's own columns, and ``people_roles`` what these are.
-    ``hierarchies`` and ``kinds`` are given by column, in either table; so are ``units``: what whole
-    numbers in a column of times count (``{"t": "minutes"}``). ``format`` is the one a release will
+    Options say how a file is read (see :func:`sfumato.read`): ``format`` is the one a release will
     be written in, and ``text`` leaves all columns of a CSV as text, as a step that accounts for an
-    ε asks for; options say how a file is read (see :func:`sfumato.read`).
+    ε asks for.
     """
-    said = {"hierarchy": hierarchies or {}, "kind": kinds or {}, "unit": units or {}}
+    release_format = options.pop("format", None)
+    text = options.pop("text", False)
+    said = {"hierarchy": columns.hierarchies, "kind": columns.kinds, "unit": columns.units}
     schemas = {DATA: _schema_of(roles, said)}
     if people_roles is not None:
         schemas[PEOPLE] = _schema_of(people_roles, said)
@@ -57,7 +67,7 @@ def read_data(
     )
     known = _shape(shape)
     tables = tables_of(data, known, people=people, said=Intake.of(options), text=text)
-    return describe_tables(tables, known, schemas, format=format)
+    return describe_tables(tables, known, schemas, format=release_format)
 
 
 def _shape(word: str) -> Shape:
@@ -153,8 +163,8 @@ def _relations(given: Any) -> Recipe:
 
 def _schema_of(roles: Roles, said: Mapping[str, Mapping[str, Any]]) -> Schema:
     schema = Schema.from_roles(roles)
-    for field, given in said.items():
-        for column, value in given.items():
+    for detail, by_column in said.items():
+        for column, value in by_column.items():
             if column in schema.attributes:
-                schema = schema.replace(column, **{field: value})
+                schema = schema.replace(column, **{detail: value})
     return schema

@@ -49,7 +49,7 @@ class Errand:
 # Python
 
 
-def to_python(recipe: Recipe, errand: Errand = Errand()) -> str:  # noqa: B008 - it is frozen
+def to_python(recipe: Recipe, errand: Errand = Errand()) -> str:
     """A script that reads the table, makes the release and writes it.
 
     >>> from sfumato.core import recipe_files
@@ -265,7 +265,7 @@ def _quoted(text: str) -> str:
 # The command line
 
 
-def to_command(errand: Errand = Errand(), recipe: str = "recipe.yaml") -> str:  # noqa: B008
+def to_command(errand: Errand = Errand(), recipe: str = "recipe.yaml") -> str:
     """The words of ``sfumato run``, quoted for a shell; a bundled table is written to a file first.
 
     >>> print(to_command(Errand("my visits.csv", options={"delimiter": ";"})))
@@ -305,7 +305,7 @@ def _flag(name: str, value: Any) -> list[str]:
 # A notebook
 
 
-def to_notebook(recipe: Recipe, errand: Errand = Errand()) -> str:  # noqa: B008
+def to_notebook(recipe: Recipe, errand: Errand = Errand()) -> str:
     """A notebook (nbformat 4.5) with the script in cells, and what it does in words between
     them.
     """

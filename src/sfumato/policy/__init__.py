@@ -14,6 +14,7 @@ VERBS = Members(
         "compile": "compile:compile_policies",
         "enforce": "enforce:enforce",
         "comply": "comply:comply",
+        "use": "compile:Use",
     },
 )
 """What can be done with policies, and where that is. The nouns offer it and ask here, since

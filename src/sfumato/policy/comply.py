@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core import environment, registry
+from sfumato.core import registry
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
@@ -279,11 +278,8 @@ class Compliance:
 def comply(
     folder: Path,
     policies: Policies,
+    use: Use,
     *,
-    purpose: str,
-    recipient: str | None = None,
-    today: datetime.date | None = None,
-    ended: datetime.date | None = None,
     original: Table | None = None,
     numbers: Mapping[str, Sequence[str]] | None = None,
 ) -> Compliance:
@@ -297,7 +293,6 @@ def comply(
     whatever changed in the policies since is told as a note. A cap that is exceeded is a note too:
     it bounds what may be lost, not what may be learned.
     """
-    use = Use(purpose, recipient, today or environment.now().date(), ended)
     released = read_released(folder, original)
     record = read_record(folder)
     reasons, notes = list(released.problems), [] if record is None else drift(record, policies)
@@ -457,15 +452,12 @@ def _against_people(
 def hold_against(
     folder: Path,
     paths: Sequence[str],
+    use: Use,
     *,
-    purpose: str,
-    recipient: str | None = None,
     original: Table | None = None,
     numbers: Mapping[str, Sequence[str]] | None = None,
     categories: Sequence[str] = (),
     days: int | None = None,
-    today: datetime.date | None = None,
-    ended: datetime.date | None = None,
 ) -> Compliance:
     """Check a shared folder against policy files: those about columns by what was released, those
     about uses by subsumption.
@@ -479,26 +471,19 @@ def hold_against(
         if not p.startswith(PRESET) and Path(p).is_file() and tells_of_uses(Path(p))
     ]
     policies = Policies.load(*(p for p in paths if p not in usages))
-    compliance = comply(
-        folder,
-        policies,
-        purpose=purpose,
-        recipient=recipient,
-        today=today,
-        ended=ended,
-        original=original,
-        numbers=numbers,
-    )
-    use = usage_of_release(
+    compliance = comply(folder, policies, use, original=original, numbers=numbers)
+    usage = usage_of_release(
         read_certificate(folder, "table"),
-        purpose=purpose,
-        recipient=recipient,
+        purpose=use.purpose,
+        recipient=use.recipient,
         categories=categories,
         days=days,
     )
     for path in usages:
-        answer = permitted(Path(path), use, today=today)
-        broken = _columns_of_use(Path(path), folder, purpose, original) if answer.allowed else []
+        answer = permitted(Path(path), usage, today=use.today)
+        broken = (
+            _columns_of_use(Path(path), folder, use.purpose, original) if answer.allowed else []
+        )
         if broken:
             compliance = dataclasses.replace(
                 compliance,

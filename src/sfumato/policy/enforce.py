@@ -22,6 +22,7 @@ from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
 from sfumato.release.publish import publish
+from sfumato.release.release import WriteOptions
 from sfumato.release.replay import POLICIES
 from sfumato.release.written_files import write_json
 
@@ -189,10 +190,16 @@ class Enforced:
     compiled: Compiled
     record: dict[str, Any]
 
-    def write(self, folder: str | Path, *, force: bool = False, **options: Any) -> Path:
+    def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the release with ``owner/compliance.json``; all of it or nothing."""
-        form = {"format": None, "sign": None, **options}
-        return publish(self.release, Path(folder), force=force, more=self._write_record, **form)
+        return publish(
+            self.release,
+            Path(folder),
+            format=None,
+            force=force,
+            sign=None,
+            options=WriteOptions(more=self._write_record),
+        )
 
     def _write_record(self, owner: Path) -> None:
         write_json(owner / FILE, self.record)

@@ -5,6 +5,7 @@ few passes.
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sfumato.core import environment
 from sfumato.core.schema import Attribute, Role
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy import VERBS
@@ -135,12 +137,18 @@ class Policies:
         return enforced
 
     def comply(
-        self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any
+        self,
+        folder: str | Path,
+        *,
+        purpose: str,
+        recipient: str | None = None,
+        today: datetime.date | None = None,
+        ended: datetime.date | None = None,
+        **options: Any,
     ) -> Compliance:
         """Whether a release keeps these policies; see :func:`sfumato.policy.comply.comply`."""
-        compliance: Compliance = VERBS["comply"](
-            Path(folder), self, purpose=purpose, recipient=recipient, **options
-        )
+        use = VERBS["use"](purpose, recipient, today or environment.now().date(), ended)
+        compliance: Compliance = VERBS["comply"](Path(folder), self, use, **options)
         return compliance
 
 

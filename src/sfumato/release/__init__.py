@@ -10,7 +10,6 @@ VERBS = Members(
         "write": "publish:publish",
         "write_table": "publish:publish_table",
         "write_data": "publish:publish_data",
-        "target": "read_back:target_in",
         "write_table_files": "publish:write_table_files",
         "write_data_files": "data_files:write_data_files",
     },

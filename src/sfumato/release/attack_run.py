@@ -9,7 +9,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypedDict
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from sfumato.core.attack import USUAL_RATE, Attack, Finding, Intruder, NothingTo
 from sfumato.core.choices import required_fields
 from sfumato.core.data import Pair
 from sfumato.core.limits import limits_of, plain_limits
+from sfumato.core.options import CommandOption
 from sfumato.core.parameters import values_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
@@ -47,24 +48,90 @@ has it compiled.
 OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"
 
 
+AttackLike = Attack | str | Mapping[str, Any]
+"""An attack, its name, or its name with parameters, as in a recipe."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AttackContext:
+    """What attackers have besides the original and the release.
+
+    ``steps`` made the release and ``models`` are its promises, for attacks that know the method.
+    ``limits`` says, as in a recipe, what is allowed to some attacks, when tried by the first
+    intruder who tries them. ``others`` are further releases of the same table (``composition``),
+    ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people
+    from which an intruder with columns of its own learns how they go along with the release's
+    (``other_columns_linkage``). With ``intruder`` only that one tries, everything.
+    """
+
+    steps: Sequence[Step] = ()
+    models: Sequence[Model] = ()
+    limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    others: Sequence[TablePair | Data] = ()
+    population: Table | None = None
+    aux: Table | None = None
+    intruder: Intruder | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class AttackOptions:
+    """How findings are marked, when attacks stop, and who is told.
+
+    ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy
+    machine. ``on_outcome`` is called with every outcome as it comes.
+    """
+
+    panel: ClassVar[str] = "Which attacks, and how long"
+    threshold: Annotated[
+        float,
+        CommandOption(
+            "share of what guessing leaves open, above it an attack is marked",
+            minimum=0,
+            maximum=1,
+        ),
+    ] = DEFAULT_THRESHOLD
+    clock: float = math.inf
+    progress: Progress = silent
+    on_outcome: Callable[[Tried | Skipped], object] = bool
+
+
+class AttackKeywords(TypedDict, total=False):
+    """The keywords of :func:`attack_release`, for verbs that pass them on."""
+
+    only: Sequence[AttackLike] | None
+    seconds: float
+    sample: int | None
+    seed: Seed | int | str | None
+    options: AttackOptions
+
+
 def attack_release(
     pair: TablePair | Pair,
     *,
-    steps: Sequence[Step] = (),
-    models: Sequence[Model] = (),
-    others: Sequence[Any] = (),
-    population: Table | None = None,
-    aux: Table | None = None,
-    intruder: Intruder | None = None,
-    only: Sequence[Any] | None = None,
-    limits: Mapping[str, Any] | None = None,
-    threshold: float = DEFAULT_THRESHOLD,
-    seconds: float = DEFAULT_SECONDS,
-    clock: float = math.inf,
-    sample: int | None = None,
+    only: Annotated[
+        Sequence[AttackLike] | None,
+        CommandOption(
+            "an attack by name: 'interval_disclosure: {kind: deviation}'; repeat it",
+            ("--attack",),
+            typed=list[str],
+            panel=AttackOptions.panel,
+        ),
+    ] = None,
+    seconds: Annotated[
+        float,
+        CommandOption(
+            "time for all; what was not done is unknown",
+            metavar="<seconds>",
+            panel=AttackOptions.panel,
+        ),
+    ] = DEFAULT_SECONDS,
+    sample: Annotated[
+        int | None,
+        CommandOption("records that are looked for; 2000 by default", panel=AttackOptions.panel),
+    ] = None,
     seed: Seed | int | str | None = None,
-    progress: Progress = silent,
-    on_outcome: Callable[[Tried | Skipped], object] = bool,
+    context: AttackContext = AttackContext(),
+    options: AttackOptions = AttackOptions(),
 ) -> AttackReport:
     """Let every named intruder try every attack that applies, within a time budget that they share.
 
@@ -73,26 +140,23 @@ def attack_release(
     only stop: they are seconds of computing (CPU, all threads together), not of the clock, and at
     least 20, which the first use of all loops may take. What was stopped, or had no turn, is
     unknown. No attack takes more than half of what is left, so that others have their turn.
-    ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy
-    machine. ``on_outcome`` is called with every outcome as it comes. With ``intruder`` only that
-    one tries, everything. ``only`` are the attacks to try, by name, as in a recipe
-    (``{"interval_disclosure": {"kind": "deviation"}}``) or as objects; ``limits`` says, as in a
-    recipe, what is allowed to some of them, when tried by the first intruder who tries them.
-    ``others`` are further releases of the same table (``composition``), ``population`` is a table
-    of everyone (``unique_in_population``), ``aux`` one of other people from which an intruder with
-    columns of its own learns how they go along with the release's (``other_columns_linkage``).
+    ``only`` are the attacks to try, by name, as in a recipe
+    (``{"interval_disclosure": {"kind": "deviation"}}``) or as objects.
 
     Data other than a table have no named intruders: each attack says who tries it, and all share
     the time alike.
     """
     require_same_shape(pair.original, pair.released)
     battery: _Battery = _TableBattery() if pair.has_intruders else _DataBattery()
-    battery.require_known(population=population, aux=aux, intruder=intruder, sample=sample)
+    intruder, progress = context.intruder, options.progress
+    battery.require_known(
+        population=context.population, aux=context.aux, intruder=intruder, sample=sample
+    )
     sample = DEFAULT_SAMPLE if sample is None else sample
     _require_sense(pair, seconds, sample)
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     begun = time.monotonic()
-    allowances = _allowances(limits or {}, pair.released.shape)
+    allowances = _allowances(context.limits, pair.released.shape)
     limited = [attack for attack, _ in allowances]
     turns = battery.turns(pair, only, limited, intruder=intruder, sample=sample, seed=key)
     tried: list[Tried] = []
@@ -103,14 +167,14 @@ def attack_release(
             tried.append(outcome)
         else:
             skipped.append(outcome)
-        on_outcome(outcome)
+        options.on_outcome(outcome)
 
     for place, turn in enumerate(turns):
         attack = turn.attack
         progress(place / len(turns), f"{turn.intruder}: {attack.words}")
         spent = now() - started
         share, late = battery.share(seconds, spent, len(turns) - place, chosen=only is not None)
-        late = late or time.monotonic() - begun > clock
+        late = late or time.monotonic() - begun > options.clock
         first = all(attack != earlier.attack for earlier in turns[:place])
         allowed = next((bound for other, bound in allowances if first and other == attack), None)
         parameters = values_of(attack)
@@ -121,20 +185,20 @@ def attack_release(
         scene = Scene(
             pair,
             who,
-            steps=tuple(steps),
-            models=tuple(models),
-            others=tuple(others),
+            steps=tuple(context.steps),
+            models=tuple(context.models),
+            others=tuple(context.others),
             seed=key,
             seconds=share,
-            population=population,
-            aux=aux,
+            population=context.population,
+            aux=context.aux,
         )
         outcome = _too_late(attack, scene) if late else _try(attack, scene)
         if isinstance(outcome, str):
             note(Skipped(turn.intruder, attack.name, outcome, allowed, parameters))
         else:
             finding = dataclasses.replace(outcome, parameters=parameters)
-            note(Tried(turn.intruder, who.knows, finding, threshold, allowed))
+            note(Tried(turn.intruder, who.knows, finding, options.threshold, allowed))
         if intruder is None and not any(later.knows == who.knows for later in turns[place + 1 :]):
             # what attacks of this intruder had in common may be large, and nobody needs it any more
             who.memo.clear()
@@ -146,11 +210,24 @@ def attack_release(
     )
 
 
-def attack_unchanged(data: Data, *, seconds: float, **options: Any) -> AttackReport | None:
+def attack_unchanged(
+    data: Data,
+    *,
+    models: Sequence[Model],
+    seconds: float,
+    seed: Seed | int | str | None,
+    progress: Progress,
+) -> AttackReport | None:
     """Data attacked as if they were released as they are; None without time."""
     if seconds <= 0:
         return None
-    return attack_release(Pair(data, data), seconds=seconds, **options)
+    return attack_release(
+        Pair(data, data),
+        seconds=seconds,
+        seed=seed,
+        context=AttackContext(models=models),
+        options=AttackOptions(progress=progress),
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -100,10 +100,19 @@ def _attacked(limit: Limit, pair: TablePair | Pair, known: Mapping[str, Any]) ->
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown,
     and does not keep it.
     """
-    from sfumato.release.attack_run import attack_release
+    from sfumato.release.attack_run import AttackContext, attack_release
 
-    limits = written_limits([limit])
-    report = attack_release(pair, only=[limit.spec], limits=limits, seconds=UNHURRIED, **known)
+    report = attack_release(
+        pair,
+        only=[limit.spec],
+        seconds=UNHURRIED,
+        seed=known.get("seed"),
+        context=AttackContext(
+            steps=known.get("steps", ()),
+            models=known.get("models", ()),
+            limits=written_limits([limit]),
+        ),
+    )
     return kept_by_attack(limit, report, pair.of_a_sample)
 
 

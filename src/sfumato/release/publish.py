@@ -26,7 +26,7 @@ from sfumato.errors import ParameterError
 from sfumato.release import VERBS
 from sfumato.release.documents import ReleaseSummary, certificate, lock, owner_record
 from sfumato.release.manifest import DATA, REPORT, sha256_of_parts
-from sfumato.release.read_back import Target, as_written, require_kept, stored
+from sfumato.release.read_back import Target, as_written, require_kept, stored, target_in
 from sfumato.release.sealing import seal
 from sfumato.release.table_release import TableRelease
 from sfumato.release.written_files import (
@@ -38,7 +38,7 @@ from sfumato.release.written_files import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.release.release import Release
+    from sfumato.release.release import Release, WriteOptions
 
 
 PEOPLE = "people.parquet"
@@ -60,32 +60,31 @@ def publish(
     format: str | None,  # noqa: A002
     force: bool,
     sign: Path | None,
-    pictures: bool = False,
-    defuse: bool = False,
-    more: Callable[[Path], None] | None = None,
-    into: Target | None = None,
+    options: WriteOptions,
 ) -> Path:
     """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder
     as it was.
 
-    ``more`` writes what else the owner keeps, into the folder it is given. ``into`` is a table of a
-    database that is written too: it stands just before the folder does, so that nobody reads of a
-    table that is not there.
+    A table of a database that is written too stands just before the folder does, so that nobody
+    reads of a table that is not there.
     """
+    target = target_in(options.into, options.into_table, force=force)
     require_kept(release)
     beside: AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
-    if into is not None:
-        release.original.require_options({"into": into})
-        beside = stored(cast("TableRelease", release), into)
+    if target is not None:
+        release.original.require_options({"into": target})
+        beside = stored(cast("TableRelease", release), target)
     with in_place(folder, force=force) as draft, beside as table:
         share, owner = draft / "share", draft / "owner"
         share.mkdir()
         owner.mkdir(mode=PRIVATE_FOLDER)
         write_files: Callable[..., WrittenFiles] = VERBS[release.writer]
-        files = write_files(release, share, owner, format=format, defuse=defuse, table=table)
-        if more is not None:
-            more(owner)
-        seal(draft, files.certificate, files.record, sign=sign, pictures=pictures)
+        files = write_files(
+            release, share, owner, format=format, defuse=options.defuse, table=table
+        )
+        if options.more is not None:
+            options.more(owner)
+        seal(draft, files.certificate, files.record, sign=sign, pictures=options.pictures)
         keep_pseudonyms(release)
     return folder
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
 from sfumato.release.manifest import FILE
+from sfumato.release.release import WriteOptions
 from sfumato.release.written_files import read_json
 
 if TYPE_CHECKING:
@@ -42,16 +43,21 @@ class Remembering:
 
         return Remembered(self.register, self.person)
 
-    def write(self, release: TableRelease, folder: str | Path, **how: Any) -> Path:
+    def write(
+        self,
+        release: TableRelease,
+        folder: str | Path,
+        options: WriteOptions = WriteOptions(),
+        **how: Any,
+    ) -> Path:
         """Write a release as :meth:`Release.write` does, planned in the register before and entered
         after; ``found`` says what it tells with others.
         """
-        with self.registered(
-            release, Path(folder), elsewhere=how.get("into") is not None
-        ) as written:
-            made = release.write(folder, **how)
-            written(made)
-        return made
+        elsewhere = options.into is not None
+        with self.registered(release, Path(folder), elsewhere=elsewhere) as enter:
+            written = release.write(folder, options=options, **how)
+            enter(written)
+        return written
 
     def together(self, release: TableRelease) -> Together:
         """What a release tells together with those of the register, before anything is written."""

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
 
 from sfumato.core import environment
 from sfumato.core.block_html import Reportable
@@ -14,6 +14,7 @@ from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.data import StepsResult
 from sfumato.core.evidence import judge_all
+from sfumato.core.options import CommandOption
 from sfumato.core.step import accounts
 from sfumato.core.words import counts_in_words, percent, plain_name
 from sfumato.data.table.formats import chosen_format
@@ -40,9 +41,33 @@ if TYPE_CHECKING:
     from sfumato.core.shape import Shape
     from sfumato.core.step import Plan, Preserved
     from sfumato.release.attack_report import AttackReport
+    from sfumato.release.attack_run import AttackContext, AttackKeywords
     from sfumato.release.column_changes import ColumnChange
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.report.headline import Headline
+
+
+@dataclasses.dataclass(frozen=True)
+class WriteOptions:
+    """How a release is written, besides the everyday keywords of :meth:`Release.write`.
+
+    ``defuse`` puts an apostrophe before the cells of a CSV that a spreadsheet would run as
+    formulas. With ``pictures`` both folders get the pictures of their report as PNG, each with what
+    its own reader may see. ``into`` and ``into_table`` name a database and a table of it that the
+    release is written into as well, all or nothing. ``more`` writes what else the owner keeps, into
+    the owner's folder, which it is given before anybody sees it.
+    """
+
+    panel: ClassVar[str] = "How the release is written"
+    defuse: Annotated[bool, CommandOption("CSV: an apostrophe before formulas", ("--defuse",))] = (
+        False
+    )
+    pictures: Annotated[bool, CommandOption("pictures of reports as PNG too", ("--pictures",))] = (
+        False
+    )
+    into: Annotated[str | None, CommandOption("a database for the table, too")] = None
+    into_table: Annotated[str | None, CommandOption("the name of the table there")] = None
+    more: Callable[[Path], None] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -293,27 +318,37 @@ class Release(Reportable):
 
     # Attacks and measures.
 
-    def attack(self, **options: Any) -> AttackReport:
-        """Let every named intruder try the release; see :func:`sfumato.attack`."""
-        from sfumato.release.attack_run import attack_release
+    def attack(
+        self, context: AttackContext | None = None, **keywords: Unpack[AttackKeywords]
+    ) -> AttackReport:
+        """Let every named intruder try the release; see :func:`sfumato.attack`.
 
-        known = {
-            "steps": self.recipe.steps,
-            "models": self.recipe.meet,
-            "limits": self.recipe.limits,
-        }
-        return attack_release(self.pair, **{**known, "seed": self.seed, **options})
+        Steps, promises and limits of the ``context`` are those of the recipe, unless it names some.
+        """
+        from sfumato.release.attack_run import AttackContext, attack_release
 
-    def attacked(self, **options: Any) -> Self:
+        base = AttackContext() if context is None else context
+        complete = dataclasses.replace(
+            base,
+            steps=base.steps or self.recipe.steps,
+            models=base.models or self.recipe.meet,
+            limits=base.limits or self.recipe.limits,
+        )
+        keywords.setdefault("seed", self.seed)
+        return attack_release(self.pair, context=complete, **keywords)
+
+    def attacked(
+        self, context: AttackContext | None = None, **keywords: Unpack[AttackKeywords]
+    ) -> Self:
         """The same release with what intruders found, which its certificate and reports then
         tell.
         """
-        if "seed" in options:
+        if "seed" in keywords:
             raise ParameterError(
                 "attacks that a certificate tells are tried with the seed of the release, so that"
                 " verify can try them again; leave out seed"
             )
-        return dataclasses.replace(self, attacks=self.attack(**options))
+        return dataclasses.replace(self, attacks=self.attack(context, **keywords))
 
     def evaluate(
         self, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None
@@ -325,11 +360,18 @@ class Release(Reportable):
         """The same release with what attacks find before and after, half of the time each, and what
         it is worth.
         """
-        from sfumato.release.attack_run import attack_unchanged
+        from sfumato.release.attack_run import AttackOptions, attack_unchanged
 
-        half: dict[str, Any] = {"seconds": seconds / 2, "progress": progress}
-        before = attack_unchanged(self.original, models=self.recipe.meet, seed=self.seed, **half)
-        after = self.attack(**half) if seconds > 0 else None
+        before = attack_unchanged(
+            self.original,
+            models=self.recipe.meet,
+            seconds=seconds / 2,
+            seed=self.seed,
+            progress=progress,
+        )
+        after = None
+        if seconds > 0:
+            after = self.attack(seconds=seconds / 2, options=AttackOptions(progress=progress))
         return dataclasses.replace(
             self, attacks_before=before, attacks=after, utility=self.evaluate()
         )
@@ -349,48 +391,37 @@ class Release(Reportable):
         folder: str | Path,
         *,
         format: str | None = None,  # noqa: A002
-        force: bool = False,
-        sign: str | Path | None = None,
-        pictures: bool = False,
-        defuse: bool = False,
-        into: str | None = None,
-        into_table: str | None = None,
+        force: Annotated[
+            bool,
+            CommandOption("replace an earlier release", ("--force",), panel=WriteOptions.panel),
+        ] = False,
+        sign: Annotated[
+            str | Path | None,
+            CommandOption("private key (PEM) to sign with", typed=Path, panel=WriteOptions.panel),
+        ] = None,
         attack: float | None = None,
-        more: Callable[[Path], None] | None = None,
+        options: WriteOptions = WriteOptions(),
     ) -> Path:
         """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or
         nothing at all.
 
         The file is read back before it stands, and refused where a promise does not hold in it.
-        ``defuse`` puts an apostrophe before the cells of a CSV that a spreadsheet would run as
-        formulas. With ``pictures`` both get a folder of the report's pictures as PNG, each with
-        what its own reader may see. ``into`` and ``into_table`` name a database and a table of it
-        that the release is written into as well, all or nothing. ``attack`` are the seconds of
-        computing that the named intruders have before; by default none, but for rows that were
-        drawn anew, of which nothing else tells what they give away (``attack=0``: none there,
-        either). ``more`` writes what else the owner keeps, into the owner's folder, which it is
-        given before anybody sees it.
+        ``attack`` are the seconds of computing that the named intruders have before; by default
+        none, but for synthetic rows, of which nothing else tells what they give away
+        (``attack=0``: none there, either).
         """
         if attack or (attack is None and self.needs_attack):
-            return self.attacked(**({"seconds": attack} if attack else {})).write(
-                folder,
-                format=format,
-                force=force,
-                sign=sign,
-                pictures=pictures,
-                defuse=defuse,
-                into=into,
-                into_table=into_table,
-                attack=0,
-                more=more,
+            attacked = self.attacked(seconds=attack) if attack else self.attacked()
+            return attacked.write(
+                folder, format=format, force=force, sign=sign, attack=0, options=options
             )
-        key, table = (
-            None if sign is None else Path(sign),
-            VERBS["target"](into, into_table, force=force),
-        )
-        options: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
         written: Path = VERBS["write"](
-            self, Path(folder), force=force, sign=key, into=table, more=more, **options
+            self,
+            Path(folder),
+            format=format,
+            force=force,
+            sign=None if sign is None else Path(sign),
+            options=options,
         )
         return written
 

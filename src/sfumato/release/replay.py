@@ -97,7 +97,7 @@ class Original:
         shared: SharedFolder,
         data: Any = None,
         trusted_key: Path | None = None,
-        inputs: ReplayInputs = ReplayInputs(),  # noqa: B008 - frozen
+        inputs: ReplayInputs = ReplayInputs(),
     ) -> None:
         self.shared, self.data, self.trusted_key, self.inputs = shared, data, trusted_key, inputs
 

@@ -181,14 +181,14 @@ def test_from_python():
     people = sf.read_baskets(
         rows().drop("name"),
         {"unit": "person", "item": "item"},
-        hierarchies={"item": sf.tree(examples.set_valued.SEVEN)},
+        columns=sf.ColumnDetails(hierarchies={"item": sf.tree(examples.set_valued.SEVEN)}),
     )
     release = sf.anonymize(
         people,
         meet=[sf.baskets.KmAnonymity(2, 2)],
         steps=[sf.baskets.ItemRecoding()],
         seed=1,
-        seconds=5,
+        options=sf.AnonymizeOptions(seconds=5),
     )
     assert release.holds
     assert release.released.labels == ("A", "B", "C")

@@ -14,11 +14,17 @@ import sfumato as sf
 def released(rows, tree, algorithm, k=2):
     frame = pl.DataFrame(rows, schema=["person", "item"], orient="row")
     people = sf.read_baskets(
-        frame, {"unit": "person", "item": "item"}, hierarchies={"item": sf.tree({"*": tree})}
+        frame,
+        {"unit": "person", "item": "item"},
+        columns=sf.ColumnDetails(hierarchies={"item": sf.tree({"*": tree})}),
     )
     step = sf.baskets.ItemRecoding(algorithm=algorithm)
     made = sf.anonymize(
-        people, meet=[sf.baskets.KmAnonymity(k, 2)], steps=[step], seed=1, seconds=0
+        people,
+        meet=[sf.baskets.KmAnonymity(k, 2)],
+        steps=[step],
+        seed=1,
+        options=sf.AnonymizeOptions(seconds=0),
     )
     return set(made.released.labels), made
 

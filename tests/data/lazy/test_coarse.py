@@ -62,7 +62,11 @@ def test_what_is_found_above_the_levels_is_what_memory_finds_there(
 ) -> None:
     meet, step = [sf.KAnonymity(4)], {"budget": 0.05, "objective": objective}
     whole = sf.anonymize(
-        described(sf.read(people())), meet, [sf.GlobalRecoding(**step)], seed=2, format="parquet"
+        described(sf.read(people())),
+        meet,
+        [sf.GlobalRecoding(**step)],
+        seed=2,
+        options=sf.AnonymizeOptions(format="parquet"),
     )
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
     made = sf.anonymize(
@@ -92,7 +96,10 @@ def test_levels_begin_where_counting_did(
         budget=0.9, levels={n: (level, level) for n, level in levels.items()}
     )
     eager = sf.anonymize(
-        described(sf.read(people())), [sf.KAnonymity(2)], [bounded], format="parquet"
+        described(sf.read(people())),
+        [sf.KAnonymity(2)],
+        [bounded],
+        options=sf.AnonymizeOptions(format="parquet"),
     )
     native = made.data.collect() if engine == "polars" else made.data.pl()
     assert rows_of(native).equals(rows_of(eager.data))
@@ -117,7 +124,10 @@ def test_values_are_generalised_as_they_are_read(
         budget=0.05, levels={n: (at["level"],) * 2 for n, at in plan_of(lazy)["levels"].items()}
     )
     eager = sf.anonymize(
-        described(sf.read(frame, **options)), [sf.KAnonymity(4)], [bounded], format="parquet"
+        described(sf.read(frame, **options)),
+        [sf.KAnonymity(4)],
+        [bounded],
+        options=sf.AnonymizeOptions(format="parquet"),
     )
     assert rows_of(lazy.data.collect()).equals(rows_of(eager.data))
 
@@ -182,7 +192,13 @@ def test_what_memory_releases_is_not_refused(
     frame = nearly_distinct(100_000)
     frame.write_parquet(tmp_path / "a.parquet")
     meet, step = [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.02)]
-    whole = sf.anonymize(described_finely(sf.read(frame)), meet, step, seed=1, format="parquet")
+    whole = sf.anonymize(
+        described_finely(sf.read(frame)),
+        meet,
+        step,
+        seed=1,
+        options=sf.AnonymizeOptions(format="parquet"),
+    )
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 40_000)
     made = sf.anonymize(described_finely(sf.read(tmp_path, engine=engine)), meet, step, seed=1)
     assert plan_of(made)["levels"] == plan_of(whole)["levels"]
@@ -210,7 +226,10 @@ def test_the_top_is_the_last_resort(
         budget=0.05, levels={n: (at["level"],) * 2 for n, at in levels.items()}
     )
     eager = sf.anonymize(
-        described(sf.read(people(missing=False))), [sf.KAnonymity(2)], [bounded], format="parquet"
+        described(sf.read(people(missing=False))),
+        [sf.KAnonymity(2)],
+        [bounded],
+        options=sf.AnonymizeOptions(format="parquet"),
     )
     native = made.data.collect() if engine == "polars" else made.data.pl()
     assert rows_of(native).equals(rows_of(eager.data))
@@ -230,7 +249,11 @@ def test_alternatives_are_those_within_the_levels(
         assert all(option.levels[name] >= low for name, (low, _) in begun.items())
     bounded = sf.GlobalRecoding(budget=0.05, levels=begun)
     eager = sf.anonymize(
-        described(sf.read(people())), meet, [bounded], seed=2, format="parquet"
+        described(sf.read(people())),
+        meet,
+        [bounded],
+        seed=2,
+        options=sf.AnonymizeOptions(format="parquet"),
     ).alternatives()
     assert found.lattice_nodes == eager.lattice_nodes
     assert [n.option.suppressed for n in found.neighbours] == [
@@ -267,7 +290,13 @@ def test_steps_go_on_with_labels_that_the_first_one_released(
     steps: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meet = [sf.KAnonymity(4)]
-    eager = sf.anonymize(described(sf.read(people())), meet, steps, seed=2, format="parquet")
+    eager = sf.anonymize(
+        described(sf.read(people())),
+        meet,
+        steps,
+        seed=2,
+        options=sf.AnonymizeOptions(format="parquet"),
+    )
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
     lazy = sf.anonymize(held("polars", tmp_path / "in", people()), meet, steps, seed=2)
     assert "least within levels ≥" in plan_of(lazy)["warning"]
@@ -295,7 +324,9 @@ def test_alternatives_claim_nothing_about_levels_that_were_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meet, steps = [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.5)]
-    whole = sf.anonymize(described(sf.read(people())), meet, steps, format="parquet")
+    whole = sf.anonymize(
+        described(sf.read(people())), meet, steps, options=sf.AnonymizeOptions(format="parquet")
+    )
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 320)
     coarse = sf.anonymize(held("polars", tmp_path / "in", people()), meet, steps)
     assert coarse.scores["loss"] > whole.scores["loss"]
@@ -321,7 +352,10 @@ def test_divergence_is_that_of_the_table_as_it_was_counted(
         bounds = {name: (level, level) for name, level in node.items()}
         fixed = sf.GlobalRecoding(budget=budget, objective="kl_divergence", levels=bounds)
         release = sf.anonymize(
-            described(sf.read(frame)), [sf.KAnonymity(k)], [fixed], format="parquet"
+            described(sf.read(frame)),
+            [sf.KAnonymity(k)],
+            [fixed],
+            options=sf.AnonymizeOptions(format="parquet"),
         )
         return release.scores["kl_divergence"]
 

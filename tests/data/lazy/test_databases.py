@@ -79,7 +79,13 @@ def test_a_database_releases_what_memory_releases(
     held = described(sf.read(uri, table="visits"))
     assert held.records == 3000
     for steps in RECIPES.values():
-        eager = sf.anonymize(described(sf.read(table())), MEET, steps, seed=5, format="parquet")
+        eager = sf.anonymize(
+            described(sf.read(table())),
+            MEET,
+            steps,
+            seed=5,
+            options=sf.AnonymizeOptions(format="parquet"),
+        )
         lazy = sf.anonymize(held, MEET, steps, seed=5)
         assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
         assert in_rows(lazy.data).equals(rows_of(eager.data))
@@ -97,7 +103,11 @@ def test_combinations_that_do_not_fit_are_counted_at_levels(
     assert begun_at
     eager_step = sf.GlobalRecoding(budget=0.05, levels=begun_at)
     eager = sf.anonymize(
-        described(sf.read(table())), [sf.KAnonymity(3)], [eager_step], seed=5, format="parquet"
+        described(sf.read(table())),
+        [sf.KAnonymity(3)],
+        [eager_step],
+        seed=5,
+        options=sf.AnonymizeOptions(format="parquet"),
     )
     assert in_rows(lazy.data).equals(rows_of(eager.data))
 
@@ -373,9 +383,17 @@ def test_an_eager_release_is_written_into_a_database_beside_its_folder(
 ) -> None:
     uri = uri_of(kind, tmp_path, request)
     release = sf.anonymize(
-        described(sf.read(table())), MEET, sf.Mondrian(), seed=5, format="parquet"
+        described(sf.read(table())),
+        MEET,
+        sf.Mondrian(),
+        seed=5,
+        options=sf.AnonymizeOptions(format="parquet"),
     )
-    release.write(tmp_path / "out", format="parquet", into=uri, into_table="visits_released")
+    release.write(
+        tmp_path / "out",
+        format="parquet",
+        options=sf.WriteOptions(into=uri, into_table="visits_released"),
+    )
     stored = sf.read(uri, table="visits_released", engine="memory").to_polars()
     assert rows_of(stored).equals(rows_of(release.data))
     told = (tmp_path / "out" / "share" / "certificate.json").read_text()
@@ -400,7 +418,9 @@ def test_a_database_that_changes_values_keeps_nothing(
 
     monkeypatch.setattr(driver, "put", other)
     with pytest.raises(OutputError, match="does not give back the rows"):
-        release.write(tmp_path / "out", into=uri, into_table="visits_released")
+        release.write(
+            tmp_path / "out", options=sf.WriteOptions(into=uri, into_table="visits_released")
+        )
     assert not (tmp_path / "out").exists()
     with pytest.raises(UnreadableInput, match="has no table"):
         _ = sf.read(uri, table="visits_released").columns
@@ -551,7 +571,9 @@ def test_a_run_that_is_killed_leaves_no_table(
     assert not (tmp_path / "out").exists()
     with pytest.raises(UnreadableInput, match="has no table"):
         _ = sf.read(uri, table="visits_released").columns
-    released(uri).write(tmp_path / "out", into=uri, into_table="visits_released")
+    released(uri).write(
+        tmp_path / "out", options=sf.WriteOptions(into=uri, into_table="visits_released")
+    )
     assert sf.verify(tmp_path / "out" / "share").holds
     assert [file.name for file in tmp_path.iterdir() if "sfumato-new" in file.name] == []
 

@@ -133,10 +133,14 @@ def test_an_awkward_table_is_released_as_in_memory(
     frame, more = AWKWARD[case]
     meet = [sf.KAnonymity(3), sf.TCloseness("ill", 0.9)]
     eager = sf.anonymize(
-        described(sf.read(frame), **more), meet, STEPS, seed=5, format="parquet", shuffle=shuffle
+        described(sf.read(frame), **more),
+        meet,
+        STEPS,
+        seed=5,
+        options=sf.AnonymizeOptions(format="parquet", shuffle=shuffle),
     )
     table = described(sf.read(in_parts(frame, tmp_path / "in"), engine=engine), **more)
-    lazy = sf.anonymize(table, meet, STEPS, seed=5, shuffle=shuffle)
+    lazy = sf.anonymize(table, meet, STEPS, seed=5, options=sf.AnonymizeOptions(shuffle=shuffle))
     assert collected(lazy).columns == eager.data.columns
     assert rows_of(collected(lazy)).equals(rows_of(eager.data))
     assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
@@ -239,7 +243,12 @@ def test_limits_are_measured_from_all_counts_or_on_a_named_sample(
 
     def release(table: Any) -> Any:
         return sf.anonymize(
-            described(table), [sf.KAnonymity(3)], STEPS, limits=limits, contract=contract, seed=5
+            described(table),
+            [sf.KAnonymity(3)],
+            STEPS,
+            limits=limits,
+            options=sf.AnonymizeOptions(contract=contract),
+            seed=5,
         )
 
     eager, whole = release(sf.read(people())), release(sf.read(folder, engine=engine))

@@ -44,7 +44,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(place: Path, engine: str = "polars") -> Path:
     table = sf.read(place / "in", engine=engine)
-    return sf.run(table, place / "r.yaml", seed=5, into=place / "out").write(place / "out")
+    return sf.run(table, place / "r.yaml", seed=5, options=sf.RunOptions(into=place / "out")).write(
+        place / "out"
+    )
 
 
 def left(place: Path) -> list[str]:
@@ -194,7 +196,9 @@ def test_an_empty_part_makes_no_difference(place: Path) -> None:
     first = digest(place)
     people().head(0).write_parquet(place / "in" / "part-3.parquet")
     table = sf.read(place / "in", engine="polars")
-    again = sf.run(table, place / "r.yaml", seed=5, into=place / "again").write(place / "again")
+    again = sf.run(
+        table, place / "r.yaml", seed=5, options=sf.RunOptions(into=place / "again")
+    ).write(place / "again")
     assert json.loads((again / "share" / "certificate.json").read_text())["data"]["sha256"] == first
     assert whole.is_dir()
 

@@ -172,7 +172,11 @@ def multiset(frame: Any) -> list[tuple[str, ...]]:
 
 def in_memory(name: str, frame: Any) -> sf.Release:
     return sf.anonymize(
-        described(sf.read(frame)), [sf.KAnonymity(3)], CASES[name], seed=5, format="parquet"
+        described(sf.read(frame)),
+        [sf.KAnonymity(3)],
+        CASES[name],
+        seed=5,
+        options=sf.AnonymizeOptions(format="parquet"),
     )
 
 
@@ -298,7 +302,9 @@ def test_persons_are_counted_and_numbered_by_engines_as_in_memory(
             sf.anonymize(of_units(sf.read(frame.lazy())), meet, CASES[name], seed=5)
         return
     try:
-        eager = sf.anonymize(data, meet, CASES[name], seed=5, format="parquet")
+        eager = sf.anonymize(
+            data, meet, CASES[name], seed=5, options=sf.AnonymizeOptions(format="parquet")
+        )
     except (
         SchemaError
     ) as error:  # single cells cannot be suppressed by persons, wherever the table is

@@ -61,7 +61,13 @@ def rows_of(frame: pl.DataFrame) -> pl.DataFrame:
 def test_an_engine_releases_what_memory_releases(engine: str, name: str, tmp_path: Path) -> None:
     pytest.importorskip(engine)
     meet = [sf.KAnonymity(3), sf.LDiversity("diagnosis", 2)]
-    eager = sf.anonymize(described(sf.read(table())), meet, RECIPES[name], seed=5, format="parquet")
+    eager = sf.anonymize(
+        described(sf.read(table())),
+        meet,
+        RECIPES[name],
+        seed=5,
+        options=sf.AnonymizeOptions(format="parquet"),
+    )
     lazy = sf.anonymize(held(engine, tmp_path), meet, RECIPES[name], seed=5)
     assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
     assert lazy.suppressed == eager.suppressed
@@ -87,7 +93,11 @@ def test_what_was_masked_before_a_search_can_be_written(first: Any, tmp_path: Pa
     steps = [first, *COARSE]
     large = sf.anonymize(held("polars", tmp_path / "in"), [sf.KAnonymity(3)], steps, seed=5)
     eager = sf.anonymize(
-        described(sf.read(table())), [sf.KAnonymity(3)], steps, seed=5, format="parquet"
+        described(sf.read(table())),
+        [sf.KAnonymity(3)],
+        steps,
+        seed=5,
+        options=sf.AnonymizeOptions(format="parquet"),
     )
     large.write(tmp_path / "out")
     assert large.alternatives().to_dict() == eager.alternatives().to_dict()

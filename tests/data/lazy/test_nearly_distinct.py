@@ -113,7 +113,11 @@ def compare(engine: str, seed: int, folder: Path) -> bool:
     lazy = described(sf.read(folder, engine=engine), hierarchies)
     try:
         eager = sf.anonymize(
-            described(sf.read(frame), hierarchies), meet, steps, format="parquet", **options
+            described(sf.read(frame), hierarchies),
+            meet,
+            steps,
+            options=sf.AnonymizeOptions(format="parquet"),
+            **options,
         )
     except (Unsatisfiable, SchemaError) as refused:
         with pytest.raises(type(refused)):
@@ -165,14 +169,22 @@ def compare_coarsely(engine: str, seed: int, folder: Path) -> str:
     assert "least within levels ≥" in made.plans[0][1].describe()["warning"]
     begun = dataclasses.replace(step, levels=floor)
     eager = sf.anonymize(
-        described(sf.read(frame), hierarchies), meet, [begun], seed=seed, format="parquet"
+        described(sf.read(frame), hierarchies),
+        meet,
+        [begun],
+        seed=seed,
+        options=sf.AnonymizeOptions(format="parquet"),
     )
     native = made.data.collect() if engine == "polars" else made.data.pl()
     assert rows_of(native).equals(rows_of(eager.data), null_equal=True), seed
     assert made.suppressed == eager.suppressed
     assert [v.to_dict() for v in made.verdicts] == [v.to_dict() for v in eager.verdicts]
     free = sf.anonymize(
-        described(sf.read(frame), hierarchies), meet, [step], seed=seed, format="parquet"
+        described(sf.read(frame), hierarchies),
+        meet,
+        [step],
+        seed=seed,
+        options=sf.AnonymizeOptions(format="parquet"),
     )
     levels = free.plans[0][1].levels
     if any(levels[name] < low for name, (low, _) in floor.items()):

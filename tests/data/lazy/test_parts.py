@@ -50,8 +50,7 @@ def released(frames: list[pl.DataFrame], engine: str, folder: Path, **options: A
         [sf.KAnonymity(5)],
         [sf.GlobalRecoding(budget=0.02)],
         seed=3,
-        accept=accept,
-        **options,
+        options=sf.AnonymizeOptions(accept=accept, **options),
     )
 
 

@@ -155,7 +155,13 @@ def collected(release: Any) -> pl.DataFrame:
 
 @functools.cache
 def in_memory(name: str) -> Any:
-    return sf.anonymize(described(sf.read(table())), MEET, RECIPES[name], seed=5, format="parquet")
+    return sf.anonymize(
+        described(sf.read(table())),
+        MEET,
+        RECIPES[name],
+        seed=5,
+        options=sf.AnonymizeOptions(format="parquet"),
+    )
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -218,15 +224,18 @@ def test_parts_are_whole_ordered_and_alone_in_their_folder(
 
 def test_rows_that_are_not_to_be_shuffled_stay_with_their_worker(people: Any) -> None:
     lazy = sf.anonymize(
-        described(sf.read(people.coalesce(1))), MEET, RECIPES["global"], seed=5, shuffle=False
+        described(sf.read(people.coalesce(1))),
+        MEET,
+        RECIPES["global"],
+        seed=5,
+        options=sf.AnonymizeOptions(shuffle=False),
     )
     kept = sf.anonymize(
         described(sf.read(table())),
         MEET,
         RECIPES["global"],
         seed=5,
-        shuffle=False,
-        format="parquet",
+        options=sf.AnonymizeOptions(shuffle=False, format="parquet"),
     )
     assert len(lazy.parts) == 1
     assert rows_of(collected(lazy)).equals(rows_of(kept.data))

@@ -50,7 +50,9 @@ def written(tmp_path: Path) -> Path:
     (tmp_path / "r.yaml").write_text(RECIPE)
     in_parts(people(), tmp_path / "in")
     table = sf.read(tmp_path / "in", engine="polars")
-    return sf.run(table, tmp_path / "r.yaml", seed=5, into=tmp_path / "out").write(tmp_path / "out")
+    return sf.run(
+        table, tmp_path / "r.yaml", seed=5, options=sf.RunOptions(into=tmp_path / "out")
+    ).write(tmp_path / "out")
 
 
 command = conftest.sfumato  # a fixture

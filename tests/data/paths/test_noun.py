@@ -280,7 +280,7 @@ def test_a_recipe_says_what_whole_numbers_count(unit, of_an_hour, as_text):
         {"p": [1, 2, 3], "t": [str(t) for t in ticks] if as_text else ticks, "x": ["a", "b", "c"]}
     )
     roles = {"unit": "p", "time": "t", "place": "x"}
-    people = sf.read_paths(frame, roles, units={"t": unit})
+    people = sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"t": unit}))
     assert people.clock == Clock(unit, plain=True) and people.clock.hour == of_an_hour
     assert f"whole numbers of {unit}" in people.notes[0]
     assert people.to_tables()["data"]["t"].to_list() == ticks
@@ -298,14 +298,16 @@ def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():
     assert guessed.clock.kind == "hours" and "taken for hours since nobody says" in guessed.notes[0]
     with pytest.raises(SchemaError, match="has unit hours, but holds days"):
         sf.read_paths(
-            frame.with_columns(t=pl.Series(["2024-02-28"] * 2)), roles, units={"t": "hours"}
+            frame.with_columns(t=pl.Series(["2024-02-28"] * 2)),
+            roles,
+            columns=sf.ColumnDetails(units={"t": "hours"}),
         )
     with pytest.raises(
         ParameterError, match="unit must be seconds, minutes, hours or days, not 'weeks'"
     ):
-        sf.read_paths(frame, roles, units={"t": "weeks"})
+        sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"t": "weeks"}))
     with pytest.raises(ParameterError, match="unit must be person or household"):
-        sf.read_paths(frame, roles, units={"p": "minutes"})
+        sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"p": "minutes"}))
 
 
 def test_the_invented_city_is_the_same_everywhere():

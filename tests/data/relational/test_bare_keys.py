@@ -244,7 +244,7 @@ def cut_tables(key, *, split, shuffle=True):
     steps: [{{key_pseudonyms: {{split: {str(split).lower()}{key}}}}}]
     """
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(said, "recipe"))
-    return sf.run(frames, recipe, seed=3, shuffle=shuffle, seconds=0).data
+    return sf.run(frames, recipe, seed=3, options=sf.RunOptions(shuffle=shuffle), seconds=0).data
 
 
 def test_a_cut_release_does_not_join_through_one_under_the_same_key_that_is_not_cut(monkeypatch):

@@ -413,7 +413,9 @@ def test_what_is_written_joins_and_shows_no_key(tmp_path_factory, drawn, steps, 
     recipe = recipe_files.any_from_dict({"tables": drawn.said, **document})
     folder = tmp_path_factory.mktemp("drawn") / "out"
     try:
-        release = sf.run(drawn.frames, recipe, seed=3, seconds=0, format=kind)
+        release = sf.run(
+            drawn.frames, recipe, seed=3, seconds=0, options=sf.RunOptions(format=kind)
+        )
     except ReleaseRefused as error:
         refused = str(error)
     else:

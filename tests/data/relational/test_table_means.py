@@ -456,7 +456,7 @@ def test_promises_about_persons_are_reached_by_recoding_the_peoples_table():
     people, promise = examples.clinic(), OwnCompany(3)
     assert not promise.judge(Evidence(people)).holds
     step = made("steps", {"global_recoding": {**RECODE, "table": "people"}})
-    release = sf.anonymize(people, promise, step, seed=3, seconds=0)
+    release = sf.anonymize(people, promise, step, seed=3, options=sf.AnonymizeOptions(seconds=0))
     assert release.verdicts[0].holds
     assert release.suppressed <= 0.3 * people.people
 

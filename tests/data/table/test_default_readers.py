@@ -32,7 +32,7 @@ def made(values, l=2, **options):  # noqa: E741
         [sf.KAnonymity(2), sf.LDiversity("code", l=l)],
         [sf.GlobalRecoding()],
         seed=1,
-        **options,
+        options=sf.AnonymizeOptions(**options),
     )
 
 

@@ -16,7 +16,11 @@ def out(tmp_path_factory):
     people = sf.examples.hospital(rows=600)
     accept = {"diagnosis": {"implies": "occupation", "because": "croup is a disease of children"}}
     made = sf.anonymize(
-        people, [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.05)], accept=accept, seed=1
+        people,
+        [sf.KAnonymity(5)],
+        [sf.GlobalRecoding(budget=0.05)],
+        options=sf.AnonymizeOptions(accept=accept),
+        seed=1,
     )
     return made, made.write(tmp_path_factory.mktemp("release") / "out")
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import ReleaseRefused
+from sfumato.interfaces.api import RunOptions
 from sfumato.interfaces.cli.register_options import RegisterOptions, memory_of
 from sfumato.release.register.store import open_register
 
@@ -131,7 +132,11 @@ def test_a_limit_cannot_be_passed_by_racing(here):
         recipe = recipe_files.load(here / f"{name}0.yaml")
         releases[name] = (
             remembered,
-            run(read("grid.csv", recipe=recipe), recipe, memory=remembered.memory),
+            run(
+                read("grid.csv", recipe=recipe),
+                recipe,
+                options=RunOptions(memory=remembered.memory),
+            ),
         )
     first, release = releases["a"]
     with first.registered(release, here / "one") as written:

@@ -18,6 +18,7 @@ from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.tasks import policies
 from sfumato.interfaces.web.tasks.write import NotMade
 from sfumato.policy.clauses import clauses_of
+from sfumato.policy.compile import Use
 from sfumato.policy.comply import hold_against
 from sfumato.policy.dialects.dialect_detection import write_policy
 from sfumato.policy.policy import (
@@ -198,11 +199,15 @@ def test_the_page_says_what_the_command_says(name: str, tmp_path: Path) -> None:
     for said, holds in USES[name]:
         held = policies.comply_policy(bench, silent, said=said, **given)
         kinds = [one for one in said.get("categories", "").split(",") if one]
-        use = {"purpose": said["purpose"], "recipient": said.get("recipient"), "categories": kinds}
+        use = Use(said["purpose"], said.get("recipient"))
         assert (
             held
             == hold_against(
-                tmp_path / "out" / "share", [str(path)], original=bench.data, **use
+                tmp_path / "out" / "share",
+                [str(path)],
+                use,
+                original=bench.data,
+                categories=kinds,
             ).to_dict()
         )
         assert held["holds"] is holds, held

@@ -156,7 +156,7 @@ def test_without_a_population_it_is_not_tried():
         people_of([1, 2]),
         people_of([1, 2]),
         only=["unique_in_population"],
-        population=people_of([1, 2, 2]),
+        context=sf.AttackContext(population=people_of([1, 2, 2])),
     )
     assert tried.value("unique_in_population") == 0.5
 

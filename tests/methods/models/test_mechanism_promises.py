@@ -136,7 +136,13 @@ def test_the_other_matrix_protects_less():
 def test_raw_values_of_a_second_table_break_it():
     steps = [RANDOM, sf.SwapAcross(["ill"], match=["age"])]
     with pytest.raises(ReleaseRefused, match="no step of this run"):
-        sf.anonymize(people(), [CLOSE], steps, population=sf.read(people().to_polars()), seed=3)
+        sf.anonymize(
+            people(),
+            [CLOSE],
+            steps,
+            options=sf.AnonymizeOptions(population=sf.read(people().to_polars())),
+            seed=3,
+        )
 
 
 def test_noise_that_no_step_adds_is_not_promised():
@@ -261,7 +267,13 @@ def test_a_recipe_that_does_nothing_keeps_no_promise(name):
     table = sf.read(frame).with_roles(quasi="age", sensitive="ill", plain="spare")
     model = registry.build("models", {name: STRICT[name]})
     with pytest.raises(SfumatoError):
-        sf.anonymize(table, [model], [NOTHING], population=sf.read(frame), seed=1)
+        sf.anonymize(
+            table,
+            [model],
+            [NOTHING],
+            options=sf.AnonymizeOptions(population=sf.read(frame)),
+            seed=1,
+        )
     verdicts = []
     with contextlib.suppress(SfumatoError):
         verdicts = sf.judge(table, [model], original=table, population=sf.read(frame))

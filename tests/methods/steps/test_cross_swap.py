@@ -164,7 +164,7 @@ def test_the_population_of_the_call_is_the_second_table():
         ours,
         [sf.KAnonymity(5)],
         [sf.SwapAcross(["cost"], match=["age"])],
-        population=second,
+        options=sf.AnonymizeOptions(population=second),
         seed=1,
     )
     assert set(release.data["cost"]) == {77}

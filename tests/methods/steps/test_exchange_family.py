@@ -113,8 +113,12 @@ def test_secret_fields_are_fields(step):
 
 @every_step
 def test_a_release_from_end_to_end(step, table, second):
-    release = sf.anonymize(table, [sf.KAnonymity(1)], [step], seed=3, population=second)
-    again = sf.anonymize(table, [sf.KAnonymity(1)], [step], seed=3, population=second)
+    release = sf.anonymize(
+        table, [sf.KAnonymity(1)], [step], seed=3, options=sf.AnonymizeOptions(population=second)
+    )
+    again = sf.anonymize(
+        table, [sf.KAnonymity(1)], [step], seed=3, options=sf.AnonymizeOptions(population=second)
+    )
     assert release.data.equals(again.data)
     changes = {change.name: change.action for change in release.columns}
     plan = release.plans[0][1]

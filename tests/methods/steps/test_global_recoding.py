@@ -156,7 +156,9 @@ def test_rows_are_shuffled_by_the_seed_and_only_if_wanted():
     assert one != other
     assert one != sorted(one)
     steps = [GlobalRecoding()]
-    kept = sf.anonymize(table.dataset(), [KAnonymity(2)], steps, seed=1, shuffle=False)
+    kept = sf.anonymize(
+        table.dataset(), [KAnonymity(2)], steps, seed=1, options=sf.AnonymizeOptions(shuffle=False)
+    )
     assert kept.released.origin is None or kept.released.origin.tolist() == list(range(40))
 
 

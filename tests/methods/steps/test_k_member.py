@@ -274,6 +274,6 @@ def test_a_release_holds():
         meet=[KAnonymity(4), LDiversity("diagnosis", l=2)],
         steps=[KMember()],
         seed=1,
-        accept=accept,
+        options=sf.AnonymizeOptions(accept=accept),
     )
     assert all(release.verdicts)

@@ -149,7 +149,9 @@ def test_noise_twice_in_a_recipe_is_drawn_twice():
         sf.Schema({"x": sf.Attribute(("quasi",), "numeric")}),
     )
     step = sf.AddNoise(["x"], 1.0)
-    release = sf.anonymize(table, [sf.KAnonymity(1)], [step, step], seed=3, shuffle=False)
+    release = sf.anonymize(
+        table, [sf.KAnonymity(1)], [step, step], seed=3, options=sf.AnonymizeOptions(shuffle=False)
+    )
     first = release.plans[0][1].columns["x"] - table.column("x")
     second = release.plans[1][1].columns["x"] - release.plans[0][1].columns["x"]
     assert (

@@ -573,9 +573,11 @@ def test_a_release_holds():
         meet=[KAnonymity(4), LDiversity(sensitive, l=2)],
         steps=[Mondrian(budget=0.02)],
         seed=1,
-        accept={
-            "diagnosis": {"implies": "occupation", "because": "croup is a disease of children"}
-        },
+        options=sf.AnonymizeOptions(
+            accept={
+                "diagnosis": {"implies": "occupation", "because": "croup is a disease of children"}
+            }
+        ),
     )
     assert all(release.verdicts)
 

@@ -29,6 +29,7 @@ from tests.release.any_shape.letters import (
 )
 
 ROLES = {"unit": "who", "item": "letter", "direct": "name"}
+UNATTACKED = sf.AnonymizeOptions(seconds=0)
 
 
 def people(data, **options):
@@ -110,7 +111,7 @@ def test_python_and_recipe_make_the_same(data, recipe, release):
 
 
 def test_without_time_nothing_is_attacked(data):
-    release = sf.anonymize(people(data), meet=Company(2), steps=DropRare(), seconds=0)
+    release = sf.anonymize(people(data), meet=Company(2), steps=DropRare(), options=UNATTACKED)
     assert (
         release.attacks_before is None
         and release.attacks is None
@@ -129,7 +130,7 @@ def test_what_does_not_hold_is_refused(data):
 
 
 def test_limits_are_measured_and_an_unknown_attack_keeps_none(data):
-    made = {"meet": Company(2), "steps": DropRare(), "seconds": 0}
+    made = {"meet": Company(2), "steps": DropRare(), "options": UNATTACKED}
     release = sf.anonymize(people(data), **made, limits={"alone": 0.7, "letters_lost": 0.2})
     assert [(kept.name, kept.holds) for kept in release.limits] == [
         ("alone", True),
@@ -146,12 +147,23 @@ def test_limits_are_measured_and_an_unknown_attack_keeps_none(data):
 
 
 def test_a_contract_reports_or_refuses(data):
-    made = {"meet": Company(2), "steps": DropRare(), "seconds": 0}
+    made = {"meet": Company(2), "steps": DropRare(), "options": UNATTACKED}
     broken = sf.Agreement(LettersLost(), at_most=0.1)
-    assert not sf.anonymize(people(data), **made, contract=broken).contract[0].holds
+    assert (
+        not sf.anonymize(
+            people(data), **(made | {"options": sf.AnonymizeOptions(contract=broken, seconds=0)})
+        )
+        .contract[0]
+        .holds
+    )
     with pytest.raises(ReleaseRefused, match=r"letters lost at most 0\.1"):
         sf.anonymize(
-            people(data), **made, contract=sf.Agreement(LettersLost(), at_most=0.1, refuse=True)
+            people(data),
+            meet=Company(2),
+            steps=DropRare(),
+            options=sf.AnonymizeOptions(
+                contract=sf.Agreement(LettersLost(), at_most=0.1, refuse=True), seconds=0
+            ),
         )
     with pytest.raises(ParameterError, match="one number at_most or at_least"):
         sf.Agreement(LettersLost())
@@ -213,7 +225,7 @@ def test_a_release_is_written_in_the_format_of_its_source(tmp_path, suffix):
     else:
         frame.write_parquet(file) if suffix == "parquet" else frame.write_ndjson(file)
     found = sf.read_data(file, "baskets", {"unit": "who", "item": "letter"})
-    folder = sf.anonymize(found, meet=Company(2), steps=DropRare(), seconds=0).write(
+    folder = sf.anonymize(found, meet=Company(2), steps=DropRare(), options=UNATTACKED).write(
         tmp_path / "out"
     )
     assert (folder / "share" / f"data.{'csv' if suffix == 'letters' else suffix}").is_file()
@@ -289,7 +301,10 @@ def test_nothing_that_is_shared_names_anybody_or_tells_a_seed(written):
 
 def test_values_that_a_promise_lists_stay_with_the_owner(data, tmp_path):
     release = sf.anonymize(
-        people(data), meet=[Company(2), Listed(("x", "z"))], steps=DropRare(), seconds=0
+        people(data),
+        meet=[Company(2), Listed(("x", "z"))],
+        steps=DropRare(),
+        options=UNATTACKED,
     )
     folder = release.write(tmp_path / "out")
     told = json.loads((folder / "share" / "certificate.json").read_text())["recipe"]["meet"][1]
@@ -310,7 +325,7 @@ def test_pages_show_attacks_curves_and_unknowns(written, release, tmp_path):
     assert "How much an intruder must know" in public and "Risk, before and after" in owner
     assert "dashed and light" in owner and "dashed and light" not in public
     assert "This page stays with the owner" in owner
-    release.write(tmp_path / "drawn", pictures=True)
+    release.write(tmp_path / "drawn", options=sf.WriteOptions(pictures=True))
     drawn = {file.name for file in (tmp_path / "drawn" / "owner" / "pictures").iterdir()}
     assert {"curves.png", "attacks.png", "descriptions.txt"} == drawn
     assert sf.verify(tmp_path / "drawn" / "share").holds
@@ -382,7 +397,7 @@ def test_a_format_that_holds_no_lists_is_refused(tmp_path, monkeypatch):
     lists = pl.DataFrame({"who": list(HELD), "letter": [list(held) for held in HELD.values()]})
     found = sf.read_data(lists, "baskets", {"unit": "who", "item": "letter"})
     monkeypatch.setattr(Letters, "to_tables", as_lists)
-    release = sf.anonymize(found, meet=Company(2), steps=DropRare(), seconds=0)
+    release = sf.anonymize(found, meet=Company(2), steps=DropRare(), options=UNATTACKED)
     with pytest.raises(OutputError, match="do not fit into CSV"):
         release.write(tmp_path / "out")
     assert sf.verify(release.write(tmp_path / "out", format="jsonl") / "share").holds
@@ -485,7 +500,12 @@ def test_another_original_is_noticed(written, data, tmp_path):
 
 
 def test_limits_are_measured_again_and_lies_about_them_caught(data, tmp_path):
-    made = {"meet": Company(2), "steps": DropRare(), "limits": {"alone": 0.9}, "seconds": 0}
+    made = {
+        "meet": Company(2),
+        "steps": DropRare(),
+        "limits": {"alone": 0.9},
+        "options": UNATTACKED,
+    }
     folder = sf.anonymize(people(data), **made).write(tmp_path / "out")
     owner = folder / "owner"
     assert statuses(sf.verify(folder / "share"))["alone"] == "needs original"
@@ -505,9 +525,9 @@ def test_limits_are_measured_again_and_lies_about_them_caught(data, tmp_path):
 
 
 def test_a_promise_about_the_original_needs_it(data, tmp_path):
-    folder = sf.anonymize(people(data), meet=Kept(0.5), steps=DropRare(2), seconds=0).write(
-        tmp_path / "out"
-    )
+    folder = sf.anonymize(
+        people(data), meet=Kept(0.5), steps=DropRare(2), options=UNATTACKED
+    ).write(tmp_path / "out")
     found = sf.verify(folder / "share")
     assert not found.holds and statuses(found)["50% kept"] == "needs original"
     assert sf.verify(folder / "share", original=data, owner=folder / "owner").holds
@@ -563,7 +583,7 @@ def test_an_epsilon_is_certified_and_nothing_else_is_told_of_the_original(data, 
 
 
 def test_a_limit_or_a_look_before_breaks_a_certified_epsilon(data):
-    made = {"meet": Company(2), "seconds": 0}
+    made = {"meet": Company(2), "options": UNATTACKED}
     release = sf.anonymize(
         people(data, text=True), **made, steps=[Drawn(epsilon=1.0), DropRare()], limits={"alone": 1}
     )

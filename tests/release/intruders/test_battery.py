@@ -101,7 +101,9 @@ def test_where_every_cell_is_suppressed_nobody_is_found_more_often_than_by_chanc
         .with_columns(pl.lit(TOP).alias("age"), pl.lit(TOP).alias("town"))
     )
     pair = TablePair.of(people, Table(blank).with_roles(quasi=["age", "town"]))
-    report = battery.attack_release(pair, models=[sf.KAnonymity(40)], seconds=20)
+    report = battery.attack_release(
+        pair, context=sf.AttackContext(models=[sf.KAnonymity(40)]), seconds=20
+    )
     assert report.value("linkage") == pytest.approx(1 / 40) and report.value("suda") == 0.0
     assert all(
         t.finding.beyond_guessing < 0.05 for t in report.tried if "linkage" in t.finding.attack
@@ -272,7 +274,7 @@ def test_strangers_are_not_victims():
     who = intruder_with(
         pair, file_of(id=["p3", "x", "y", "z"], age=[23, 24, 25, 26]), None, by="id"
     )
-    report = battery.attack_release(pair, intruder=who, seconds=20)
+    report = battery.attack_release(pair, context=sf.AttackContext(intruder=who), seconds=20)
     assert {t.intruder for t in report.tried} == {"your intruder"} and report.looked_for == 4
     victims = report.tried[
         [t.finding.attack for t in report.tried].index("linkage")
@@ -283,7 +285,9 @@ def test_strangers_are_not_victims():
 def test_a_file_of_strangers_links_nobody():
     pair = identity(towns())
     who = intruder_with(pair, file_of(id=["x", "y"], age=[24, 25]), None, by="id")
-    report = battery.attack_release(pair, intruder=who, only=["linkage", "transparency"], steps=[])
+    report = battery.attack_release(
+        pair, context=sf.AttackContext(intruder=who, steps=[]), only=["linkage", "transparency"]
+    )
     assert all(t.finding.value == 0 for t in report.tried)
 
 
@@ -350,7 +354,9 @@ def test_poor_tables_are_attacked_without_a_stumble(columns, kind):
     table = table.with_schema(table.schema.replace("age", kind=kind))
     pair = TablePair.of(table, table)
     report = battery.attack_release(
-        pair, models=[sf.KAnonymity(2), sf.LDiversity("secret", l=2)], seconds=10
+        pair,
+        context=sf.AttackContext(models=[sf.KAnonymity(2), sf.LDiversity("secret", l=2)]),
+        seconds=10,
     )
     assert report.tried and all(0 <= t.finding.value <= 1 for t in report.tried)
     json.dumps(report.to_dict(), allow_nan=False)

@@ -68,7 +68,9 @@ def test_a_control_that_always_succeeds_makes_linkability_unknown():
     assert "any rate between 0 % and 100 %" in report.unknown[0].reason
     assert "100 % without their own record" in report.unknown[0].reason
     limited = battery.attack_release(
-        TablePair.of(people, blank), only=["linkability"], limits={"linkability": 0.5}
+        TablePair.of(people, blank),
+        only=["linkability"],
+        context=sf.AttackContext(limits={"linkability": 0.5}),
     )
     assert limited.refused and "? linkability" in str(limited)
 
@@ -178,7 +180,9 @@ def test_what_does_not_apply_is_not_called_late(monkeypatch):
 
 def test_after_so_long_by_the_clock_no_other_attack_is_begun(monkeypatch):
     monkeypatch.setattr(battery, "_try", lambda name, scene: pytest.fail("it was begun"))
-    report = battery.attack_release(TablePair.of(survey(), survey()), seconds=10**9, clock=-1)
+    report = battery.attack_release(
+        TablePair.of(survey(), survey()), seconds=10**9, options=sf.AttackOptions(clock=-1)
+    )
     assert not report.tried
     reasons = {skipped.attack: skipped.reason for skipped in report.skipped}
     assert reasons["worst_case_linkage"] == battery.OUT_OF_TURN

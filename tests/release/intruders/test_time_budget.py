@@ -210,7 +210,11 @@ def test_a_report_without_time_has_unknown_attacks_and_keeps_no_limit_on_them(mo
     whole = sf.attack(table, table, seconds=60, sample=30)
     monkeypatch.setattr("time.process_time", Clock(looks))
     report = sf.attack(
-        table, table, seconds=60, sample=30, limits={"worst_case_linkage": 1.0, "inference": 1.0}
+        table,
+        table,
+        seconds=60,
+        sample=30,
+        context=sf.AttackContext(limits={"worst_case_linkage": 1.0, "inference": 1.0}),
     )
     assert report.unknown and len(report.tried) < len(whole.tried)
     rest = {(t.intruder, t.finding.attack): told(t.finding) for t in whole.tried}
@@ -315,7 +319,10 @@ def test_no_attack_takes_more_than_half_of_what_is_left(clock, monkeypatch):
 def test_outcomes_are_told_as_they_come(clock):
     outcomes = []
     report = sf.attack(
-        people(30), people(30), only=["linkage", "composition"], on_outcome=outcomes.append
+        people(30),
+        people(30),
+        only=["linkage", "composition"],
+        options=sf.AttackOptions(on_outcome=outcomes.append),
     )
     assert [type(one).__name__ for one in outcomes] == ["Tried", "Tried", "Tried", "Skipped"]
     assert tuple(outcomes[:3]) == report.tried and tuple(outcomes[3:]) == report.skipped

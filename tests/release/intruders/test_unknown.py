@@ -139,7 +139,9 @@ def test_a_limit_is_about_the_first_intruder_even_if_others_can_try(monkeypatch)
     people = visits()
     monkeypatch.setattr(battery, "_try", blind)
     report = battery.attack_release(
-        TablePair.of(people, people), only=["linkage"], limits={"linkage": 1.0}
+        TablePair.of(people, people),
+        only=["linkage"],
+        context=sf.AttackContext(limits={"linkage": 1.0}),
     )
     assert report.tried and report.refused == ("linkage is unknown: it is too much",)
     assert report.skipped[0].limit == 1.0

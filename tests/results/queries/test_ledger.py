@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, OutputError, ParameterError, UnreadableInput
-from sfumato.results.queries import Budget, Ledger
+from sfumato.results.queries import Budget, Ledger, SessionOptions
 
 pytest.importorskip("fcntl")
 
 PEOPLE = pl.DataFrame({"age": [30.0, 40.0, 50.0]})
 
 
-def asking(path, frame=PEOPLE, budget=1.0, **options):
+def asking(path, frame=PEOPLE, budget=1.0, neighbours=None, **options):
     return sf.dp.session(
         sf.read(frame),
         budget=budget,
         ledger=path,
-        name="people",
+        options=SessionOptions(name="people", neighbours=neighbours),
         bounds={"age": (0, 100)},
         **options,
     )
@@ -111,7 +111,7 @@ def test_what_contradicts_a_ledger_is_refused(tmp_path):
         with pytest.raises(ParameterError, match=said):
             asking(path, **options)
     with pytest.raises(ParameterError, match="name is people, not others"):
-        sf.dp.session(sf.read(PEOPLE), ledger=path, name="others")
+        sf.dp.session(sf.read(PEOPLE), ledger=path, options=SessionOptions(name="others"))
 
 
 def test_a_ledger_is_not_started_twice(tmp_path):

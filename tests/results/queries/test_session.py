@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.declared import Relation
 from sfumato.errors import BudgetExceeded, ParameterError, SchemaError
-from sfumato.results.queries import Answer, Budget, PrivacyLoss
+from sfumato.results.queries import Answer, Budget, PrivacyLoss, SessionOptions
 from sfumato.results.queries.question import Question
 from sfumato.results.queries.statistics import planned
 
@@ -32,8 +32,15 @@ PEOPLE = pl.DataFrame(
 KNOWN = {"bounds": {"age": (0, 100)}, "domains": {"sex": ["f", "m"], "ward": ["A", "B"]}}
 
 
-def asking(frame=PEOPLE, budget=1e12, **options):
-    return sf.dp.session(sf.read(frame), budget=budget, name="people", **{**KNOWN, **options})
+OPTIONS = ("domains", "missing", "neighbours", "quantum")
+
+
+def asking(frame=PEOPLE, budget=1e12, **keywords):
+    values = {**KNOWN, **keywords}
+    options = {name: values.pop(name) for name in OPTIONS if name in values}
+    return sf.dp.session(
+        sf.read(frame), budget=budget, options=SessionOptions(name="people", **options), **values
+    )
 
 
 def test_counts():
@@ -193,7 +200,9 @@ def test_the_same_question_gets_the_same_answer_and_costs_nothing():
 def test_other_declarations_make_another_question():
     people = asking(budget=10.0)
     people.mean("age", epsilon=0.1)
-    other = sf.dp.session(sf.read(PEOPLE), budget=10.0, name="people", bounds={"age": (0, 90)})
+    other = sf.dp.session(
+        sf.read(PEOPLE), budget=10.0, options=SessionOptions(name="people"), bounds={"age": (0, 90)}
+    )
     other = sf.dp.Session(other.table, people.ledger)
     assert not other.mean("age", epsilon=0.1).repeated
     assert not people.mean("age", epsilon=0.2).repeated

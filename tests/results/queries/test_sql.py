@@ -16,6 +16,7 @@ import sfumato as sf
 from sfumato.core.declared import declared
 from sfumato.core.schema import Schema
 from sfumato.errors import MissingExtra, ParameterError, SfumatoError
+from sfumato.results.queries import SessionOptions
 from sfumato.results.queries.sql import questions
 
 sqlglot = pytest.importorskip("sqlglot")
@@ -307,7 +308,10 @@ def test_every_part_of_every_node_is_read_or_refused(statement, monkeypatch):
 
 def test_names_are_kept_and_the_loss_is_shared():
     people = sf.dp.session(
-        sf.read(PEOPLE), budget=1.0, name="people", bounds=KNOWN.bounds, domains=KNOWN.domains
+        sf.read(PEOPLE),
+        budget=1.0,
+        options=SessionOptions(name="people", domains=KNOWN.domains),
+        bounds=KNOWN.bounds,
     )
     found = people.sql(
         "SELECT COUNT(*) AS visits, AVG(cost), MEDIAN(cost) FROM people", epsilon=0.9

@@ -10,15 +10,15 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, ParameterError
-from sfumato.results.queries import Quantum, SlowReply
+from sfumato.results.queries import Quantum, SessionOptions, SlowReply
 
 
-def asking(**options):
+def asking(quantum=None, **keywords):
     return sf.dp.session(
         sf.read(pl.DataFrame({"age": [30.0, 40.0]})),
-        name="people",
         bounds={"age": (0, 100)},
-        **options,
+        options=SessionOptions(name="people", quantum=quantum),
+        **keywords,
     )
 
 

@@ -102,15 +102,17 @@ def published(number, folder):
         frame,
         names,
         measure,
-        hierarchies=trees,
+        options=sf.CountOptions(
+            hierarchies=trees,
+            weight=weight,
+            negatives="absolute" if negatives else "refuse",
+            missing_counts=missing,
+        ),
         unit=unit,
-        weight=weight,
-        negatives="absolute" if negatives else "refuse",
-        missing_counts=missing,
     )
     judged = table.sensitive(*(KINDS[name](**values) for name, values in rules))
     try:
-        made = judged.protect(method, **asked)
+        made = judged.protect(method, options=sf.ProtectOptions(**asked))
     except Unsatisfiable:
         return f"{method} cannot", []
     except ReleaseRefused as error:

@@ -50,15 +50,19 @@ class RandomTable:
             self.frame,
             self.by,
             self.measure,
-            hierarchies=self.hierarchies,
+            options=sf.CountOptions(
+                hierarchies=self.hierarchies,
+                weight=self.weight,
+                negatives="absolute" if self.negatives else "refuse",
+                missing_counts=self.missing_counts,
+            ),
             unit=self.unit,
-            weight=self.weight,
-            negatives="absolute" if self.negatives else "refuse",
-            missing_counts=self.missing_counts,
         )
         kinds = {"threshold": sf.Threshold, "dominance": sf.Dominance, "p_percent": sf.PPercent}
         rules = [kinds[name](**values) for name, values in self.rules]
-        return table.sensitive(*rules).protect(self.method, zeros=self.zeros, weight=self.cost)
+        return table.sensitive(*rules).protect(
+            self.method, options=sf.ProtectOptions(zeros=self.zeros), weight=self.cost
+        )
 
     def broken(self, share):
         return broken(

@@ -105,7 +105,9 @@ def test_who_knows_cells_roughly_does_not_know_a_suppressed_total(register, tmp_
     rules = [sf.Threshold(5)]
     more = pl.concat([frame, frame[:1].with_columns(x=pl.lit(99.0))])
     sf.tabulate(frame, ["region"], register=register).protect(rules).write(tmp_path / "one", to="x")
-    made = sf.tabulate(more, ["region"], register=register).protect(rules, prior=100.0)
+    made = sf.tabulate(more, ["region"], register=register).protect(
+        rules, options=sf.ProtectOptions(prior=100.0)
+    )
     assert made.beside.verdict == "holds"
     assert dict(made.to_polars().iter_rows()) == {"Total": "x", "a": "x", "b": "20"}
     assert sf.verify(

@@ -226,9 +226,9 @@ def test_a_column_may_be_called_like_the_measure(tmp_path):
 
 def test_what_is_missing_stands_in_a_table_once():
     frame = people().with_columns(region=pl.when(pl.col("sex") == "f").then("region"))
-    made = sf.tabulate(frame, ["region", "sex"], hierarchies={"region": sf.mask_right(2)}).protect(
-        RULES
-    )
+    made = sf.tabulate(
+        frame, ["region", "sex"], options=sf.CountOptions(hierarchies={"region": sf.mask_right(2)})
+    ).protect(RULES)
     told = made.to_polars().filter(pl.col("sex") == "Total").select("region", "count").rows()
     women = frame["sex"].value_counts().filter(pl.col("sex") == "f")["count"].item()
     assert [name for name, _ in told] == ["Total", "n*", "s*", "(missing)", "n1", "n2", "s1", "s2"]
@@ -258,7 +258,8 @@ def test_nobody_is_asked_to_believe_in_negative_numbers_where_there_are_none():
         {"a": draw.choice(list("uvw"), 60), "m": draw.lognormal(3, 1, 60).round(0)}
     )
     made, asked = (
-        sf.tabulate(frame, ["a"], "sum(m)", negatives=one) for one in ("refuse", "absolute")
+        sf.tabulate(frame, ["a"], "sum(m)", options=sf.CountOptions(negatives=one))
+        for one in ("refuse", "absolute")
     )
     rules = (sf.Threshold(3), sf.PPercent(40))
     assert (
@@ -269,7 +270,9 @@ def test_nobody_is_asked_to_believe_in_negative_numbers_where_there_are_none():
         m=pl.when(pl.int_range(pl.len()) == 0).then(-5.0).otherwise("m"),
         first=pl.int_range(pl.len()) == 0,
     )
-    part = sf.tabulate(below, ["a"], "sum(m)", negatives="absolute", where="first = false")
+    part = sf.tabulate(
+        below, ["a"], "sum(m)", options=sf.CountOptions(negatives="absolute"), where="first = false"
+    )
     assert part.absolute  # readers know the column, not which records of it were chosen
     assert part.sensitive(*rules).problem().lower.max() < 0
 

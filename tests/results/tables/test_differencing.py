@@ -51,9 +51,9 @@ def people(seed=3, count=150, late=0.03):
 
 
 def publish(frame, register, folder, by, measure="count", rules=RULES, **options):
-    made = sf.tabulate(frame, by, measure, hierarchies=TREE, register=register, **options).protect(
-        rules
-    )
+    made = sf.tabulate(
+        frame, by, measure, options=sf.CountOptions(hierarchies=TREE), register=register, **options
+    ).protect(rules)
     made.write(folder, to="the press")
     return made
 
@@ -130,7 +130,9 @@ def test_all_folders_together_tell_no_small_population(register, tmp_path, by, w
     made = publish(frame, register, tmp_path / "two", by, where=where)
     assert [entry.number for entry in made.beside.earlier] == [1]
     conditions = [("year", "c")] if where else []
-    alone = sf.tabulate(frame, by, hierarchies=TREE, where=where).protect(RULES)
+    alone = sf.tabulate(frame, by, options=sf.CountOptions(hierarchies=TREE), where=where).protect(
+        RULES
+    )
     found = too_narrow(frame, [(tmp_path / "one", []), (tmp_path / "two", conditions)], 5)
     # a difference that is made of whole cells of one table is left to the audit of that table
     assert [
@@ -220,9 +222,9 @@ def test_a_source_that_grew_is_known_again_and_one_that_changed_is_unknown(regis
     frame = people()
     publish(frame, register, tmp_path / "one", ["region", "diagnosis"])
     more = pl.concat([frame, people(seed=9, count=3)])
-    made = sf.tabulate(more, ["region", "diagnosis"], hierarchies=TREE, register=register).protect(
-        RULES
-    )
+    made = sf.tabulate(
+        more, ["region", "diagnosis"], options=sf.CountOptions(hierarchies=TREE), register=register
+    ).protect(RULES)
     assert [entry.number for entry in made.beside.earlier] == [1]
     assert made.beside.given_away[1] > 0  # three records more
     less = sf.tabulate(frame.head(100), ["region"], register=register).protect(RULES)
@@ -409,7 +411,10 @@ def test_who_is_alone_knows_by_what_conditions_records_were_chosen(register, tmp
     frame = pl.DataFrame(
         rows, schema=["diagnosis", "region", "sex", "cost"], orient="row"
     ).with_row_index("who")
-    rules, total = [sf.PPercent(10)], {"hierarchies": {}, "register": register}
+    rules, total = (
+        [sf.PPercent(10)],
+        {"options": sf.CountOptions(hierarchies={}), "register": register},
+    )
     seen = {}
     for number, (by, where) in enumerate(
         ((["diagnosis", "region"], "sex = y"), (["region", "sex"], "diagnosis = u"))

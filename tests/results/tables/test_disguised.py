@@ -242,7 +242,7 @@ def test_a_table_of_sums_is_protected_by_rules_about_contributions():
     by_number = table.sensitive(sf.Threshold(10)).protect("exact")
     assert rules_of(sf.check_output(by_number)) == {"contributions"}
     whole = table.sensitive(sf.Threshold(10), sf.Dominance(2, 90), sf.PPercent(10)).protect(
-        "exact", zeros="free"
+        "exact", options=sf.ProtectOptions(zeros="free")
     )
     assert sf.check_output(whole).passes
 

@@ -160,7 +160,9 @@ def test_intervals_are_those_of_all_joint_tables_one_by_one(seed):
     zeros, method = str(draw.choice(["known", "free"])), str(draw.choice(["exact", "heuristic"]))
     try:
         made = (
-            sf.tabulate(frame, groups).sensitive(sf.Threshold(small)).protect(method, zeros=zeros)
+            sf.tabulate(frame, groups)
+            .sensitive(sf.Threshold(small))
+            .protect(method, options=sf.ProtectOptions(zeros=zeros))
         )
     except SfumatoError:
         return

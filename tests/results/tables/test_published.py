@@ -75,9 +75,9 @@ RULES = [sf.Threshold(5), sf.PPercent(10)]
 
 @pytest.fixture(scope="module")
 def written(people, tmp_path_factory):
-    made = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE).protect(
-        RULES
-    )
+    made = sf.tabulate(
+        people, ["region", "diagnosis"], "sum(cost)", options=sf.CountOptions(hierarchies=TREE)
+    ).protect(RULES)
     return made.write(tmp_path_factory.mktemp("a") / "out")
 
 
@@ -89,9 +89,9 @@ def test_a_stranger_sees_what_is_wrong(written, people, tmp_path):
     lock = json.loads((copy / "owner" / "lock.json").read_text())
     lines = (copy / "share" / "table.csv").read_text().splitlines()
     at = next(cell for cell in lock["cells"] if str(cell) not in lock["needs"])
-    truth = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE).to_polars()[
-        "sum(cost)"
-    ][at]
+    truth = sf.tabulate(
+        people, ["region", "diagnosis"], "sum(cost)", options=sf.CountOptions(hierarchies=TREE)
+    ).to_polars()["sum(cost)"][at]
     lines[1 + at] = lines[1 + at].rpartition(",")[0] + f",{truth}"
     (copy / "share" / "table.csv").write_text("\n".join(lines) + "\n")
     assert broken(copy / "share", people.to_dicts(), rules, "sum(cost)", singles=True)
@@ -123,7 +123,7 @@ def edit(folder, kind, draw, people):
     elif kind == "reveal":
         at = int(draw.choice([at for at, line in enumerate(lines) if line.endswith(",x")]))
         truth = sf.tabulate(
-            people, ["region", "diagnosis"], "sum(cost)", hierarchies=TREE
+            people, ["region", "diagnosis"], "sum(cost)", options=sf.CountOptions(hierarchies=TREE)
         ).to_polars()["sum(cost)"]
         lines[at] = f"{lines[at].rpartition(',')[0]},{truth[at - 1]}"
     elif kind == "certificate":
@@ -209,7 +209,7 @@ def widths(made):
 @pytest.mark.parametrize("method", ["exact", "heuristic"])
 def test_intervals_are_as_wide_as_they_must_be(people, method, tmp_path):
     judged = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)").sensitive(*RULES)
-    made = judged.protect(method, slide=20.0)
+    made = judged.protect(method, options=sf.ProtectOptions(slide=20.0))
     need = judged.problem()
     found = widths(made)
     for cell in need.primaries.tolist():
@@ -243,7 +243,7 @@ def test_golden_a_slides():
 
 def test_an_intruder_who_knows_cells_before_narrows_them_more(people, tmp_path):
     judged = sf.tabulate(people, ["region", "diagnosis"], "sum(cost)").sensitive(*RULES)
-    made = judged.protect("exact", prior=60)
+    made = judged.protect("exact", options=sf.ProtectOptions(prior=60))
     seen = made.audit()
     assert seen.holds
     truth = made.problem.value[seen.hidden]
@@ -255,14 +255,19 @@ def test_an_intruder_who_knows_cells_before_narrows_them_more(people, tmp_path):
 
 def test_one_who_knows_too_much_is_named(people):
     with pytest.raises(Unsatisfiable, match="knows every cell within 2 %") as refused:
-        sf.tabulate(people, ["region", "diagnosis"], "sum(cost)").protect(RULES, prior=2)
+        sf.tabulate(people, ["region", "diagnosis"], "sum(cost)").protect(
+            RULES, options=sf.ProtectOptions(prior=2)
+        )
     assert refused.value.closest["nearest"]["by"] == ["region"]
 
 
-@pytest.mark.parametrize("options", [{"slide": 2.0}, {"prior": 50.0}])
-def test_widths_and_priors_go_with_suppression(people, options):
+@pytest.mark.parametrize("values", [{"slide": 2.0}, {"prior": 50.0}])
+def test_widths_and_priors_go_with_suppression(people, values):
+    options = sf.ProtectOptions(**values)
     with pytest.raises(ParameterError, match="go with suppression"):
-        sf.tabulate(people, ["region"]).protect([sf.Threshold(5)], method="rounding", **options)
+        sf.tabulate(people, ["region"]).protect(
+            [sf.Threshold(5)], method="rounding", options=options
+        )
 
 
 def test_a_lone_respondent_is_not_asked_to_believe_in_less_than_the_own_contribution():
@@ -281,7 +286,9 @@ def test_a_lone_respondent_is_not_asked_to_believe_in_less_than_the_own_contribu
 
 def test_who_says_nothing_and_is_alone_knows_that_the_cell_is_empty():
     frame = pl.DataFrame({"a": ["u", "v", "v", "w"], "x": [None, 1.0, 2.0, 4.0]})
-    cells = sf.tabulate(frame, ["a"], "sum(x)", missing_counts=True).cells()[0]
+    cells = sf.tabulate(
+        frame, ["a"], "sum(x)", options=sf.CountOptions(missing_counts=True)
+    ).cells()[0]
     assert cells.n.tolist() == [4, 1, 2, 1]
     assert cells.owner.tolist() == [-1, 0, -1, 3]
 

@@ -14,7 +14,9 @@ from sfumato.results.tables.rules import rule_of
 def cell(*contributions, **options):
     """The judged total of a table whose respondents contribute so much."""
     frame = pl.DataFrame({"where": ["here"] * len(contributions), "amount": list(contributions)})
-    return sf.tabulate(frame, ["where"], "sum(amount)", **options).cells(5)[0]
+    return sf.tabulate(frame, ["where"], "sum(amount)", options=sf.CountOptions(**options)).cells(
+        5
+    )[0]
 
 
 def judged(rule, *contributions):
@@ -98,7 +100,9 @@ def test_missing_contributions_are_none_and_may_be_counted():
 
 def test_weights_rank_and_sum_and_do_not_count():
     frame = pl.DataFrame({"where": ["here"] * 3, "amount": [1, 2, 3], "w": [10, 1, 1]})
-    cells = sf.tabulate(frame, ["where"], "sum(amount)", weight="w").cells()[0]
+    cells = sf.tabulate(
+        frame, ["where"], "sum(amount)", options=sf.CountOptions(weight="w")
+    ).cells()[0]
     assert (cells.n[0], cells.value[0], cells.top[0].tolist()) == (3, 15, [10, 3])
 
 

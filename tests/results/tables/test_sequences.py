@@ -66,7 +66,12 @@ def publish(frame, register, folder, by, where, rules, measure="count", trees=No
     chosen = dict(CHOSEN)[where]
     try:
         made = sf.tabulate(
-            frame, by, measure, hierarchies=trees or {}, where=where, register=register
+            frame,
+            by,
+            measure,
+            options=sf.CountOptions(hierarchies=trees or {}),
+            where=where,
+            register=register,
         )
         made = made.sensitive(*(KINDS[name](**values) for name, values in rules)).protect(**options)
     except (Unsatisfiable, SchemaError):

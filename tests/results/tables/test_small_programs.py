@@ -247,7 +247,14 @@ def test_rounding_to_ones_tells_groups():
 
 
 @pytest.mark.parametrize(
-    "options", [{"base": 0}, {"base": -5}, {"reach": 0}, {"slide": float("inf")}, {"prior": -1.0}]
+    "options",
+    [
+        {"base": 0},
+        {"base": -5},
+        {"options": sf.ProtectOptions(reach=0)},
+        {"options": sf.ProtectOptions(slide=float("inf"))},
+        {"options": sf.ProtectOptions(prior=-1.0)},
+    ],
 )
 def test_numbers_that_mean_nothing_are_refused(options):
     judged = sf.tabulate(table(**COUNTED), ["r", "s"]).sensitive(sf.Threshold(3))

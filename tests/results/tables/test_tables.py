@@ -52,7 +52,9 @@ def naive(frame, r, c):
 @given(records())
 @settings(max_examples=25, deadline=None)
 def test_cells_are_what_persons_contribute(frame):
-    table = sf.tabulate(frame, ["r", "c"], "sum(x)", unit="who", hierarchies=TREE)
+    table = sf.tabulate(
+        frame, ["r", "c"], "sum(x)", unit="who", options=sf.CountOptions(hierarchies=TREE)
+    )
     cells = table.cells(3)[0]
     for at, (r, c, value) in enumerate(table.to_polars().iter_rows()):
         node = None if r == "Total" else r.rstrip("*")
@@ -64,19 +66,25 @@ def test_cells_are_what_persons_contribute(frame):
 @given(records())
 @settings(max_examples=15, deadline=None)
 def test_cells_fit_their_equations_and_do_not_depend_on_the_order_of_rows(frame):
-    table = sf.tabulate(frame, ["r", "c"], "sum(x)", unit="who", hierarchies=TREE)
+    table = sf.tabulate(
+        frame, ["r", "c"], "sum(x)", unit="who", options=sf.CountOptions(hierarchies=TREE)
+    )
     value = table.of_variables([one.value for one in table.cells()])
     assert np.abs(table.matrix @ value).max(initial=0) < 1e-9
-    again = sf.tabulate(frame.reverse(), ["r", "c"], "sum(x)", unit="who", hierarchies=TREE)
+    again = sf.tabulate(
+        frame.reverse(), ["r", "c"], "sum(x)", unit="who", options=sf.CountOptions(hierarchies=TREE)
+    )
     assert again.to_polars().equals(table.to_polars())
 
 
 def published(frame, measure, method, zeros):
     """A table as it would be published, or None where it is refused."""
     rules = [sf.Threshold(3)] if measure == "rows" else [sf.Threshold(2), sf.PPercent(15)]
-    judged = sf.tabulate(frame, ["r", "c"], measure, unit="who", hierarchies=TREE).sensitive(*rules)
+    judged = sf.tabulate(
+        frame, ["r", "c"], measure, unit="who", options=sf.CountOptions(hierarchies=TREE)
+    ).sensitive(*rules)
     try:
-        return judged.protect(method, zeros=zeros)
+        return judged.protect(method, options=sf.ProtectOptions(zeros=zeros))
     except (Unsatisfiable, ReleaseRefused):
         return None
 
@@ -104,7 +112,7 @@ def test_no_table_with_least_suppression_fails_its_own_audit(frame, measure, zer
 
 def test_a_hierarchy_with_one_child_is_one_cell():
     frame = pl.DataFrame({"r": ["aa", "ab", "ba"], "x": [1, 2, 3]})
-    table = sf.tabulate(frame, ["r"], "sum(x)", hierarchies=TREE)
+    table = sf.tabulate(frame, ["r"], "sum(x)", options=sf.CountOptions(hierarchies=TREE))
     assert table.shape == (6,)  # total, a*, b*, aa, ab, ba
     assert len(set(table.variables[0].tolist())) == 5  # b* is ba
 

@@ -6,17 +6,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.markup import escape
 
+from sfumato.core.options import CommandOption
 from sfumato.core.schema import Role
 from sfumato.core.shape import Shape
 from sfumato.core.source import Intake
 from sfumato.core.words import count_of, join_words
 from sfumato.errors import OutputError, ParameterError
+from sfumato.interfaces import api
+from sfumato.interfaces.api import AssessOptions
+from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import (
     documents_to_stdout,
     give_json,
@@ -30,12 +34,10 @@ from sfumato.interfaces.cli.hierarchy import ColumnOptions, look_at_column
 from sfumato.interfaces.cli.options import (
     Data,
     EngineOptions,
-    Json,
-    Quiet,
     ReadOptions,
     Several,
+    ShowOptions,
     TableName,
-    expand_options,
     open_data,
     read_data,
     require_options,
@@ -53,23 +55,25 @@ if TYPE_CHECKING:
 # ``sfumato profile``: propose a recipe.
 
 
-@expand_options
-def profile(
-    data: Several,
+@dataclass(frozen=True, kw_only=True)
+class ProfileFiles(ShowOptions):
+    """Which table is looked at, and where the recipe goes."""
+
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help=(
-                "new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)"
-            ),
+        CommandOption(
+            "new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)",
+            ("--output", "-o"),
         ),
-    ] = None,
-    table: TableName = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+    table: TableName = None
+
+
+@command(api.profile)
+def profile(
+    data: Several,
     *,
+    files: ProfileFiles,
     hierarchy: ColumnOptions,
     reading: ReadOptions,
 ) -> None:
@@ -82,9 +86,9 @@ def profile(
     about persons. With --column the hierarchy of a column is shown with its labels and counts: for
     the owner's eyes.
     """
+    output, table, json, quiet = files.output, files.table, files.json, files.quiet
     from sfumato.data.lazy.parquet_columns import parquet_columns
     from sfumato.guidance.profiling.yaml_text import recipe_text
-    from sfumato.interfaces.api import profile as propose
     from sfumato.release.table_locations import locations_in
 
     if hierarchy.column is not None:
@@ -105,7 +109,7 @@ def profile(
     large = None if reading.intake.said() or held else parquet_columns(data[0])
     dataset = large or open_data(data[0], quiet=quiet, intake=reading.intake, **held)
     with progress("trying means", quiet=quiet):
-        proposal = propose(dataset)
+        proposal = api.profile(dataset)
     if json:
         give_json(dataclasses.asdict(proposal))
         return
@@ -145,11 +149,10 @@ def _profile_several(
 ) -> None:
     """Propose a recipe for several tables."""
     from sfumato.guidance.profiling.related_text import relations_text
-    from sfumato.interfaces.api import profile as propose
 
     tables = {name: _one_of_several(place, intake, quiet=quiet) for name, place in places.items()}
     with progress("looking for keys", quiet=quiet):
-        proposal: Any = propose(tables)
+        proposal: Any = api.profile(tables)
     if json:
         give_json(dataclasses.asdict(proposal))
         return
@@ -181,43 +184,26 @@ def _one_of_several(place: Path | InDatabase, intake: Intake, *, quiet: bool) ->
 Told = dict[str, Any]
 
 
-@expand_options
-def assess(
-    data: Data,
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
+@dataclass(frozen=True, kw_only=True)
+class AssessFiles(ShowOptions):
+    """What says which columns an intruder knows, and whether one record is looked at."""
+
+    recipe: Annotated[Path | None, CommandOption("the recipe (YAML)", ("--recipe", "-r"))] = None
     quasi: Annotated[
-        list[str] | None, typer.Option(help="a quasi-identifier, instead of a recipe; repeat it")
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="risk above which a record counts as at risk; 0.2 by default", min=0.0001, max=1
-        ),
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="a model to judge besides those of the recipe, with or without its degree: "
-            "l_diversity:diagnosis or l_diversity:diagnosis,3 or t_closeness:cost,distance=ordered;"
-            " repeat it"
-        ),
-    ] = None,
+        list[str] | None, CommandOption("a quasi-identifier, instead of a recipe; repeat it")
+    ] = None
     record: Annotated[
         int | None,
-        typer.Option(help="say which columns single out this record, counted from 0", min=0),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(
-            help=(
-                "data that are no table: seconds of computing attacks have, 60 by default; 0: none"
-            ),
-            min=0,
-        ),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+        CommandOption("say which columns single out this record, counted from 0", minimum=0),
+    ] = None
+
+
+@command(api.assess)
+def assess(
+    data: Data,
     *,
+    files: AssessFiles,
+    keywords: Keywords,
     given: EngineOptions,
     reading: ReadOptions,
 ) -> None:
@@ -226,37 +212,46 @@ def assess(
     """
     from sfumato.core import recipe_files as recipes
     from sfumato.core.registry import ask
-    from sfumato.interfaces.api import assess as look
 
-    loaded = None if recipe is None else recipes.load_any(recipe)
-    shape = Shape.TABLE if loaded is None else loaded.shape
+    recipe = None if files.recipe is None else recipes.load_any(files.recipe)
+    shape = Shape.TABLE if recipe is None else recipe.shape
+    options: AssessOptions = keywords.pop("options")
     require_options(
-        shape, **vars(given), seconds=seconds, quasi=quasi, record=record, threshold=threshold
+        shape,
+        **vars(given),
+        seconds=options.seconds,
+        quasi=files.quasi,
+        record=files.record,
+        threshold=keywords.get("threshold"),
     )
-    questions = [ask(text, shape) for text in model or []]
+    questions = [ask(text, shape) for text in keywords.pop("meet", ())]
     how_to_read = {"engine": given.engine, "table": given.table}
     if given.people is not None:
         how_to_read["people"] = given.people
-    dataset = open_data(data, quiet=quiet, intake=reading.intake, recipe=loaded, **how_to_read)
-    described, models = _described(dataset, loaded, quasi or [], questions)
-    if record is not None:
-        _explain_record(described.one_table().in_memory("assess --record"), record, json=json)
+    dataset = open_data(
+        data, quiet=files.quiet, intake=reading.intake, recipe=recipe, **how_to_read
+    )
+    described, models = _described(dataset, recipe, files.quasi or [], questions)
+    if files.record is not None:
+        table = described.one_table().in_memory("assess --record")
+        _explain_record(table, files.record, json=files.json)
         return
-    base = Path() if recipe is None else recipe.parent
-    everyone = None if given.population is None else read_data(given.population, quiet=True)
-    with progress(
-        "attacking" if described.attacked_by_run else "counting", quiet=quiet
-    ) as on_progress:
-        asked = (*models, *(question.model for question in questions))
-        terms: dict[str, Any] = {
-            "threshold": threshold,
-            "population": everyone,
-            "base": base,
-            "seconds": seconds,
-        }
-        assessment = look(described, asked, progress=on_progress, **terms)
+    meet = (*models, *(question.model for question in questions))
+    population = None if given.population is None else read_data(given.population, quiet=True)
+    if files.recipe is not None:
+        options = dataclasses.replace(options, base=files.recipe.parent)
+    act = "attacking" if described.attacked_by_run else "counting"
+    with progress(act, quiet=files.quiet) as on_progress:
+        assessment = api.assess(
+            described,
+            meet,
+            **keywords,
+            population=population,
+            progress=on_progress,
+            options=options,
+        )
     assessment, attained = _told_apart(assessment, questions)
-    if json:
+    if files.json:
         give_json({**assessment.to_dict(), "attained": [reached for _, reached in attained]})
         return
     show_blocks(assessment.blocks())

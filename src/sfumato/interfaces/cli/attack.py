@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import CommandOption
 from sfumato.core.randomness import Seed
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
+from sfumato.interfaces.cli.command import Keywords, command
+from sfumato.interfaces.cli.console import present, progress, tell
 from sfumato.interfaces.cli.foreign_releases import ForeignOptions, foreign_file
 from sfumato.interfaces.cli.options import (
-    SECONDS,
-    Json,
     People,
-    Quiet,
     ReadOptions,
-    expand_options,
+    ReleaseFolder,
+    ShowOptions,
     open_data,
     read_data,
     require_options,
+)
+from sfumato.release.attack_run import (
+    DEFAULT_SAMPLE,
+    AttackContext,
+    AttackOptions,
+    attack_release,
 )
 
 if TYPE_CHECKING:
     from sfumato.core import data as core_data
     from sfumato.core.attack import Intruder
     from sfumato.core.pair import TablePair
+    from sfumato.core.shape import Shape
     from sfumato.core.table import Table
-    from sfumato.release.attack_report import AttackReport, Skipped, Tried
+    from sfumato.release.attack_report import Skipped, Tried
 
 
 @dataclass(frozen=True)
@@ -39,91 +46,58 @@ class IntruderOptions:
     """What an intruder has and knows."""
 
     panel: ClassVar[str] = "What the intruder has"
-    intruder: Annotated[
-        str | None, typer.Option(help="a table, instead of the named intruders")
-    ] = None
-    knows: Annotated[str | None, typer.Option(help="columns the intruder knows, with commas")] = (
-        None
-    )
+    intruder: Annotated[str | None, CommandOption("a table, instead of the named intruders")] = None
+    knows: Annotated[str | None, CommandOption("columns the intruder knows, with commas")] = None
     called: Annotated[
         list[str] | None,
-        typer.Option("--rename", help="a column there and its name here: years=age; repeat it"),
+        CommandOption("a column there and its name here: years=age; repeat it", ("--rename",)),
     ] = None
-    by: Annotated[str | None, typer.Option(help="column that identifies people in both tables")] = (
-        None
-    )
+    by: Annotated[str | None, CommandOption("column that identifies people in both tables")] = None
     population: Annotated[
-        str | None, typer.Option(help="a table of everyone, for `unique_in_population`")
+        str | None, CommandOption("a table of everyone, for `unique_in_population`")
     ] = None
     aux: Annotated[
-        str | None, typer.Option(help="a table of other people, for `other_columns_linkage`")
+        str | None, CommandOption("a table of other people, for `other_columns_linkage`")
     ] = None
     others: Annotated[
         list[Path] | None,
-        typer.Option(help="another release of the same people, for `composition`; repeat it"),
+        CommandOption("another release of the same people, for `composition`; repeat it"),
     ] = None
     other_originals: Annotated[
         list[Path] | None,
-        typer.Option("--other-original", help="the original of each of --others, if another table"),
+        CommandOption("the original of each of --others, if another table", ("--other-original",)),
     ] = None
 
 
-@dataclass(frozen=True)
-class AttackOptions:
-    """Which attacks are tried, and how long."""
+@dataclass(frozen=True, kw_only=True)
+class AttackFiles(ShowOptions):
+    """What is attacked, and where the findings go."""
 
-    panel: ClassVar[str] = "Which attacks, and how long"
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--attack",
-            help="an attack by name: 'interval_disclosure: {kind: deviation}'; repeat it",
-        ),
-    ] = None
-    seconds: Annotated[
-        float, typer.Option(help="time for all; what was not done is unknown", metavar=SECONDS)
-    ] = 60.0
-    sample: Annotated[
-        int | None, typer.Option(help="records that are looked for; 2000 by default")
-    ] = None
-    threshold: Annotated[
-        float,
-        typer.Option(
-            help="share of what guessing leaves open, above it an attack is marked", min=0, max=1
-        ),
-    ] = 0.2
-
-
-@expand_options
-def attack(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            help="the folder that run wrote, with share and owner; or a table made elsewhere"
-        ),
-    ],
-    original: Annotated[str, typer.Option(help="the original table")],
+    original: Annotated[str, CommandOption("the original table")]
     recipe: Annotated[
         Path | None,
-        typer.Option(
-            "--recipe",
-            "-r",
-            help="other roles and limits than those of the release; nothing is kept then",
+        CommandOption(
+            "other roles and limits than those of the release; nothing is kept then",
+            ("--recipe", "-r"),
         ),
-    ] = None,
-    people: People = None,
+    ] = None
+    people: People = None
     sign: Annotated[
-        Path | None, typer.Option(help="private key (PEM), if the certificate is signed")
-    ] = None,
+        Path | None, CommandOption("private key (PEM), if the certificate is signed")
+    ] = None
     keep: Annotated[
         bool | None,
-        typer.Option("--keep/--no-keep", help="add it to the certificate; usual without --recipe"),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+        CommandOption("add it to the certificate; usual without --recipe", ("--keep/--no-keep",)),
+    ] = None
+
+
+@command(attack_release)
+def attack(
+    folder: ReleaseFolder,
     *,
+    files: AttackFiles,
     given: IntruderOptions,
-    terms: AttackOptions,
+    keywords: Keywords,
     elsewhere: ForeignOptions,
     reading: ReadOptions,
 ) -> None:
@@ -136,70 +110,84 @@ def attack(
     """
     from sfumato.core.recipe_files import load
     from sfumato.core.yaml_text import read_yaml
-    from sfumato.release.attack_run import attack_release
     from sfumato.release.folder import read_release
 
-    wanted = None if not terms.only else [read_yaml(text, "--attack") for text in terms.only]
-    if recipe is not None and keep:
+    if "only" in keywords:
+        keywords["only"] = [read_yaml(text, "--attack") for text in keywords["only"]]
+    if files.recipe is not None and files.keep:
         raise ParameterError(
             "what is found with another recipe (-r) is not added to the certificate; leave"
             " --keep out"
         )
-    if folder.is_file() and (keep or sign is not None or given.others):
+    if folder.is_file() and (files.keep or files.sign is not None or given.others):
         raise ParameterError(
             "--keep, --sign and --others are about a folder that run wrote; leave them out here"
         )
-    foreign = foreign_file(folder, recipe, elsewhere, reading.intake)
-    keep = recipe is None if keep is None else keep
-    written: Any = foreign or read_release(folder)
-    of_tables: dict[str, Any] = {
-        **vars(given),
-        "recipe": None if foreign else recipe,
-        "sample": terms.sample,
-    }
-    of_tables |= {
-        "rename": of_tables.pop("called"),
-        "other_original": of_tables.pop("other_originals"),
-    }
-    del of_tables["others"]  # every shape knows them
-    require_options(written.recipe.shape, people=people, **of_tables)
-    said = None if recipe is None else load(recipe)
+    foreign = foreign_file(folder, files.recipe, elsewhere, reading.intake)
+    keep = files.recipe is None if files.keep is None else files.keep
+    release: Any = foreign or read_release(folder)
+    _require_table_options(release.recipe.shape, files, given, keywords, foreign is not None)
+    said = None if files.recipe is None else load(files.recipe)
     if keep:
-        written.require_key(sign)
-    how_to_read = {"people": people, "format": written.made_for}
+        release.require_key(files.sign)
     dataset = open_data(
-        original, quiet=quiet, intake=reading.intake, recipe=written.recipe, **how_to_read
+        files.original,
+        quiet=files.quiet,
+        intake=reading.intake,
+        recipe=release.recipe,
+        people=files.people,
+        format=release.made_for,
     )
-    pair = written.beside(dataset)
+    pair = release.beside(dataset)
     if said is not None:
         pair = pair.with_roles_of(said.schema)
-    complete = None if given.aux is None else read_data(given.aux, quiet=True)
-    who = _intruder(pair, given, terms.sample, complete)
-    further = _other_releases(given.others or [], given.other_originals or [], dataset)
-    everyone = None if given.population is None else read_data(given.population, quiet=True)
-    bounds: dict[str, Any] = {
-        "threshold": terms.threshold,
-        "seconds": terms.seconds,
-        "sample": terms.sample,
-    }
-    with progress("attacking", quiet=quiet) as on_progress:
+    aux = None if given.aux is None else read_data(given.aux, quiet=True)
+    context = AttackContext(
+        steps=release.recipe.steps,
+        models=release.recipe.meet,
+        limits=(said or release.recipe).limits,
+        intruder=_intruder(pair, given, keywords.get("sample"), aux),
+        others=_other_releases(given.others or [], given.other_originals or [], dataset),
+        population=None if given.population is None else read_data(given.population, quiet=True),
+        aux=aux,
+    )
+    options: AttackOptions = keywords.pop("options")
+    with progress("attacking", quiet=files.quiet) as on_progress:
         report = attack_release(
             pair,
-            steps=written.recipe.steps,
-            intruder=who,
-            only=wanted,
-            models=written.recipe.meet,
-            others=further,
-            population=everyone,
-            aux=complete,
-            limits=(said or written.recipe).limits,
-            progress=on_progress,
-            **bounds,
-            on_outcome=lambda outcome: _tell_outcome(outcome, quiet=quiet),
+            **keywords,
+            context=context,
+            options=replace(
+                options,
+                progress=on_progress,
+                on_outcome=lambda outcome: _tell_outcome(outcome, quiet=files.quiet),
+            ),
         )
     if keep:
-        written.add("attacks", report.to_dict(), sign=sign)
-    _tell_found(report, folder if keep else None, json=json, quiet=quiet)
+        release.add("attacks", report.to_dict(), sign=files.sign)
+    present(report, json=files.json)
+    if keep:
+        certificate = folder / "share" / "certificate.json"
+        tell(f"added to {certificate} and both reports", quiet=files.quiet)
+    if report.refused:
+        raise typer.Exit(1)
+
+
+def _require_table_options(
+    shape: Shape,
+    files: AttackFiles,
+    given: IntruderOptions,
+    keywords: Keywords,
+    foreign: bool,
+) -> None:
+    """Refuse options that only releases of tables know."""
+    of_tables: dict[str, Any] = {**vars(given), "sample": keywords.get("sample")}
+    del of_tables["others"]  # every shape knows them
+    of_tables["rename"] = of_tables.pop("called")
+    of_tables["other_original"] = of_tables.pop("other_originals")
+    if not foreign:
+        of_tables["recipe"] = files.recipe
+    require_options(shape, people=files.people, **of_tables)
 
 
 def _tell_outcome(outcome: Tried | Skipped, *, quiet: bool) -> None:
@@ -220,20 +208,6 @@ def _tell_outcome(outcome: Tried | Skipped, *, quiet: bool) -> None:
         f"[dim]{escape(outcome.intruder)}, {escape(finding.words)}:[/] {percent(finding.value)}",
         quiet=quiet,
     )
-
-
-def _tell_found(report: AttackReport, changed: Path | None, *, json: bool, quiet: bool) -> None:
-    """Show what was found, say where it was added, and leave with exit code 1 where a limit is not
-    kept.
-    """
-    if json:
-        give_json(report.to_dict())
-    else:
-        show_blocks(report.blocks())
-    if changed is not None:
-        tell(f"added to {changed / 'share' / 'certificate.json'} and both reports", quiet=quiet)
-    if report.refused:
-        raise typer.Exit(1)
 
 
 def _other_releases(
@@ -266,7 +240,6 @@ def _other_releases(
 def _intruder(
     pair: TablePair, given: IntruderOptions, sample: int | None, aux: Table | None
 ) -> Intruder | None:
-    from sfumato.release.attack_run import DEFAULT_SAMPLE
     from sfumato.release.intruders import intruder_from, intruder_with, renamed
 
     columns = [c.strip() for c in given.knows.split(",") if c.strip()] if given.knows else None

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import give_json, out, progress
@@ -21,16 +22,12 @@ class ChoiceOptions:
     """What k is chosen from."""
 
     panel: ClassVar[str] = "Which k: explain k_anonymity"
-    risk: Annotated[
-        float | None, typer.Option(help="the risk that can be tolerated, at most 1")
-    ] = None
-    population: Annotated[int | None, typer.Option(help="people the file was drawn from")] = None
-    records: Annotated[int | None, typer.Option(help="records of the file, with --population")] = (
+    risk: Annotated[float | None, CommandOption("the risk that can be tolerated, at most 1")] = None
+    population: Annotated[int | None, CommandOption("people the file was drawn from")] = None
+    records: Annotated[int | None, CommandOption("records of the file, with --population")] = None
+    recipe: Annotated[Path | None, CommandOption("the recipe of the table", ("--recipe", "-r"))] = (
         None
     )
-    recipe: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="the recipe of the table")
-    ] = None
 
 
 def tell_choice(
@@ -141,18 +138,14 @@ class PlanOptions:
 
     panel: ClassVar[str] = "Which buckets: explain bucketize --plan"
     plan: Annotated[
-        bool | None, typer.Option("--plan", help="plan buckets of confidential values")
+        bool | None, CommandOption("plan buckets of confidential values", ("--plan",))
     ] = None
-    n: Annotated[int | None, typer.Option("--n", help="records of the table")] = None
+    n: Annotated[int | None, CommandOption("records of the table", ("--n",))] = None
     t: Annotated[
-        float | None, typer.Option("--t", help="factor that classes may be away from the table")
+        float | None, CommandOption("factor that classes may be away from the table", ("--t",))
     ] = None
-    epsilon: Annotated[float | None, typer.Option(help="instead of --t, which is e^(ε/2) then")] = (
-        None
-    )
-    buckets: Annotated[int | None, typer.Option(help="how many; else t rounded down, plus 1")] = (
-        None
-    )
+    epsilon: Annotated[float | None, CommandOption("instead of --t, which is e^(ε/2) then")] = None
+    buckets: Annotated[int | None, CommandOption("how many; else t rounded down, plus 1")] = None
 
 
 def tell_plan(k: int | None, asked: PlanOptions, *, json: bool) -> None:

@@ -2,72 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.core.options import CommandOption
 from sfumato.core.parameters import known_as
 from sfumato.errors import OutputError, ParameterError
-from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces import api
+from sfumato.interfaces.api import CompareOptions
+from sfumato.interfaces.cli.command import Keywords, command
+from sfumato.interfaces.cli.console import present, progress, tell
+from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
 
 
-@expand_options
+@dataclass(frozen=True, kw_only=True)
+class CompareFiles(ShowOptions):
+    """Where the comparison is written, and what its map shows."""
+
+    output: Annotated[
+        Path | None,
+        CommandOption(
+            "folder for JSON, CSV, HTML and the map; finished ones are kept", ("--output", "-o")
+        ),
+    ] = None
+    risk: Annotated[str | None, CommandOption("the risk or attack of the map")] = None
+    utility: Annotated[str | None, CommandOption("the utility of the map")] = None
+    force: Annotated[bool, CommandOption("replace an earlier comparison", ("--force",))] = False
+    pictures: Annotated[
+        bool,
+        CommandOption(
+            "write the maps of all other risks and utilities as PNG files too; goes with -o",
+            ("--pictures",),
+        ),
+    ] = False
+
+
+@command(api.compare)
 def compare(
     data: Data,
     candidates: Annotated[
         list[Path], typer.Argument(help="recipes; {vary: [3, 5, 10]} in one tries values in turn")
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="folder for JSON, CSV, HTML and the map; finished ones are kept"
-        ),
-    ] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=(
-                "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it"
-            )
-        ),
-    ] = None,
-    risk: Annotated[str | None, typer.Option(help="the risk or attack of the map")] = None,
-    utility: Annotated[str | None, typer.Option(help="the utility of the map")] = None,
-    attack: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=(
-                "an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or"
-                " 'all'"
-            )
-        ),
-    ] = None,
-    seconds: Annotated[
-        float, typer.Option(help="budget of the attacks on each candidate, in seconds of computing")
-    ] = 20.0,
-    sample: Annotated[int, typer.Option(help="records the intruders look for")] = 2000,
-    workers: Annotated[
-        int | None, typer.Option(help="processes; all cores when not given", min=1)
-    ] = None,
-    seed: Annotated[
-        str | None, typer.Option(help="hexadecimal seed, to repeat a comparison")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="replace an earlier comparison")] = False,
-    pictures: Annotated[
-        bool,
-        typer.Option(
-            "--pictures",
-            help="write the maps of all other risks and utilities as PNG files too; goes with -o",
-        ),
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    files: CompareFiles,
+    keywords: Keywords,
     reading: ReadOptions,
 ) -> None:
     """Run candidates alike, attack and measure them alike, and show which of them no other one
@@ -75,45 +60,39 @@ def compare(
 
     An interrupted comparison with the same output folder and seed goes on where it stopped.
     """
-    from sfumato.interfaces.api import compare as run
-
-    if pictures and output is None:
+    output = files.output
+    if files.pictures and output is None:
         raise ParameterError("--pictures are written to a folder; say which with --output (-o)")
-    if output is not None and (output / "comparison.json").exists() and not force:
+    if output is not None and (output / "comparison.json").exists() and not files.force:
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
-    dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=_first(candidates))
-    attacks = (
-        ["linkage"]
-        if not attack
-        else None
-        if "all" in attack
-        else [_attack_label(text) for text in attack]
-    )
-    risk = None if risk is None else known_as(risk)
-    if risk is not None and attacks is not None and risk not in attacks and _is_attack(risk):
-        attacks = [*attacks, risk]
-    with progress("comparing", quiet=quiet) as on_progress:
-        comparison = run(
+    dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=_first(candidates))
+    risk = None if files.risk is None else known_as(files.risk)
+    options: CompareOptions = keywords.pop("options")
+    with progress("comparing", quiet=files.quiet) as on_progress:
+        comparison = api.compare(
             dataset,
             candidates,
-            vary=vary or (),
-            seed=seed if seed is not None else 0,
-            attacks=attacks,
-            seconds=seconds,
-            sample=sample,
-            workers=workers,
+            **{"seed": 0, **keywords},
+            options=replace(options, attacks=_attacks(options.attacks, risk)),
             remember=output,
             progress=on_progress,
         )
-    comparison = comparison.with_axes(risk=risk, utility=utility)
+    comparison = comparison.with_axes(risk=risk, utility=files.utility)
     if output is not None:
-        comparison.write(output, force=force, pictures=pictures)
-    if json:
-        give_json(comparison.to_dict())
-    else:
-        show_blocks(comparison.blocks())
+        comparison.write(output, force=files.force, pictures=files.pictures)
+    present(comparison, json=files.json)
     if output is not None:
-        tell(f"map and table in {output / 'comparison.html'}", quiet=quiet)
+        tell(f"map and table in {output / 'comparison.html'}", quiet=files.quiet)
+
+
+def _attacks(texts: str | Sequence[str] | None, risk: str | None) -> list[str] | None:
+    """The attacks that are tried: those that were named and the one of the map; None: all."""
+    if texts is None or "all" in texts:
+        return None
+    attacks = [_attack_label(text) for text in texts]
+    if risk is not None and risk not in attacks and _is_attack(risk):
+        attacks.append(risk)
+    return attacks
 
 
 def _first(candidates: list[Path]) -> Recipe | None:

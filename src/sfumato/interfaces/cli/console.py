@@ -9,9 +9,9 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -79,6 +79,26 @@ def give_json(document: Any) -> None:
     sys.stdout.write(
         printable_json(json.dumps(document, indent=2, ensure_ascii=plain, default=str)) + "\n"
     )
+
+
+class Presentable(Protocol):
+    """What a verb gives: blocks for people, plain data for machines."""
+
+    def blocks(self) -> Sequence[Block]:
+        """What is shown, without a data value of a person."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        ...
+
+
+def present(result: Presentable, *, json: bool) -> None:
+    """Show the result of a verb: as blocks, or as JSON."""
+    if json:
+        give_json(result.to_dict())
+    else:
+        show_blocks(result.blocks())
 
 
 def documents_to_stdout() -> Any:

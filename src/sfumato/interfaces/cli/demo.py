@@ -5,16 +5,17 @@ they do not.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
-
+from sfumato.core.options import CommandOption
 from sfumato.core.words import percent
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import out, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import Quiet
 
 if TYPE_CHECKING:
     from sfumato.core.table import Table
+    from sfumato.release.assessment import Assessment
     from sfumato.release.table_release import TableRelease
 
 DEMO_SECONDS = 10.0
@@ -31,13 +32,14 @@ table says.
 """
 
 
+@command()
 def demo(
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced"),
+        CommandOption("folder to make; an earlier demo there is replaced", ("--output", "-o")),
     ] = Path("sfumato-demo"),
     table: Annotated[
-        Path | None, typer.Option(help="only write the table, as CSV, to try other commands on")
+        Path | None, CommandOption("only write the table, as CSV, to try other commands on")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -108,7 +110,7 @@ def _head(words: str, *, quiet: bool) -> None:
 def _alone(people: Table) -> None:
     from sfumato.interfaces.api import assess
 
-    unique = assess(people).measure("unique_records")
+    unique = cast("Assessment", assess(people)).measure("unique_records")
     columns = ", ".join(people.schema.quasi).replace("_", " ")
     out().print(
         f"{len(people):,} invented hospital visits. Names and numbers aside, {percent(unique)} of"
@@ -151,24 +153,28 @@ def _released(people: Table, *, quiet: bool) -> TableRelease:
     """The release by the means that loses least, attacked."""
     from sfumato.core import registry
     from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, means_for
-    from sfumato.interfaces.api import anonymize
+    from sfumato.interfaces.api import AnonymizeOptions, anonymize
+    from sfumato.release.attack_run import AttackOptions
 
     with progress("trying means", quiet=quiet):
         means = means_for(people)
     step = registry.build("steps", FALLBACK if means is None else means.step)
     with progress("recoding", quiet=quiet) as on_progress:
         release = anonymize(
-            people, [registry.build("models", PROMISE)], [step], progress=on_progress
+            people,
+            [registry.build("models", PROMISE)],
+            [step],
+            options=AnonymizeOptions(progress=on_progress),
         )
     if means is not None:
         out().print(
             f"{means.name.replace('_', ' ')}: {means.why.replace('_', ' ')}\n", soft_wrap=True
         )
     with progress("attacking", quiet=quiet) as on_progress:
-        options: dict[str, Any] = {
-            "seconds": DEMO_SECONDS,
-            "sample": DEMO_PEOPLE,
-            "only": DEMO_ATTACKS,
-        }
-        attacked: TableRelease = release.attacked(progress=on_progress, **options)
+        attacked: TableRelease = release.attacked(
+            seconds=DEMO_SECONDS,
+            sample=DEMO_PEOPLE,
+            only=DEMO_ATTACKS,
+            options=AttackOptions(progress=on_progress),
+        )
         return attacked

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from sfumato.core.options import CommandOption
+from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.console import give_json, progress, show_blocks
+from sfumato.interfaces import api
+from sfumato.interfaces.cli.command import Keywords, command
+from sfumato.interfaces.cli.console import present, progress
 from sfumato.interfaces.cli.foreign_releases import ForeignOptions, foreign_file
 from sfumato.interfaces.cli.options import (
-    Json,
     People,
-    Quiet,
     ReadOptions,
-    expand_options,
+    ReleaseFolder,
+    ShowOptions,
     open_data,
     require_options,
 )
@@ -25,37 +27,32 @@ if TYPE_CHECKING:
     from sfumato.release.evaluation import Evaluation
 
 
-@expand_options
-def evaluate(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            help="the folder that run wrote, with share and owner; or a table made elsewhere"
-        ),
-    ],
-    original: Annotated[str, typer.Option(help="the original table")],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it"
-        ),
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class EvaluateFiles(ShowOptions):
+    """What the release is measured beside, and where the values go."""
+
+    original: Annotated[str, CommandOption("the original table")]
     recipe: Annotated[
         Path | None,
-        typer.Option(
-            "--recipe", "-r", help="for a table made elsewhere: a recipe that says what columns are"
+        CommandOption(
+            "for a table made elsewhere: a recipe that says what columns are", ("--recipe", "-r")
         ),
-    ] = None,
-    people: People = None,
-    keep: Annotated[
-        bool, typer.Option(help="add the values to the certificate and the reports")
-    ] = False,
+    ] = None
+    people: People = None
+    keep: Annotated[bool, CommandOption("add the values to the certificate and the reports")] = (
+        False
+    )
     sign: Annotated[
-        Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+        Path | None, CommandOption("private key (PEM), for a certificate that is signed")
+    ] = None
+
+
+@command(api.evaluate)
+def evaluate(
+    folder: ReleaseFolder,
     *,
+    files: EvaluateFiles,
+    keywords: Keywords,
     elsewhere: ForeignOptions,
     reading: ReadOptions,
 ) -> None:
@@ -64,34 +61,36 @@ def evaluate(
 
     A table made elsewhere needs a recipe with the roles (-r) and --align.
     """
-    from sfumato.interfaces.api import evaluate as measure
     from sfumato.release.folder import read_release
 
-    wanted = None if metric is None else [_spec(text) for text in metric]
-    if folder.is_file() and (keep or sign is not None):
+    metrics = None
+    if "metrics" in keywords:
+        metrics = [read_yaml(text, "--metric") for text in keywords["metrics"]]
+    if folder.is_file() and (files.keep or files.sign is not None):
         raise ParameterError(
             "--keep and --sign are about a folder that run wrote; leave them out here"
         )
-    if not folder.is_file() and recipe is not None:
+    if not folder.is_file() and files.recipe is not None:
         raise ParameterError(
             "-r is about a table made elsewhere; a folder that run wrote has its recipe"
         )
-    foreign = foreign_file(folder, recipe, elsewhere, reading.intake)
-    written: Any = foreign or read_release(folder)
-    require_options(written.recipe.shape, people=people)
-    how_to_read = {"people": people, "format": written.made_for}
+    foreign = foreign_file(folder, files.recipe, elsewhere, reading.intake)
+    release: Any = foreign or read_release(folder)
+    require_options(release.recipe.shape, people=files.people)
     dataset = open_data(
-        original, quiet=quiet, intake=reading.intake, recipe=written.recipe, **how_to_read
+        files.original,
+        quiet=files.quiet,
+        intake=reading.intake,
+        recipe=release.recipe,
+        people=files.people,
+        format=release.made_for,
     )
-    with progress("measuring", quiet=quiet):
-        evaluation = measure(written.beside(dataset), metrics=wanted)
-    if keep:
-        values = _kept(written.certificate.get("utility", {}), evaluation, wanted or [])
-        written.add("utility", values, sign=sign)
-    if json:
-        give_json(evaluation.to_dict())
-    else:
-        show_blocks(evaluation.blocks())
+    with progress("measuring", quiet=files.quiet):
+        evaluation = api.evaluate(release.beside(dataset), metrics=metrics)
+    if files.keep:
+        values = _kept(release.certificate.get("utility", {}), evaluation, metrics or [])
+        release.add("utility", values, sign=files.sign)
+    present(evaluation, json=files.json)
 
 
 def _kept(known: Mapping[str, Any], evaluation: Evaluation, wanted: list[Any]) -> dict[str, Any]:
@@ -107,9 +106,3 @@ def _kept(known: Mapping[str, Any], evaluation: Evaluation, wanted: list[Any]) -
             if m.name not in known or m.name not in asked
         },
     }
-
-
-def _spec(text: str) -> Any:
-    from sfumato.core.yaml_text import read_yaml
-
-    return read_yaml(text, "--metric")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,13 +14,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from sfumato.core.objective import OBJECTIVES
+from sfumato.core.options import CommandOption
 from sfumato.core.parameters import known_as
 from sfumato.core.shape import ONE_TABLE, Shape, known_shapes
 from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 from sfumato.interfaces.cli.choose_k import ChoiceOptions, PlanOptions, tell_choice, tell_plan
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options
+from sfumato.interfaces.cli.options import Json, ReadOptions, ShowOptions
 
 # Docstrings as a person reads them on a terminal: no markup, formulas in plain signs.
 
@@ -275,6 +278,7 @@ def simple_table(block: str) -> list[list[str]] | None:
 # name.
 
 
+@command()
 def list_names(
     what: Annotated[
         str | None,
@@ -354,7 +358,16 @@ def entries(family: str) -> list[dict[str, Any]]:
     ]
 
 
-@expand_options
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions(ShowOptions):
+    """Which k is explained."""
+
+    k: Annotated[
+        int | None, CommandOption("k_anonymity: which risk it bounds; or k of the plan", ("--k",))
+    ] = None
+
+
+@command()
 def explain(
     what: Annotated[
         str, typer.Argument(help="a name that 'sfumato list' shows, or the folder of a release")
@@ -362,12 +375,8 @@ def explain(
     data: Annotated[
         str | None, typer.Argument(help="after k_anonymity: a table to choose k for, with -r")
     ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", help="k_anonymity: which risk it bounds; or k of the plan")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    asked: ExplainOptions,
     choice: ChoiceOptions,
     plan: PlanOptions,
     reading: ReadOptions,
@@ -383,12 +392,12 @@ def explain(
         value is not None for value in (*vars(choice).values(), *vars(reading).values())
     )
     if name == "bucketize" and plan.plan and not for_choice:
-        tell_plan(k, plan, json=json)
+        tell_plan(asked.k, plan, json=asked.json)
         return
-    if name == "k_anonymity" and not for_plan and (for_choice or k is not None):
-        tell_choice(data, k, choice, reading.intake, json=json, quiet=quiet)
+    if name == "k_anonymity" and not for_plan and (for_choice or asked.k is not None):
+        tell_choice(data, asked.k, choice, reading.intake, json=asked.json, quiet=asked.quiet)
         return
-    if for_plan or for_choice or k is not None:
+    if for_plan or for_choice or asked.k is not None:
         raise ParameterError(
             "figures go with k_anonymity (--risk, --k, or a table and -r) and with bucketize"
             " (--plan)"
@@ -396,10 +405,10 @@ def explain(
     folder = Path(what)
     if folder.is_dir():
         document = _release(folder)
-        give_json(document) if json else _show_release(document)
+        give_json(document) if asked.json else _show_release(document)
         return
     entries = _described(what)
-    if json:
+    if asked.json:
         give_json(entries[0] if len(entries) == 1 else entries)
         return
     for place, one in enumerate(entries):

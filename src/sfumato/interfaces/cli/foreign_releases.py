@@ -8,8 +8,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import typer
-
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.cli.options import read_data
 
@@ -27,16 +26,14 @@ class ForeignOptions:
     panel: ClassVar[str] = "A table made elsewhere"
     align: Annotated[
         str | None,
-        typer.Option(
-            help=(
-                "a column that identifies records in both tables; `order`: row i is row i; `none`:"
-                " synthetic"
-            )
+        CommandOption(
+            "a column that identifies records in both tables; `order`: row i is row i; `none`:"
+            " synthetic"
         ),
     ] = None
     control: Annotated[
         str | None,
-        typer.Option(help="with `--align none`: people that the rows were not made from"),
+        CommandOption("with `--align none`: people that the rows were not made from"),
     ] = None
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, SchemaError
@@ -31,15 +31,15 @@ class ColumnOptions:
     """Which column is looked at, and where its hierarchy comes from."""
 
     panel: ClassVar[str] = "The hierarchy of one column"
-    column: Annotated[str | None, typer.Option(help="look at the hierarchy of this column")] = None
+    column: Annotated[str | None, CommandOption("look at the hierarchy of this column")] = None
     recipe: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="the recipe that has its hierarchy")
+        Path | None, CommandOption("the recipe that has its hierarchy", ("--recipe", "-r"))
     ] = None
     rule: Annotated[
-        str | None, typer.Option(help="a hierarchy instead: 'intervals: {widths: [5, 10]}'")
+        str | None, CommandOption("a hierarchy instead: 'intervals: {widths: [5, 10]}'")
     ] = None
     show: Annotated[
-        int | None, typer.Option(help=f"labels of each level, {SHOWN} by default; 0: all", min=0)
+        int | None, CommandOption(f"labels of each level, {SHOWN} by default; 0: all", minimum=0)
     ] = None
 
 

@@ -8,15 +8,18 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import CommandOption
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
 from sfumato.interfaces.cli.options import Json, Quiet
 
 
+@command()
 def import_project(
     project: Annotated[Path, typer.Argument(help="a project that ARX saved (.deid)")],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="folder to make: recipe.yaml, hierarchies, data.csv"),
+        CommandOption("folder to make: recipe.yaml, hierarchies, data.csv", ("--output", "-o")),
     ],
     json: Json = False,
     quiet: Quiet = False,

@@ -4,13 +4,16 @@ give it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.results.integral.algorithms import Computed
@@ -18,51 +21,57 @@ if TYPE_CHECKING:
 NOTHING_PROVED = 4
 
 
-@expand_options
-def stable(
-    data: Data,
-    k: Annotated[
-        int,
-        typer.Option("-k", "--k", help="different sets of records that must give the same result"),
-    ],
-    size: Annotated[
-        int, typer.Option(help="records of each set: as many as the result is computed from")
-    ],
-    mean: Annotated[str | None, typer.Option(help="the mean of this column")] = None,
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmOptions:
+    """What is computed."""
+
+    mean: Annotated[str | None, CommandOption("the mean of this column")] = None
     regression: Annotated[
-        str | None, typer.Option(help="the least-squares line of this column, with --by")
-    ] = None,
+        str | None, CommandOption("the least-squares line of this column, with --by")
+    ] = None
     stump: Annotated[
         str | None,
-        typer.Option(
-            help="one threshold that tells the two classes of this column apart, with --by"
-        ),
-    ] = None,
-    tree: Annotated[
-        str | None, typer.Option(help="a decision tree for this column, with --by")
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="columns that explain it, with commas between")
-    ] = None,
+        CommandOption("one threshold that tells the two classes of this column apart, with --by"),
+    ] = None
+    tree: Annotated[str | None, CommandOption("a decision tree for this column, with --by")] = None
+    by: Annotated[str | None, CommandOption("columns that explain it, with commas between")] = None
     grid: Annotated[
-        float | None, typer.Option(help="results (of trees: thresholds) are multiples of this")
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="splits of a tree from root to leaf, at most")
-    ] = None,
+        float | None, CommandOption("results (of trees: thresholds) are multiples of this")
+    ] = None
+    depth: Annotated[int | None, CommandOption("splits of a tree from root to leaf, at most")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StableOptions(ShowOptions):
+    """How many sets of records must give the same result."""
+
+    k: Annotated[
+        int,
+        CommandOption("different sets of records that must give the same result", ("-k", "--k")),
+    ]
+    size: Annotated[
+        int, CommandOption("records of each set: as many as the result is computed from")
+    ]
     samples: Annotated[
-        int | None, typer.Option(help="draw so many sets at random instead of counting all")
-    ] = None,
+        int | None, CommandOption("draw so many sets at random instead of counting all")
+    ] = None
     known: Annotated[
         str | None,
-        typer.Option(help="rows that the intruder knows to be used, from 1, with commas between"),
-    ] = None,
+        CommandOption("rows that the intruder knows to be used, from 1, with commas between"),
+    ] = None
     seed: Annotated[
-        str | None, typer.Option(help="hexadecimal text, to draw the same samples again")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+        str | None, CommandOption("hexadecimal text, to draw the same samples again")
+    ] = None
+
+
+@command()
+def stable(
+    data: Data,
     *,
+    asked: StableOptions,
+    computed: AlgorithmOptions,
     reading: ReadOptions,
 ) -> None:
     """Say which mean, regression, stump or tree may be published: one that many different sets of
@@ -74,21 +83,29 @@ def stable(
     from sfumato.interfaces.api import integral_privacy
 
     algorithm = _algorithm(
-        {"mean": mean, "regression": regression, "stump": stump, "tree": tree}, by, grid, depth
+        {
+            "mean": computed.mean,
+            "regression": computed.regression,
+            "stump": computed.stump,
+            "tree": computed.tree,
+        },
+        computed.by,
+        computed.grid,
+        computed.depth,
     )
-    dataset = read_data(data, quiet=quiet, intake=reading.intake)
-    with progress("computing results", quiet=quiet) as on_progress:
+    dataset = read_data(data, quiet=asked.quiet, intake=reading.intake)
+    with progress("computing results", quiet=asked.quiet) as on_progress:
         found = integral_privacy(
             dataset,
             algorithm,
-            k,
-            size=size,
-            samples=samples,
-            background=_rows(known),
-            seed=seed,
+            asked.k,
+            size=asked.size,
+            samples=asked.samples,
+            background=_rows(asked.known),
+            seed=asked.seed,
             progress=on_progress,
         )
-    if json:
+    if asked.json:
         give_json(found.to_dict())
     else:
         show_blocks(found.blocks())

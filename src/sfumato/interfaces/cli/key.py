@@ -11,8 +11,10 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.keys import new_key_file
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import OutputError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import documents_to_stdout, notes, tell
 from sfumato.interfaces.cli.options import Quiet
 
@@ -23,15 +25,16 @@ def build() -> typer.Typer:
         no_args_is_help=True,
         help="Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies.",
     )
-    for name, command in (
+    for name, function in (
         ("sign", make_signing_key),
         ("vault", make_vault_key),
         ("party", make_party_keys),
     ):
-        group.command(name)(command)
+        group.command(name)(function)
     return group
 
 
+@command()
 def make_signing_key(
     file: Annotated[
         Path, typer.Argument(help="where the private key goes, for example office.pem")
@@ -54,6 +57,7 @@ def make_signing_key(
     )
 
 
+@command()
 def make_vault_key(
     file: Annotated[Path, typer.Argument(help="where the key goes, for example pseudonyms.key")],
     quiet: Quiet = False,
@@ -67,15 +71,16 @@ def make_vault_key(
     notes(cannot_promise("modes"), quiet=quiet)
 
 
+@command()
 def make_party_keys(
-    name: Annotated[str, typer.Option(help="what the party is called in studies, like hospital_b")],
-    folder: Annotated[Path, typer.Option("--out", "-o", help="where the keys go")] = Path(),
-    days: Annotated[int, typer.Option(min=1, help="how long the certificate is valid")] = 365,
-    address: Annotated[str, typer.Option(help="where this party listens, host:port")] = "HOST:PORT",
-    dataset: Annotated[str, typer.Option(help="what the party's table is called")] = "DATASET",
+    name: Annotated[str, CommandOption("what the party is called in studies, like hospital_b")],
+    folder: Annotated[Path, CommandOption("where the keys go", ("--out", "-o"))] = Path(),
+    days: Annotated[int, CommandOption("how long the certificate is valid", minimum=1)] = 365,
+    address: Annotated[str, CommandOption("where this party listens, host:port")] = "HOST:PORT",
+    dataset: Annotated[str, CommandOption("what the party's table is called")] = "DATASET",
     ledger_id: Annotated[
         str | None,
-        typer.Option(help="whose budget studies with noise spend: the name in its ledger"),
+        CommandOption("whose budget studies with noise spend: the name in its ledger"),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import csv
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.interfaces.cli.console import notes
 
@@ -37,18 +34,32 @@ Several = Annotated[
         help="the table; several files or a folder of them are tables that belong together"
     ),
 ]
-RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="the recipe (YAML)")]
-Json = Annotated[bool, typer.Option("--json", help="print the result as JSON")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print results and errors only")]
+ReleaseFolder = Annotated[
+    Path,
+    typer.Argument(
+        help="the folder that run wrote, with share and owner; or a table made elsewhere"
+    ),
+]
+RecipeFile = Annotated[Path, CommandOption("the recipe (YAML)", ("--recipe", "-r"))]
+Json = Annotated[bool, CommandOption("print the result as JSON", ("--json",))]
+Quiet = Annotated[bool, CommandOption("print results and errors only", ("--quiet", "-q"))]
 TableName = Annotated[
     str | None,
-    typer.Option("--table", help="of a database: the table, like clinic.visits", metavar="<name>"),
+    CommandOption("of a database: the table, like clinic.visits", ("--table",), metavar="<name>"),
 ]
 People = Annotated[
-    str | None, typer.Option("--people", help="of data that are no table: people's columns")
+    str | None, CommandOption("of data that are no table: people's columns", ("--people",))
 ]
-Population = Annotated[str | None, typer.Option(help="everyone, or whom swap_across takes from")]
+Population = Annotated[str | None, CommandOption("everyone, or whom swap_across takes from")]
 SECONDS = "<seconds>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """How a result is shown; every command has it."""
+
+    json: Json = False
+    quiet: Quiet = False
 
 
 @dataclass(frozen=True)
@@ -56,16 +67,16 @@ class ReadOptions:
     """What can be said about reading on the command line; it goes before what a recipe says."""
 
     panel: ClassVar[str] = "How the file is read"
-    delimiter: Annotated[str | None, typer.Option(help="of CSV, if guessed wrongly")] = None
-    encoding: Annotated[str | None, typer.Option(help="of CSV, if guessed wrongly")] = None
-    decimal: Annotated[str | None, typer.Option(help="mark of CSV: '.' or ','")] = None
+    delimiter: Annotated[str | None, CommandOption("of CSV, if guessed wrongly")] = None
+    encoding: Annotated[str | None, CommandOption("of CSV, if guessed wrongly")] = None
+    decimal: Annotated[str | None, CommandOption("mark of CSV: '.' or ','")] = None
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="the first row has names")
+        bool | None, CommandOption("the first row has names", ("--header/--no-header",))
     ] = None
-    sheet: Annotated[str | None, typer.Option(help="of Excel; else the first")] = None
-    missing: Annotated[str | None, typer.Option(help="codes: 'NA,?,-9'; '' for none")] = None
+    sheet: Annotated[str | None, CommandOption("of Excel; else the first")] = None
+    missing: Annotated[str | None, CommandOption("codes: 'NA,?,-9'; '' for none")] = None
     rename_duplicates: Annotated[
-        bool | None, typer.Option("--rename-duplicates", help="number equal names: a, a_2")
+        bool | None, CommandOption("number equal names: a, a_2", ("--rename-duplicates",))
     ] = None
 
     @property
@@ -92,59 +103,8 @@ class EngineOptions(DataOptions):
     """Where the data are, and who holds them."""
 
     engine: Annotated[
-        str | None, typer.Option(help="Parquet: memory, polars, duckdb, spark or auto")
+        str | None, CommandOption("Parquet: memory, polars, duckdb, spark or auto")
     ] = None
-
-
-def expand_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each field of the dataclasses among its parameters.
-
-    ``def check(data: Data, *, reading: ReadOptions)`` gets ``--delimiter``, ``--encoding`` and the
-    others, and takes them together as ``reading``. The ``panel`` of a dataclass is their heading in
-    the help.
-    """
-    signature = inspect.signature(command, eval_str=True)
-    bundles: dict[str, Any] = {}
-    for name, parameter in signature.parameters.items():
-        if is_dataclass(parameter.annotation):
-            bundles[name] = parameter.annotation
-
-    @functools.wraps(command)
-    def take_options(*args: Any, **options: Any) -> None:
-        for name, bundle in bundles.items():
-            values = {
-                field.name: options.pop(field.name)
-                for field in fields(bundle)
-                if field.name in options
-            }
-            options[name] = bundle(**values)
-        command(*args, **options)
-
-    expanded: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        if parameter.name in bundles:
-            expanded.extend(_field_options(parameter.annotation))
-        else:
-            expanded.append(parameter)
-    take_options.__signature__ = signature.replace(parameters=expanded)  # type: ignore[attr-defined]
-    return take_options
-
-
-def _field_options(bundle: Any) -> list[inspect.Parameter]:
-    """An option for each field of a dataclass, in its panel."""
-    hints = get_type_hints(bundle, include_extras=True)
-    options = []
-    for field in fields(bundle):
-        kind, option = get_args(hints[field.name])
-        in_panel = copy.copy(option)
-        in_panel.rich_help_panel = bundle.panel
-        form: Any = Annotated[kind, in_panel]
-        options.append(
-            inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=form
-            )
-        )
-    return options
 
 
 def codes_of(text: str) -> tuple[str, ...]:

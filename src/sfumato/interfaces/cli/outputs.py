@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
 from sfumato.interfaces.cli.integral import stable
-from sfumato.interfaces.cli.options import Json, Quiet
+from sfumato.interfaces.cli.options import Json, ShowOptions
 
 if TYPE_CHECKING:
     from sfumato.results.checking.log import OutputLog, ReviewedOutput
@@ -25,12 +28,10 @@ Folder = Annotated[
 ]
 SealFile = Annotated[
     Path | None,
-    typer.Option(
-        help="where you keep the seal of the log; else it lies in the folder of the session"
-    ),
+    CommandOption("where you keep the seal of the log; else it lies in the folder of the session"),
 ]
 SealKey = Annotated[
-    Path | None, typer.Option(help="the public key that the log must have been sealed with")
+    Path | None, CommandOption("the public key that the log must have been sealed with")
 ]
 COLOURS = {
     "pass": "green",
@@ -53,40 +54,59 @@ def build() -> typer.Typer:
             " stable results."
         ),
     )
-    for name, command in (
+    for name, function in (
         ("review", review),
         ("release", release),
         ("verify", verify),
         ("stable", stable),
     ):
-        group.command(name)(command)
+        group.command(name)(function)
     return group
 
 
-def review(
-    folder: Folder,
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions(ShowOptions):
+    """What is shown of a session."""
+
     show: Annotated[
-        int | None, typer.Option(help="one output: its reasons, comments, and first lines")
-    ] = None,
+        int | None, CommandOption("one output: its reasons, comments, and first lines")
+    ] = None
+    html: Annotated[
+        Path | None, CommandOption("write the review as a page, with the outputs in it")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionOptions:
+    """What is decided about outputs."""
+
     approve: Annotated[
         str | None,
-        typer.Option(
-            help="numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass"
-        ),
-    ] = None,
-    refuse: Annotated[str | None, typer.Option(help="numbers of outputs that may not")] = None,
-    because: Annotated[str | None, typer.Option(help="why it was so decided")] = None,
-    by: Annotated[str | None, typer.Option(help="who decided")] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="write the review as a page, with the outputs in it")
-    ] = None,
+        CommandOption("numbers of outputs that may leave: 3, or 1-4,7; 'passes' for all that pass"),
+    ] = None
+    refuse: Annotated[str | None, CommandOption("numbers of outputs that may not")] = None
+    because: Annotated[str | None, CommandOption("why it was so decided")] = None
+    by: Annotated[str | None, CommandOption("who decided")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SealOptions:
+    """How the log is sealed, and which seal it must have."""
+
     sign: Annotated[
-        Path | None, typer.Option(help="a private key to seal the log with, as it is after this")
-    ] = None,
-    seal: SealFile = None,
-    key: SealKey = None,
-    json: Json = False,
-    quiet: Quiet = False,
+        Path | None, CommandOption("a private key to seal the log with, as it is after this")
+    ] = None
+    seal: SealFile = None
+    key: SealKey = None
+
+
+@command()
+def review(
+    folder: Folder,
+    *,
+    shown: ReviewOptions,
+    decision: DecisionOptions,
+    sealing: SealOptions,
 ) -> None:
     """See every output of a session with what was found, open one, approve or refuse; on a
     terminal, one after the other.
@@ -99,32 +119,44 @@ def review(
     from sfumato.results.checking.seals import checked_seal
 
     log = OutputLog.at(folder)
-    before = checked_seal(log, seal, key)
-    deciding = approve is not None or refuse is not None
-    _require_words(deciding, because, by)
+    before = checked_seal(log, sealing.seal, sealing.key)
+    deciding = decision.approve is not None or decision.refuse is not None
+    _require_words(deciding, decision.because, decision.by)
     if (
-        approve is not None
-        and refuse is not None
-        and set(_numbers(approve, log)) & set(_numbers(refuse, log))
+        decision.approve is not None
+        and decision.refuse is not None
+        and set(_numbers(decision.approve, log)) & set(_numbers(decision.refuse, log))
     ):
         raise ParameterError("an output is approved or refused, not both")
-    for said, word in ((approve, "approved"), (refuse, "refused")):
+    for said, word in ((decision.approve, "approved"), (decision.refuse, "refused")):
         if said is not None:
-            _decide(log, _numbers(said, log), word, by or "", because or "", quiet=quiet)
-    if html is not None:
-        _write_page(log, html, quiet=quiet)
-    if json:
-        before = _sealed(log, before, seal, sign)
-        give_json({**_told(log, show), "noticed": _noticed(before, seal, sign, key)})
-    elif show is not None:
-        _show(log, log.reviewed(show))
+            _decide(
+                log,
+                _numbers(said, log),
+                word,
+                decision.by or "",
+                decision.because or "",
+                quiet=shown.quiet,
+            )
+    if shown.html is not None:
+        _write_page(log, shown.html, quiet=shown.quiet)
+    if shown.json:
+        before = _sealed(log, before, sealing.seal, sealing.sign)
+        give_json(
+            {
+                **_told(log, shown.show),
+                "noticed": _noticed(before, sealing.seal, sealing.sign, sealing.key),
+            }
+        )
+    elif shown.show is not None:
+        _show(log, log.reviewed(shown.show))
     else:
         _list(log)
-        if not deciding and html is None and _is_terminal():
-            _ask(log, by)
-    if not json:
-        before = _sealed(log, before, seal, sign)
-        tell(_noticed(before, seal, sign, key), quiet=quiet)
+        if not deciding and shown.html is None and _is_terminal():
+            _ask(log, decision.by)
+    if not shown.json:
+        before = _sealed(log, before, sealing.seal, sealing.sign)
+        tell(_noticed(before, sealing.seal, sealing.sign, sealing.key), quiet=shown.quiet)
     if not _settled(log):
         raise typer.Exit(1)
 
@@ -323,24 +355,29 @@ def _ask(log: OutputLog, by: str | None) -> None:
             )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOutputs(ShowOptions):
+    """Where approved outputs go, and what leaves."""
+
+    output: Annotated[
+        Path, CommandOption("the folder to write, which must be new or empty", ("--output", "-o"))
+    ]
+    accept_passes: Annotated[
+        bool, CommandOption("outputs that pass leave without a decision", ("--accept-passes",))
+    ] = False
+    partly: Annotated[
+        bool, CommandOption("leave behind what is not decided yet", ("--partly",))
+    ] = False
+    sign: Annotated[Path | None, CommandOption("a private key to sign the certificate with")] = None
+    seal: SealFile = None
+    key: SealKey = None
+
+
+@command()
 def release(
     folder: Folder,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="the folder to write, which must be new or empty")
-    ],
-    accept_passes: Annotated[
-        bool, typer.Option("--accept-passes", help="outputs that pass leave without a decision")
-    ] = False,
-    partly: Annotated[
-        bool, typer.Option("--partly", help="leave behind what is not decided yet")
-    ] = False,
-    sign: Annotated[
-        Path | None, typer.Option(help="a private key to sign the certificate with")
-    ] = None,
-    seal: SealFile = None,
-    key: SealKey = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    *,
+    files: ReleaseOutputs,
 ) -> None:
     """Copy approved outputs, and nothing else, into a folder with a certificate.
 
@@ -353,15 +390,21 @@ def release(
 
     log = OutputLog.at(folder)
     certificate = release_outputs(
-        log, output, accept_passes=accept_passes, partly=partly, sign=sign, seal=seal, key=key
+        log,
+        files.output,
+        accept_passes=files.accept_passes,
+        partly=files.partly,
+        sign=files.sign,
+        seal=files.seal,
+        key=files.key,
     )
     released = certificate["outputs"]["released"]
     count = len(released)
-    if json:
-        give_json({**certificate, "folder": str(output)})
+    if files.json:
+        give_json({**certificate, "folder": str(files.output)})
     else:
         out().print(
-            f"{count:,} of {len(log.outputs):,} outputs released to {output}",
+            f"{count:,} of {len(log.outputs):,} outputs released to {files.output}",
             markup=False,
             soft_wrap=True,
         )
@@ -369,16 +412,17 @@ def release(
         if excused:
             tell(
                 f"released by decision, although they did not pass: {in_ranges(excused)}",
-                quiet=quiet,
+                quiet=files.quiet,
             )
 
 
+@command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="a folder that outputs were released to")],
-    key: Annotated[Path | None, typer.Option(help="the public key of who signed it")] = None,
+    key: Annotated[Path | None, CommandOption("the public key of who signed it")] = None,
     session: Annotated[
         Path | None,
-        typer.Option(help="the folder of the session it came from: is its log still all there"),
+        CommandOption("the folder of the session it came from: is its log still all there"),
     ] = None,
     json: Json = False,
 ) -> None:

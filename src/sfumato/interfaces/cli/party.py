@@ -7,6 +7,7 @@ import contextlib
 import json as jsons
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from sfumato.core.files import write_whole
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import as_new
 from sfumato.core.words import inflect
 from sfumato.errors import (
@@ -28,8 +30,9 @@ from sfumato.errors import (
     UnreadableInput,
     WrongCertificate,
 )
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -65,28 +68,27 @@ class StudyFirst(TyperGroup):
 def build() -> typer.Typer:
     """The group of commands."""
     group = typer.Typer(cls=StudyFirst, no_args_is_help=True, help=HELP)
-    for name, command in (("run", run), ("draft", draft), ("sign", sign), ("verify", verify)):
-        group.command(name)(command)
+    for name, function in (("run", run), ("draft", draft), ("sign", sign), ("verify", verify)):
+        group.command(name)(function)
     return group
 
 
+@command()
 def draft(
     entries: Annotated[
         list[Path], typer.Argument(help="what 'sfumato key party' printed, a file for each party")
     ],
     question: Annotated[
         str,
-        typer.Option(help='what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
+        CommandOption('what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\''),
     ],
-    output: Annotated[Path, typer.Option("--out", "-o", help="where the study goes")],
+    output: Annotated[Path, CommandOption("where the study goes", ("--out", "-o"))],
     protocol: Annotated[
         str,
-        typer.Option(
-            help="additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"
-        ),
+        CommandOption("additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}"),
     ] = "shamir",
     noise: Annotated[
-        str | None, typer.Option(help="noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
+        str | None, CommandOption("noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -105,11 +107,10 @@ def draft(
     tell(f"{escape(str(output))} is to be read and signed by all: sfumato party sign", quiet=quiet)
 
 
+@command()
 def sign(
     study: StudyFile,
-    key: Annotated[
-        Path, typer.Option(help="the signing key of a party of the study (.signing.pem)")
-    ],
+    key: Annotated[Path, CommandOption("the signing key of a party of the study (.signing.pem)")],
     quiet: Quiet = False,
 ) -> None:
     """Sign a study: the signature is added to the file, which then goes to the next party."""
@@ -125,49 +126,56 @@ def sign(
     )
 
 
-@expand_options
+@dataclass(frozen=True, kw_only=True)
+class PartyOptions:
+    """Which party this is, and what it keeps."""
+
+    name: Annotated[str | None, CommandOption("which party of the study this is", ("--as",))] = None
+    keys: Annotated[
+        Path | None, CommandOption("folder of its keys; by default that of the study")
+    ] = None
+    home: Annotated[
+        Path | None,
+        CommandOption("folder that remembers attempts and answers; by default that of the keys"),
+    ] = None
+    ledger: Annotated[
+        Path | None, CommandOption("the ledger of the dataset, for studies with noise")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions(ShowOptions):
+    """Where the result goes, and how the others are met."""
+
+    output: Annotated[
+        Path | None, CommandOption("where the result goes (JSON)", ("--out", "-o"))
+    ] = None
+    table: Annotated[
+        Path | None, CommandOption("where the table of a joint release goes (CSV)", ("--release",))
+    ] = None
+    check: Annotated[
+        bool, CommandOption("say what is asked, learned and spent, and do nothing", ("--check",))
+    ] = False
+    tries: Annotated[
+        int, CommandOption("how often to come back when a connection is lost", minimum=1)
+    ] = 1
+    again: Annotated[
+        bool,
+        CommandOption(
+            "answered already: come once more, for those who lack signatures", ("--confirm-again",)
+        ),
+    ] = False
+
+
+@command()
 def run(
     study: StudyFile,
     data: Annotated[
         str | None, typer.Argument(help="this party's own table; it stays here")
     ] = None,
-    name: Annotated[
-        str | None, typer.Option("--as", help="which party of the study this is")
-    ] = None,
-    keys: Annotated[
-        Path | None, typer.Option(help="folder of its keys; by default that of the study")
-    ] = None,
-    home: Annotated[
-        Path | None,
-        typer.Option(
-            help="folder that remembers attempts and answers; by default that of the keys"
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="the ledger of the dataset, for studies with noise")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--out", "-o", help="where the result goes (JSON)")
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option("--release", help="where the table of a joint release goes (CSV)")
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="say what is asked, learned and spent, and do nothing")
-    ] = False,
-    tries: Annotated[
-        int, typer.Option(min=1, help="how often to come back when a connection is lost")
-    ] = 1,
-    again: Annotated[
-        bool,
-        typer.Option(
-            "--confirm-again",
-            help="answered already: come once more, for those who lack signatures",
-        ),
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    party: PartyOptions,
+    files: StudyOptions,
     reading: ReadOptions,
 ) -> None:
     """Take part in a study with a table of one's own; the table stays here, and the answer comes
@@ -182,28 +190,30 @@ def run(
     from sfumato.parties.study import read_study
 
     loaded = read_study(study)
-    if check:
-        _show_study(loaded, json=json)
+    if files.check:
+        _show_study(loaded, json=files.json)
         return
-    if data is None or name is None:
+    if data is None or party.name is None:
         raise ParameterError(
             "name this party's table and the party: sfumato party study.yaml data.csv --as NAME"
         )
-    number = loaded.number_of(name)
-    kept = keys or study.parent
-    own = Home(home or kept, Keys(kept, name), ledger, progress=_talk(quiet=quiet))
+    number = loaded.number_of(party.name)
+    kept = party.keys or study.parent
+    own = Home(
+        party.home or kept, Keys(kept, party.name), party.ledger, progress=_talk(quiet=files.quiet)
+    )
     own.keys.require_all()
-    target = output or study.with_name(f"{study.stem}.{name}.json")
-    _require_places(loaded, target, table)
-    people = read_data(data, quiet=quiet, intake=reading.intake)
+    target = files.output or study.with_name(f"{study.stem}.{party.name}.json")
+    _require_places(loaded, target, files.table)
+    people = read_data(data, quiet=files.quiet, intake=reading.intake)
     with alone(attempt_file(loaded, own)):
         planned = _planned(loaded, number, people, own)
-        known = _stored(planned, again=again)
-        result = known or _tried(planned, tries)
+        known = _stored(planned, again=files.again)
+        result = known or _tried(planned, files.tries)
     _write(target, result)
-    if table is not None:
-        _write_table(table, result)
-    _show(result, target, json=json, quiet=quiet, sent=known is None)
+    if files.table is not None:
+        _write_table(files.table, result)
+    _show(result, target, json=files.json, quiet=files.quiet, sent=known is None)
 
 
 def _planned(study: Study, number: int, people: Any, home: Home) -> Planned:
@@ -407,9 +417,10 @@ def _show_study(study: Study, *, json: bool) -> None:
         out().print(line, soft_wrap=True)
 
 
+@command()
 def verify(
     result: Annotated[Path, typer.Argument(help="a result file")],
-    study: Annotated[Path, typer.Option(help="the study it is of")],
+    study: Annotated[Path, CommandOption("the study it is of")],
     json: Json = False,
 ) -> None:
     """Check that a result is of a study, as its parties signed it.

@@ -11,9 +11,11 @@ import typer
 from rich.markup import escape
 
 from sfumato.core import environment
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import (
     documents_to_stdout,
     give_json,
@@ -28,7 +30,7 @@ from sfumato.interfaces.cli.options import (
     Json,
     Quiet,
     ReadOptions,
-    expand_options,
+    ShowOptions,
     read_data,
 )
 
@@ -39,29 +41,29 @@ if TYPE_CHECKING:
 
 PolicyFiles = Annotated[
     list[str],
-    typer.Option(
-        "--policy", "-p", help="a policy file, preset:NAME, or a folder with one file per person"
+    CommandOption(
+        "a policy file, preset:NAME, or a folder with one file per person", ("--policy", "-p")
     ),
 ]
-PurposeName = Annotated[str, typer.Option(help="what the data are used for")]
+PurposeName = Annotated[str, CommandOption("what the data are used for")]
 RecipientName = Annotated[
-    str | None, typer.Option(help="who receives them; left out: the controller itself")
+    str | None, CommandOption("who receives them; left out: the controller itself")
 ]
 Today = Annotated[
-    str | None, typer.Option(help="the day to judge retention by, like 2030-12-31; left out: today")
+    str | None, CommandOption("the day to judge retention by, like 2030-12-31; left out: today")
 ]
 Ended = Annotated[
-    str | None, typer.Option(help="the day the purpose ended, for retention that counts from it")
+    str | None, CommandOption("the day the purpose ended, for retention that counts from it")
 ]
 
 
-@expand_options
+@command()
 def lint(
     files: Annotated[
         list[str], typer.Argument(help="policy files, folders of them, or preset:NAME")
     ],
     data: Annotated[
-        str | None, typer.Option(help="a table whose columns the policy should name")
+        str | None, CommandOption("a table whose columns the policy should name")
     ] = None,
     today: Today = None,
     json: Json = False,
@@ -113,27 +115,21 @@ class Choices:
     panel: ClassVar[str] = "How policies are kept"
     recipient: RecipientName = None
     by: Annotated[
-        str | None, typer.Option(help="column of the person, for a folder of people's policies")
+        str | None, CommandOption("column of the person, for a folder of people's policies")
     ] = None
     table: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="a recipe: roles and hierarchies")
+        Path | None, CommandOption("a recipe: roles and hierarchies", ("--recipe", "-r"))
     ] = None
     on_conflict: Annotated[
-        str, typer.Option(help="floor above cap: privacy, suppress_rows or fail")
+        str, CommandOption("floor above cap: privacy, suppress_rows or fail")
     ] = "privacy"
-    floor: Annotated[bool, typer.Option(help="raise everybody to the largest minimum level")] = (
-        False
-    )
+    floor: Annotated[bool, CommandOption("raise everybody to the largest minimum level")] = False
     budget: Annotated[
-        float, typer.Option(min=0, max=1, help="share of records that may be suppressed")
+        float, CommandOption("share of records that may be suppressed", minimum=0, maximum=1)
     ] = 0.0
-    meet: Annotated[
-        list[str] | None, typer.Option(help="a promise besides, like k_anonymity:5")
-    ] = None
-    key: Annotated[str | None, typer.Option(help="key for pseudonyms: a file, or env:NAME")] = None
-    vault: Annotated[str | None, typer.Option(help="encrypted file that remembers pseudonyms")] = (
-        None
-    )
+    meet: Annotated[list[str] | None, CommandOption("a promise besides, like k_anonymity:5")] = None
+    key: Annotated[str | None, CommandOption("key for pseudonyms: a file, or env:NAME")] = None
+    vault: Annotated[str | None, CommandOption("encrypted file that remembers pseudonyms")] = None
     today: Today = None
     ended: Ended = None
 
@@ -163,7 +159,7 @@ class Choices:
         }
 
 
-@expand_options
+@command()
 def compile_recipe(
     data: Data,
     policy: PolicyFiles,
@@ -209,22 +205,27 @@ def compile_recipe(
         documents_to_stdout().write(recipes.dump(compiled.recipe))
 
 
-@expand_options
-def run(
-    data: Data,
-    policy: PolicyFiles,
-    purpose: PurposeName,
-    output: Annotated[str, typer.Option("--output", "-o", help="folder to make")],
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PolicyRunFiles(ShowOptions):
+    """Policies, the purpose, and where the release goes."""
+
+    policy: PolicyFiles
+    purpose: PurposeName
+    output: Annotated[str, CommandOption("folder to make", ("--output", "-o"))]
     seed: Annotated[
         str | None,
-        typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal"),
-    ] = None,
+        CommandOption("hexadecimal seed, to repeat a run; short ones mark a rehearsal"),
+    ] = None
     force: Annotated[
-        bool, typer.Option("--force", help="replace an earlier release in that folder")
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
+        bool, CommandOption("replace an earlier release in that folder", ("--force",))
+    ] = False
+
+
+@command()
+def run(
+    data: Data,
     *,
+    files: PolicyRunFiles,
     choices: Choices,
     reading: ReadOptions,
 ) -> None:
@@ -235,71 +236,95 @@ def run(
     from sfumato.policy.enforce import enforce
     from sfumato.policy.people import Policies
 
-    refuse_existing(Path(output), force=force)
-    policies = Policies.load(*policy)
-    dataset = _table(data, choices.table, intake=reading.intake, quiet=quiet)
-    use = {"purpose": purpose, "recipient": choices.recipient, "by": choices.by, **choices.options}
-    with progress("enforcing", quiet=quiet) as on_progress:
-        enforced = enforce(policies, dataset, seed=seed, progress=on_progress, **use)
-    folder = enforced.write(output, force=force)
-    _tell(enforced.compiled, quiet=quiet)
-    if json:
+    refuse_existing(Path(files.output), force=files.force)
+    policies = Policies.load(*files.policy)
+    dataset = _table(data, choices.table, intake=reading.intake, quiet=files.quiet)
+    use = {
+        "purpose": files.purpose,
+        "recipient": choices.recipient,
+        "by": choices.by,
+        **choices.options,
+    }
+    with progress("enforcing", quiet=files.quiet) as on_progress:
+        enforced = enforce(policies, dataset, seed=files.seed, progress=on_progress, **use)
+    folder = enforced.write(files.output, force=files.force)
+    _tell(enforced.compiled, quiet=files.quiet)
+    if files.json:
         give_json({**enforced.record, "folder": str(folder)})
     else:
         show_blocks(enforced.release.blocks())
-    tell(f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json", quiet=quiet)
-    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+    tell(
+        f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json",
+        quiet=files.quiet,
+    )
+    notes(
+        cannot_promise("modes", "locks", *(("exchange",) if files.force else ())), quiet=files.quiet
+    )
 
 
-@expand_options
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UseOptions:
+    """The policies, and the use that is held against them."""
+
+    policy: PolicyFiles
+    purpose: PurposeName
+    recipient: RecipientName = None
+    original: Annotated[
+        str | None, CommandOption("the original table, for models that compare with it")
+    ] = None
+    today: Today = None
+    ended: Ended = None
+    json: Json = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeaningOptions:
+    """What columns mean to rules about numbers and uses."""
+
+    age: Annotated[
+        list[str] | None, CommandOption("columns that are ages, for rules about numbers")
+    ] = None
+    zip_code: Annotated[
+        list[str] | None, CommandOption("columns that are ZIP codes", ("--zip",))
+    ] = None
+    date: Annotated[list[str] | None, CommandOption("columns that are dates")] = None
+    category: Annotated[
+        list[str] | None, CommandOption("data categories, for SPECIAL, DPV and ODRL")
+    ] = None
+    days: Annotated[
+        int | None, CommandOption("days of storage, for SPECIAL, DPV and ODRL", minimum=0)
+    ] = None
+
+
+@command()
 def comply(
     folder: Annotated[
         Path, typer.Argument(help="the shared folder, the one with certificate.json")
     ],
-    policy: PolicyFiles,
-    purpose: PurposeName,
-    recipient: RecipientName = None,
-    original: Annotated[
-        str | None, typer.Option(help="the original table, for models that compare with it")
-    ] = None,
-    age: Annotated[
-        list[str] | None, typer.Option(help="columns that are ages, for rules about numbers")
-    ] = None,
-    zip_code: Annotated[
-        list[str] | None, typer.Option("--zip", help="columns that are ZIP codes")
-    ] = None,
-    date: Annotated[list[str] | None, typer.Option(help="columns that are dates")] = None,
-    category: Annotated[
-        list[str] | None, typer.Option(help="data categories, for SPECIAL, DPV and ODRL")
-    ] = None,
-    days: Annotated[
-        int | None, typer.Option(min=0, help="days of storage, for SPECIAL, DPV and ODRL")
-    ] = None,
-    today: Today = None,
-    ended: Ended = None,
-    json: Json = False,
     *,
+    use: UseOptions,
+    meaning: MeaningOptions,
     reading: ReadOptions,
 ) -> None:
     """Hold a release against policies it need not have been made for; exit code 1 with reasons when
     one is not kept.
     """
+    from sfumato.policy.compile import Use
     from sfumato.policy.comply import hold_against
 
-    numbers = {"age": age or [], "zip": zip_code or [], "date": date or []}
+    numbers = {"age": meaning.age or [], "zip": meaning.zip_code or [], "date": meaning.date or []}
     held = hold_against(
         folder,
-        policy,
-        purpose=purpose,
-        recipient=recipient,
-        original=read_data(original, quiet=True, intake=reading.intake) if original else None,
+        use.policy,
+        Use(use.purpose, use.recipient, _day(use.today) or _now(), _day(use.ended)),
+        original=read_data(use.original, quiet=True, intake=reading.intake)
+        if use.original
+        else None,
         numbers=numbers,
-        categories=category or [],
-        days=days,
-        today=_day(today),
-        ended=_day(ended),
+        categories=meaning.category or [],
+        days=meaning.days,
     )
-    if json:
+    if use.json:
         give_json(held.to_dict())
     else:
         out().print(str(held), markup=False, soft_wrap=True)
@@ -307,9 +332,10 @@ def comply(
         raise typer.Exit(1)
 
 
+@command()
 def export(
     to: Annotated[
-        str, typer.Option(help="ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")
+        str, CommandOption("ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")
     ],
     source: Annotated[
         str | None, typer.Argument(help="a policy file, preset:NAME, or a shared folder (dpv)")
@@ -386,6 +412,6 @@ def build() -> typer.Typer:
         ("comply", comply),
         ("export", export),
     )
-    for name, command in commands:
-        app.command(name)(command)
+    for name, function in commands:
+        app.command(name)(function)
     return app

@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
 
 from sfumato.core.cell_by_cell import cell_by_cell
+from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.errors import UnreadableInput
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -27,15 +29,13 @@ class LedgerOptions:
     """What a new ledger starts with."""
 
     panel: ClassVar[str] = "Start a ledger"
-    budget: Annotated[float | None, typer.Option(help="ε in total")] = None
-    delta: Annotated[float | None, typer.Option(help="δ besides ε")] = None
-    budget_rho: Annotated[float | None, typer.Option(help="ρ (zCDP) in total, instead of ε")] = None
-    name: Annotated[str | None, typer.Option(help="the dataset's name; else the recipe's")] = None
-    protects: Annotated[
-        str | None, typer.Option(help="the column that names persons, or 'row'")
-    ] = None
-    neighbours: Annotated[str | None, typer.Option(help="add_remove or change_one")] = None
-    contributions: Annotated[int | None, typer.Option(help="rows of one person that count")] = None
+    budget: Annotated[float | None, CommandOption("ε in total")] = None
+    delta: Annotated[float | None, CommandOption("δ besides ε")] = None
+    budget_rho: Annotated[float | None, CommandOption("ρ (zCDP) in total, instead of ε")] = None
+    name: Annotated[str | None, CommandOption("the dataset's name; else the recipe's")] = None
+    protects: Annotated[str | None, CommandOption("the column that names persons, or 'row'")] = None
+    neighbours: Annotated[str | None, CommandOption("add_remove or change_one")] = None
+    contributions: Annotated[int | None, CommandOption("rows of one person that count")] = None
 
     @property
     def total(self) -> Budget | None:
@@ -46,16 +46,25 @@ class LedgerOptions:
             return None
         return Budget(self.budget, delta=self.delta or 0.0, rho=self.budget_rho)
 
-    @property
-    def terms(self) -> dict[str, Any]:
-        """What is said of the data and the people in them."""
-        return {
-            name: getattr(self, name)
-            for name in ("name", "protects", "neighbours", "contributions")
-        }
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions(ShowOptions):
+    """What the answer may cost."""
+
+    epsilon: Annotated[float | None, CommandOption("what the answer may cost (Laplace noise)")] = (
+        None
+    )
+    rho: Annotated[float | None, CommandOption("or in zCDP (Gaussian noise)")] = None
+    ledger: Annotated[
+        Path | None, CommandOption("what was spent; by default beside the recipe, .ledger")
+    ] = None
+    quantum: Annotated[float, CommandOption("replies leave at multiples of so many seconds")] = 2.0
+    fresh: Annotated[
+        bool, CommandOption("pay again for new noise, even if asked before", ("--fresh",))
+    ] = False
 
 
-@expand_options
+@command()
 def query(
     recipe: Annotated[
         Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")
@@ -65,22 +74,8 @@ def query(
         str | None,
         typer.Argument(help='the question, e.g. "SELECT sex, AVG(cost) FROM people GROUP BY sex"'),
     ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="what the answer may cost (Laplace noise)")
-    ] = None,
-    rho: Annotated[float | None, typer.Option(help="or in zCDP (Gaussian noise)")] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="what was spent; by default beside the recipe, .ledger")
-    ] = None,
-    quantum: Annotated[
-        float, typer.Option(help="replies leave at multiples of so many seconds")
-    ] = 2.0,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    asked: QuestionOptions,
     start: LedgerOptions,
     reading: ReadOptions,
 ) -> None:
@@ -94,16 +89,16 @@ def query(
     from sfumato.results.queries import Quantum
 
     waiting = Quantum(
-        quantum,
+        asked.quantum,
         alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"),
     )
     with waiting.reply(since=time.monotonic()):
-        asking = _session(recipe, data, reading.intake, ledger, start, statement)
+        asking = _session(recipe, data, reading.intake, asked.ledger, start, statement)
         if statement is None:
             answers: tuple[Answer, ...] = ()
         else:
-            answers = asking.sql(statement, epsilon=epsilon, rho=rho, fresh=fresh)
-    _show(asking, answers, json=json, quiet=quiet)
+            answers = asking.sql(statement, epsilon=asked.epsilon, rho=asked.rho, fresh=asked.fresh)
+    _show(asking, answers, json=asked.json, quiet=asked.quiet)
 
 
 def _session(
@@ -117,7 +112,7 @@ def _session(
     """The session of a ledger; a new one is not begun for a question that cannot be read."""
     from sfumato.core import recipe_files as recipes
     from sfumato.core.declared import declared
-    from sfumato.results.queries import session
+    from sfumato.results.queries import SessionOptions, session
     from sfumato.results.queries.sql import questions
 
     budget = start.total
@@ -128,7 +123,14 @@ def _session(
         start = replace(start, name=start.name or recipe.stem)
         if statement is not None:
             questions(statement, declared(loaded.schema), start.name or "")
-    return session(dataset.with_schema(loaded.schema), budget=budget, ledger=path, **start.terms)
+    return session(
+        dataset.with_schema(loaded.schema),
+        budget=budget,
+        protects=start.protects,
+        contributions=start.contributions,
+        ledger=path,
+        options=SessionOptions(neighbours=start.neighbours, name=start.name),
+    )
 
 
 def _opened(data: str, intake: Intake, recipe: Recipe) -> Table:

@@ -7,13 +7,15 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import CommandOption
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -22,68 +24,81 @@ if TYPE_CHECKING:
     from sfumato.guidance.recommendation.recommendation import Recommendation
 
 
-@expand_options
-def recommend(
-    data: Data,
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecommendFiles(ShowOptions):
+    """Where the recommendation goes, and what it starts from."""
+
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="folder for recipes, reasons, answers and the map"),
-    ] = Path("recommended"),
+        CommandOption("folder for recipes, reasons, answers and the map", ("--output", "-o")),
+    ] = Path("recommended")
     recipe: Annotated[
         Path | None,
-        typer.Option(
-            "--recipe",
-            "-r",
-            help="roles from a recipe instead of a profile; its steps are a candidate too",
+        CommandOption(
+            "roles from a recipe instead of a profile; its steps are a candidate too",
+            ("--recipe", "-r"),
         ),
-    ] = None,
-    answers: Annotated[
-        Path | None, typer.Option(help="answers in a YAML file; flags go before it")
-    ] = None,
-    recipient: Annotated[
-        str | None, typer.Option(help="public, researchers, internal, trusted or unknown")
-    ] = None,
-    contract: Annotated[
-        str | None, typer.Option(help="whether they are bound by contract: yes, no or unknown")
-    ] = None,
-    sensitivity: Annotated[
-        str | None, typer.Option(help="how bad it would be: low, medium, high or unknown")
-    ] = None,
-    population: Annotated[
-        str | None, typer.Option(help="how many people the file was drawn from, or unknown")
-    ] = None,
-    keep: Annotated[
-        str | None, typer.Option(help="columns that must survive, with commas between")
-    ] = None,
-    decide: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="the role of a column that a profile cannot decide on: patient=unit; repeat it"
-        ),
-    ] = None,
+    ] = None
+    answers: Annotated[Path | None, CommandOption("answers in a YAML file; flags go before it")] = (
+        None
+    )
     run: Annotated[
-        Path | None, typer.Option(help="folder for the release itself, made of all rows")
-    ] = None,
+        Path | None, CommandOption("folder for the release itself, made of all rows")
+    ] = None
     accept_limits: Annotated[
         bool,
-        typer.Option(
-            "--accept-limits",
-            help="take a fallback that keeps limits only, such as masked or synthetic records",
+        CommandOption(
+            "take a fallback that keeps limits only, such as masked or synthetic records",
+            ("--accept-limits",),
         ),
-    ] = False,
+    ] = False
     seed: Annotated[
         str | None,
-        typer.Option(help="hexadecimal seed of the release; short ones mark a rehearsal"),
-    ] = None,
+        CommandOption("hexadecimal seed of the release; short ones mark a rehearsal"),
+    ] = None
     workers: Annotated[
-        int | None, typer.Option(help="processes; all cores when not given", min=1)
-    ] = None,
+        int | None, CommandOption("processes; all cores when not given", minimum=1)
+    ] = None
     force: Annotated[
-        bool, typer.Option("--force", help="replace an earlier recommendation, and release")
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
+        bool, CommandOption("replace an earlier recommendation, and release", ("--force",))
+    ] = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """What is known about the context of the release."""
+
+    panel: ClassVar[str] = "Who receives it, and what they may know"
+
+    recipient: Annotated[
+        str | None, CommandOption("public, researchers, internal, trusted or unknown")
+    ] = None
+    contract: Annotated[
+        str | None, CommandOption("whether they are bound by contract: yes, no or unknown")
+    ] = None
+    sensitivity: Annotated[
+        str | None, CommandOption("how bad it would be: low, medium, high or unknown")
+    ] = None
+    population: Annotated[
+        str | None, CommandOption("how many people the file was drawn from, or unknown")
+    ] = None
+    keep: Annotated[str | None, CommandOption("columns that must survive, with commas between")] = (
+        None
+    )
+    decide: Annotated[
+        list[str] | None,
+        CommandOption(
+            "the role of a column that a profile cannot decide on: patient=unit; repeat it"
+        ),
+    ] = None
+
+
+@command()
+def recommend(
+    data: Data,
     *,
+    files: RecommendFiles,
+    answers: AnswerOptions,
     reading: ReadOptions,
 ) -> None:
     """Recommend a release: ask for the context, try every family of means, and write the best
@@ -99,36 +114,31 @@ def recommend(
     from sfumato.guidance.recommendation.recommend import recommend as find
     from sfumato.guidance.recommendation.recommendation import NOT_ACCEPTED, refuse_written
 
-    refuse_written(output, force=force)
-    if run is not None:
-        refuse_existing(run, force=force)
-    said = answers_from(answers)
-    flags: dict[str, Any] = {
-        "recipient": recipient,
-        "contract": contract,
-        "sensitivity": sensitivity,
-    }
-    flags |= {"population": population, "keep": keep}
-    said = said.with_answers(**flags, decide={**said.decide, **decisions(decide or [])})
-    loaded = None if recipe is None else recipes.load(recipe)
-    dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=loaded)
-    asked = {name for name, value in flags.items() if value is not None} | _in_file(answers)
-    if sys.stdin.isatty() and not json and not quiet:
+    refuse_written(files.output, force=files.force)
+    if files.run is not None:
+        refuse_existing(files.run, force=files.force)
+    said = answers_from(files.answers)
+    flags = {name: value for name, value in vars(answers).items() if name != "decide"}
+    said = said.with_answers(**flags, decide={**said.decide, **decisions(answers.decide or [])})
+    loaded = None if files.recipe is None else recipes.load(files.recipe)
+    dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=loaded)
+    asked = {name for name, value in flags.items() if value is not None} | _in_file(files.answers)
+    if sys.stdin.isatty() and not files.json and not files.quiet:
         said = _decided(_asked(said, asked), dataset, loaded)
     for question, worst in said.assumed.items():
-        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
-    with progress("trying candidates", quiet=quiet) as on_progress:
-        found = find(dataset, said, recipe=loaded, workers=workers, progress=on_progress)
-    refused = found.fallback and not accept_limits
-    if run is not None and not refused:
-        with progress("making the release", quiet=quiet) as on_progress:
+        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=files.quiet)
+    with progress("trying candidates", quiet=files.quiet) as on_progress:
+        found = find(dataset, said, recipe=loaded, workers=files.workers, progress=on_progress)
+    refused = found.fallback and not files.accept_limits
+    if files.run is not None and not refused:
+        with progress("making the release", quiet=files.quiet) as on_progress:
             found, release = found.released(
-                seed=seed, progress=on_progress, accept_limits=accept_limits
+                seed=files.seed, progress=on_progress, accept_limits=files.accept_limits
             )
-            release.write(run, force=force)
-    found.write(output, force=force)
-    _tell(found, json=json)
-    _tell_files(output, None if refused else run, quiet=quiet)
+            release.write(files.run, force=files.force)
+    found.write(files.output, force=files.force)
+    _tell(found, json=files.json)
+    _tell_files(files.output, None if refused else files.run, quiet=files.quiet)
     if refused:
         tell(f"[red]{escape(NOT_ACCEPTED[:1].upper() + NOT_ACCEPTED[1:])}[/]")
         raise typer.Exit(1)

@@ -4,6 +4,7 @@ together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +12,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, notes, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, open_data
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, ShowOptions, open_data
 from sfumato.interfaces.cli.register_options import Person
 
 if TYPE_CHECKING:
@@ -25,10 +28,10 @@ if TYPE_CHECKING:
 
 RegisterFile = Annotated[Path, typer.Argument(help="the register, for example releases.db")]
 KeyFile = Annotated[
-    Path | None, typer.Option("--key", help="file with its key, when it is not beside it")
+    Path | None, CommandOption("file with its key, when it is not beside it", ("--key",))
 ]
 Folder = Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")]
-Original = Annotated[str, typer.Option(help="the original table")]
+Original = Annotated[str, CommandOption("the original table")]
 
 
 def build() -> typer.Typer:
@@ -47,11 +50,12 @@ def build() -> typer.Typer:
         ("add", add),
         ("withdraw", withdraw),
     )
-    for name, command in commands:
-        group.command(name)(command)
+    for name, function in commands:
+        group.command(name)(function)
     return group
 
 
+@command()
 def start(register: RegisterFile, key: KeyFile = None, quiet: Quiet = False) -> None:
     """Make a new register and its key, both for you alone."""
     from sfumato.release.register.store import key_file, start_register
@@ -67,6 +71,7 @@ def start(register: RegisterFile, key: KeyFile = None, quiet: Quiet = False) -> 
     notes(cannot_promise("modes"), quiet=quiet)
 
 
+@command()
 def show(register: RegisterFile, key: KeyFile = None, json: Json = False) -> None:
     """The releases of a register; every row of it is checked."""
     from sfumato.release.register.store import open_register
@@ -102,16 +107,21 @@ def show(register: RegisterFile, key: KeyFile = None, json: Json = False) -> Non
     out().print(table)
 
 
-@expand_options
+@dataclass(frozen=True, kw_only=True)
+class RegisterCheck(ShowOptions):
+    """What a release is compared with."""
+
+    original: Original
+    person: Person = None
+    key: KeyFile = None
+
+
+@command()
 def check(
     register: RegisterFile,
     folder: Folder,
-    original: Original,
-    person: Person = None,
-    key: KeyFile = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    files: RegisterCheck,
     reading: ReadOptions,
 ) -> None:
     """Say what a written release tells together with all that are registered; exit code 1 when it
@@ -119,39 +129,44 @@ def check(
     """
     from sfumato.release.register.store import open_register
 
-    with open_register(register, key=key) as held:
+    with open_register(register, key=files.key) as held:
         candidate, certificate, _ = _candidate(
-            held, folder, original, person, reading.intake, quiet=quiet
+            held, folder, files.original, files.person, reading.intake, quiet=files.quiet
         )
         own = [
             entry.number for entry in held.standing if entry.certificate == certificate["digest"]
         ]
         found = candidate.together(besides=own)
-    tell_together(found, json=json)
+    tell_together(found, json=files.json)
     if found.alone or found.unknown:
         raise typer.Exit(1)
 
 
-@expand_options
+@dataclass(frozen=True, kw_only=True)
+class RegisterAdd(ShowOptions):
+    """What is written down of a release."""
+
+    original: Original
+    to: Annotated[str, CommandOption("who receives it", ("--to",))]
+    person: Person = None
+    note: Annotated[str, CommandOption("a word to go with it")] = ""
+    key: KeyFile = None
+
+
+@command()
 def add(
     register: RegisterFile,
     folder: Folder,
-    original: Original,
-    to: Annotated[str, typer.Option("--to", help="who receives it")],
-    person: Person = None,
-    note: Annotated[str, typer.Option(help="a word to go with it")] = "",
-    key: KeyFile = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    files: RegisterAdd,
     reading: ReadOptions,
 ) -> None:
     """Register a release that was made before; nothing is refused, for it is out already."""
     from sfumato.release.register.store import open_register
 
-    with open_register(register, key=key) as held:
+    with open_register(register, key=files.key) as held:
         candidate, certificate, digest = _candidate(
-            held, folder, original, person, reading.intake, quiet=quiet
+            held, folder, files.original, files.person, reading.intake, quiet=files.quiet
         )
         with held.turn():
             if any(entry.certificate == certificate["digest"] for entry in held.standing):
@@ -162,16 +177,17 @@ def add(
                 "certificate": certificate["digest"],
                 "digest": digest,
                 "k": smallest,
-                "note": note,
+                "note": files.note,
             }
             number = held.plan(
-                candidate.entry(recipient=to, folder=folder, **told), candidate.people
+                candidate.entry(recipient=files.to, folder=folder, **told), candidate.people
             )
             held.now_is(number, "released")
-    tell_together(found, json=json)
-    tell(f"registered as release {number}", quiet=quiet)
+    tell_together(found, json=files.json)
+    tell(f"registered as release {number}", quiet=files.quiet)
 
 
+@command()
 def withdraw(
     register: RegisterFile,
     number: Annotated[int, typer.Argument(help="the release, by its number in the list")],

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import typer
 from rich.markup import escape
 
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import out, tell
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Person = Annotated[
     str | None,
-    typer.Option(help="columns that tell people apart, with commas; else direct identifiers"),
+    CommandOption("columns that tell people apart, with commas; else direct identifiers"),
 ]
 
 
@@ -27,11 +27,11 @@ class TableRegisterOptions:
 
     panel: ClassVar[str] = "Register of releases"
     register: Annotated[
-        Path | None, typer.Option(help="look first at what all releases tell together; add this")
+        Path | None, CommandOption("look first at what all releases tell together; add this")
     ] = None
-    to: Annotated[str | None, typer.Option("--to", help="who receives it")] = None
+    to: Annotated[str | None, CommandOption("who receives it", ("--to",))] = None
     register_key: Annotated[
-        Path | None, typer.Option(help="the key file, if not beside the register")
+        Path | None, CommandOption("the key file, if not beside the register")
     ] = None
 
 

@@ -2,77 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.markup import escape
 
 from sfumato.core.blocks import Paragraph
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
+from sfumato.interfaces import api
+from sfumato.interfaces.api import RunOptions
+from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, notes, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import (
-    SECONDS,
     Data,
     EngineOptions,
-    Json,
-    Quiet,
     ReadOptions,
-    expand_options,
+    ShowOptions,
     open_data,
     read_beside,
     require_options,
 )
 from sfumato.interfaces.cli.register_options import RegisterOptions, memory_of, tell_remembered
+from sfumato.release.attack_run import DEFAULT_SECONDS, AttackOptions
+from sfumato.release.release import Release, WriteOptions
 
 if TYPE_CHECKING:
-    from sfumato.release.release import Release
+    from sfumato.core.recipe import Recipe
 
 
-@dataclass(frozen=True)
-class WriteOptions:
-    """How a release is written."""
+@dataclass(frozen=True, kw_only=True)
+class RunFiles(ShowOptions):
+    """Where the release goes, and what says how it is made."""
 
-    panel: ClassVar[str] = "How the release is written"
-    force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False
-    sign: Annotated[Path | None, typer.Option(help="private key (PEM) to sign with")] = None
-    seed: Annotated[
-        str | None, typer.Option(help="hexadecimal, to repeat a run; short ones mark a rehearsal")
+    output: Annotated[str, CommandOption("folder to make; '-': print the data", ("--output", "-o"))]
+    recipe: Annotated[Path | None, CommandOption("the recipe (YAML)", ("--recipe", "-r"))] = None
+    like: Annotated[
+        Path | None, CommandOption("instead of a recipe: do as in this earlier release")
     ] = None
-    shuffle: Annotated[bool, typer.Option(help="shuffle rows: order identifies too")] = True
-    format: Annotated[str | None, typer.Option(help="another format than the input's")] = None
-    defuse: Annotated[bool, typer.Option("--defuse", help="CSV: an apostrophe before formulas")] = (
-        False
-    )
-    pictures: Annotated[bool, typer.Option("--pictures", help="pictures of reports as PNG too")] = (
-        False
-    )
-    into: Annotated[str | None, typer.Option(help="a database for the table, too")] = None
-    into_table: Annotated[str | None, typer.Option(help="the name of the table there")] = None
+
+    @property
+    def folder(self) -> str | None:
+        """The folder to make; None where the data are printed."""
+        return None if self.output == "-" else self.output
 
 
-@expand_options
+@command(api.run, Release.write, without=("attack",))
 def run(
     data: Data,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="folder to make; '-': print the data")
-    ],
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
-    like: Annotated[
-        Path | None, typer.Option(help="instead of a recipe: do as in this earlier release")
-    ] = None,
-    attack: Annotated[
-        float | None,
-        typer.Option(
-            help="time that intruders have to try the release; 0: none", min=0, metavar=SECONDS
-        ),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
-    writing: WriteOptions,
+    files: RunFiles,
+    making: Keywords,
+    writing: Keywords,
     given: EngineOptions,
     register: RegisterOptions,
     reading: ReadOptions,
@@ -80,87 +63,87 @@ def run(
     """Anonymize a table as a recipe says, judge the output again, and write what may be shared and
     what may not.
 
-    Intruders try data that are no table, and records drawn anew, for 60 seconds unless --attack
-    says otherwise.
+    Intruders try non-tabular data and synthetic records for 60 seconds unless --attack says
+    otherwise.
     """
     from sfumato.core.exchange import refuse_existing
-    from sfumato.core.registry import data_class
-    from sfumato.interfaces.api import run as make
-    from sfumato.release.publish import publish
     from sfumato.release.read_back import target_in
 
-    loaded = _recipe(recipe, like, quiet=quiet)
-    place = {"into": writing.into, "into_table": writing.into_table}
-    require_options(loaded.shape, **vars(given), **place, register=register.register)
-    remembered = memory_of(register, output)
-    format = writing.format or ("csv" if output == "-" else None)  # noqa: A001
-    target = target_in(writing.into, writing.into_table, force=writing.force)
-    if output != "-":
-        refuse_existing(Path(output), force=writing.force)
+    quiet = files.quiet
+    write: WriteOptions = writing["options"]
+    force = writing.get("force", False)
+    recipe = _recipe(files.recipe, files.like, quiet=quiet)
+    places = {"into": write.into, "into_table": write.into_table}
+    require_options(recipe.shape, **vars(given), **places, register=register.register)
+    remembered = memory_of(register, files.output)
+    options: RunOptions = making.pop("options")
+    if files.folder is None and options.format is None:
+        options = replace(options, format="csv")
+    target = target_in(write.into, write.into_table, force=force)
+    if files.folder is not None:
+        refuse_existing(Path(files.folder), force=force)
     elif target is not None:
         raise ParameterError(
             "--into goes with a folder (-o out/), which holds the certificate of the table"
         )
-    engine = given.engine
-    may_be_held = "engine" in data_class(loaded.shape).options
-    if (
-        may_be_held
-        and engine is None
-        and output != "-"
-        and format in (None, "parquet")
-        and register.register is None
-    ):
-        engine = "auto"
-    how_to_read: dict[str, Any] = {
-        "people": given.people,
-        "format": format,
-        "engine": engine,
-        "table": given.table,
-    }
-    dataset = open_data(data, quiet=quiet, intake=reading.intake, recipe=loaded, **how_to_read)
-    if output == "-":
+    dataset = open_data(
+        data,
+        quiet=quiet,
+        intake=reading.intake,
+        recipe=recipe,
+        people=given.people,
+        format=options.format,
+        engine=_engine(recipe, files, options, given, register),
+        table=given.table,
+    )
+    if files.folder is None:
         dataset.one_table()  # only one table can be printed; everything else goes into a folder
     if target is not None:
         target.require_room(dataset.source)
+    seconds = making.pop("seconds", None)
     with progress("searching", quiet=quiet) as on_progress:
-        beside = read_beside(given.population)
-        release = make(
+        release = api.run(
             dataset,
-            loaded,
-            seed=writing.seed,
-            shuffle=writing.shuffle,
+            recipe,
+            **making,
+            population=read_beside(given.population),
+            seconds=seconds if dataset.attacked_by_run else None,
             progress=on_progress,
-            population=beside,
-            format=format,
-            into=None if output == "-" else output,
-            memory=remembered.memory,
-            seconds=attack if dataset.attacked_by_run else None,
+            options=replace(options, into=files.folder, memory=remembered.memory),
         )
     notes(release.original.source.notes[len(dataset.source.notes) :], quiet=quiet)
-    if output == "-":
-        release.write_data("-", format=format, defuse=writing.defuse)
+    if files.folder is None:
+        release.write_data("-", format=options.format, defuse=write.defuse)
         return
-    if release.attacks is None and (attack or (attack is None and release.needs_attack)):
+    if release.attacks is None and (seconds or (seconds is None and release.needs_attack)):
         with progress("attacking", quiet=quiet) as on_progress:
-            budget = {"seconds": attack} if attack else {}
-            release = release.attacked(progress=on_progress, **budget)
-    folder = Path(output)
-    with remembered.registered(release, folder, elsewhere=target is not None) as register_folder:
-        publish(
-            release,
-            folder,
-            format=format,
-            force=writing.force,
-            sign=writing.sign,
-            pictures=writing.pictures,
-            defuse=writing.defuse,
-            into=target,
-        )
-        register_folder(folder)
-    _tell_written(release, folder, remembered.told, json=json)
-    tell_remembered(remembered, json=json, quiet=quiet)
+            release = release.attacked(
+                seconds=seconds or DEFAULT_SECONDS, options=AttackOptions(progress=on_progress)
+            )
+    folder = remembered.write(release, files.folder, **writing, format=options.format, attack=0)
+    _tell_written(release, folder, remembered.told, json=files.json)
+    tell_remembered(remembered, json=files.json, quiet=quiet)
     _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)
-    notes(cannot_promise("modes", "locks", *(("exchange",) if writing.force else ())), quiet=quiet)
+    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+
+
+def _engine(
+    recipe: Recipe,
+    files: RunFiles,
+    options: RunOptions,
+    given: EngineOptions,
+    register: RegisterOptions,
+) -> str | None:
+    """Who holds the data: the engine that was named, else one by size where the data can be held
+    and the release is written as Parquet.
+    """
+    from sfumato.core.registry import data_class
+
+    if given.engine is not None or "engine" not in data_class(recipe.shape).options:
+        return given.engine
+    if files.folder is None or register.register is not None:
+        return None
+    return "auto" if options.format in (None, "parquet") else None
 
 
 def _tell_places(release: Release, folder: Path, table: str | None, *, quiet: bool) -> None:
@@ -173,7 +156,7 @@ def _tell_places(release: Release, folder: Path, table: str | None, *, quiet: bo
     )
 
 
-def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Any:
+def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:
     """What is to be done: as a recipe says, or as it was done before."""
     from sfumato.core import recipe_files as recipes
 

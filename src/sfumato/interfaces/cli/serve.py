@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, require
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import out, tell
-from sfumato.interfaces.cli.options import ReadOptions, TableName, expand_options
+from sfumato.interfaces.cli.options import ReadOptions, TableName
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -23,7 +26,54 @@ INTERRUPTED = 130
 """The code that all commands leave with after Ctrl-C."""
 
 
-@expand_options
+@dataclass(frozen=True, kw_only=True)
+class ProjectOptions:
+    """What the workbench opens."""
+
+    recipe: Annotated[
+        Path | None,
+        CommandOption("a recipe (YAML) to begin with, or to go on with", ("--recipe", "-r")),
+    ] = None
+    project: Annotated[
+        Path | None,
+        CommandOption(
+            "folder of the project, made where there is none; by default one a table, in the"
+            " folder for data of your account"
+        ),
+    ] = None
+    table: TableName = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddressOptions:
+    """Where the workbench is reached."""
+
+    port: Annotated[
+        int, CommandOption("port to listen on; 0: any free one", minimum=0, maximum=65535)
+    ] = 0
+    browser: Annotated[
+        bool, CommandOption("open the browser; without, the address is only printed")
+    ] = True
+    host: Annotated[
+        str | None,
+        CommandOption(
+            "an address of this machine that others can reach; with --certificate, --key and"
+            " --to-others"
+        ),
+    ] = None
+    certificate: Annotated[
+        Path | None, CommandOption("with --host: certificate of that address (PEM)")
+    ] = None
+    key: Annotated[Path | None, CommandOption("with --host: key of the certificate (PEM)")] = None
+    to_others: Annotated[
+        bool,
+        CommandOption(
+            "with --host: yes, who has the address may work with these data", ("--to-others",)
+        ),
+    ] = False
+
+
+@command()
 def serve(
     data: Annotated[
         str | None,
@@ -34,48 +84,9 @@ def serve(
             )
         ),
     ] = None,
-    recipe: Annotated[
-        Path | None,
-        typer.Option("--recipe", "-r", help="a recipe (YAML) to begin with, or to go on with"),
-    ] = None,
-    project: Annotated[
-        Path | None,
-        typer.Option(
-            help=(
-                "folder of the project, made where there is none; by default one a table, in the"
-                " folder for data of your account"
-            )
-        ),
-    ] = None,
-    port: Annotated[
-        int, typer.Option(help="port to listen on; 0: any free one", min=0, max=65535)
-    ] = 0,
-    browser: Annotated[
-        bool, typer.Option(help="open the browser; without, the address is only printed")
-    ] = True,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "an address of this machine that others can reach; with --certificate, --key and"
-                " --to-others"
-            )
-        ),
-    ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(help="with --host: certificate of that address (PEM)")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="with --host: key of the certificate (PEM)")
-    ] = None,
-    to_others: Annotated[
-        bool,
-        typer.Option(
-            "--to-others", help="with --host: yes, who has the address may work with these data"
-        ),
-    ] = False,
-    table: TableName = None,
     *,
+    named: ProjectOptions,
+    address: AddressOptions,
     reading: ReadOptions,
 ) -> None:
     """Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded
@@ -92,39 +103,45 @@ def serve(
     from sfumato.interfaces.web.table_locations import file_of, placed, require_one_table
     from sfumato.interfaces.web.workbench import Workbench
 
-    place = _place(host, port, certificate, key, to_others=to_others)
+    place = _place(
+        address.host, address.port, address.certificate, address.key, to_others=address.to_others
+    )
     place.check()
     require("nicegui", extra="web", to="open the workbench")
-    if data is None and (reading.intake.said() or table is not None):
+    if data is None and (reading.intake.said() or named.table is not None):
         raise ParameterError("how a table is read goes with a table: sfumato serve visits.csv")
     at = None if data is None else placed(data)
     if at is not None:
         require_one_table(at)
-    chosen = {} if table is None else {"table": table}
+    chosen = {} if named.table is None else {"table": named.table}
     first = None if at is None else {"path": at, "options": {**reading.intake.said(), **chosen}}
-    loaded = None if recipe is None else recipe_files.load(recipe)
-    folder = project or project_of(None if at is None else file_of(at, table))
+    loaded = None if named.recipe is None else recipe_files.load(named.recipe)
+    folder = named.project or project_of(None if at is None else file_of(at, named.table))
     try:
         opened = Project.open(folder)
     except Held as held:
         more = {
-            "--recipe": recipe,
-            "--port": port,
-            "--host": host,
+            "--recipe": named.recipe,
+            "--port": address.port,
+            "--host": address.host,
             "how the table is read": reading.intake.said(),
         }
         _address_of_running(
-            folder, held, first, [name for name, given in more.items() if given], browser=browser
+            folder,
+            held,
+            first,
+            [name for name, given in more.items() if given],
+            browser=address.browser,
         )
         return
-    _begin_with(opened, recipe, loaded)
+    _begin_with(opened, named.recipe, loaded)
     workbench = Workbench(opened, first=first, local=place.local)
     try:
         server.serve(
             workbench,
             place,
-            browser=browser,
-            on_ready=lambda address: _say(address, opened.folder, place.local),
+            browser=address.browser,
+            on_ready=lambda link: _say(link, opened.folder, place.local),
         )
     except KeyboardInterrupt:  # this is how a workbench ends
         tell(

@@ -15,14 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, progress, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 from sfumato.interfaces.cli.register_options import TableRegisterOptions
 
 if TYPE_CHECKING:
+    from sfumato.release.register.store import Register
+    from sfumato.results.tables.protected_table import ProtectOptions
     from sfumato.results.tables.published_tables import Beside
     from sfumato.results.tables.rules import SensitivityRule
+    from sfumato.results.tables.table import CountOptions
 
 TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
 QUOTED = re.compile(r"""(?<![^\s;:×*(])(?:'((?:[^']|'')*)'|"((?:[^"]|"")*)")(?![^\s;:×*)])""")
@@ -35,81 +40,121 @@ class RuleOptions:
     """When a cell is sensitive."""
 
     panel: ClassVar[str] = "When a cell is sensitive"
-    threshold: Annotated[int | None, typer.Option(help="fewest persons in a cell")] = None
+    threshold: Annotated[int | None, CommandOption("fewest persons in a cell")] = None
     zeros: Annotated[
-        bool, typer.Option("--zeros-disclosive", help="empty cells are sensitive too")
+        bool, CommandOption("empty cells are sensitive too", ("--zeros-disclosive",))
     ] = False
     dominance: Annotated[
-        str | None, typer.Option(help="n,k: the n largest have at most k percent: 2,90")
+        str | None, CommandOption("n,k: the n largest have at most k percent: 2,90")
     ] = None
     p_percent: Annotated[
-        float | None, typer.Option(help="nobody estimates the largest within so many percent")
+        float | None, CommandOption("nobody estimates the largest within so many percent")
     ] = None
     pq: Annotated[
-        str | None, typer.Option(help="p,q: nor does one who knows all within q percent: 10,50")
+        str | None, CommandOption("p,q: nor does one who knows all within q percent: 10,50")
     ] = None
-    colluders: Annotated[int, typer.Option(help="respondents who collude, for p and pq")] = 1
+    colluders: Annotated[int, CommandOption("respondents who collude, for p and pq")] = 1
     group: Annotated[
-        str | None, typer.Option(help="a column that must not be told of whole groups")
+        str | None, CommandOption("a column that must not be told of whole groups")
     ] = None
     all_equal: Annotated[
-        bool, typer.Option("--all-equal", help="cells of equal contributions are too")
+        bool, CommandOption("cells of equal contributions are too", ("--all-equal",))
     ] = False
 
 
 @dataclass(frozen=True)
-class ProtectOptions:
+class ProtectFlags:
     """How cells are protected."""
 
     panel: ClassVar[str] = "How cells are protected"
-    method: Annotated[
-        str, typer.Option(help="auto, exact, heuristic, rounding, cta or perturb")
-    ] = "auto"
-    base: Annotated[int | None, typer.Option(help="rounding, perturb: multiples of this")] = None
-    reach: Annotated[int, typer.Option(help="rounding: so many multiples away at most")] = 1
+    method: Annotated[str, CommandOption("auto, exact, heuristic, rounding, cta or perturb")] = (
+        "auto"
+    )
+    base: Annotated[int | None, CommandOption("rounding, perturb: multiples of this")] = None
+    reach: Annotated[int, CommandOption("rounding: so many multiples away at most")] = 1
     free_zeros: Annotated[
-        bool, typer.Option("--free-zeros", help="empty cells may be suppressed too")
+        bool, CommandOption("empty cells may be suppressed too", ("--free-zeros",))
     ] = False
-    cost: Annotated[str, typer.Option(help="of a suppressed cell: value, one or log")] = "value"
-    seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None
+    cost: Annotated[str, CommandOption("of a suppressed cell: value, one or log")] = "value"
+    seed: Annotated[str | None, CommandOption("hexadecimal text, for perturb")] = None
     slide: Annotated[
         float,
-        typer.Option(
-            help="width of a sensitive interval, in multiples of what is asked on both sides", min=0
+        CommandOption(
+            "width of a sensitive interval, in multiples of what is asked on both sides", minimum=0
         ),
     ] = 0.0
     prior: Annotated[
         float | None,
-        typer.Option(help="percent within which an intruder knows cells before", min=0),
+        CommandOption("percent within which an intruder knows cells before", minimum=0),
     ] = None
+
+    @property
+    def options(self) -> ProtectOptions:
+        """The same as protecting takes it."""
+        from sfumato.results.tables.protected_table import ProtectOptions
+
+        return ProtectOptions(
+            zeros="free" if self.free_zeros else "known",
+            reach=self.reach,
+            slide=self.slide,
+            prior=self.prior,
+        )
 
 
 @dataclass(frozen=True)
-class CountOptions:
+class CountFlags:
     """What is counted."""
 
     panel: ClassVar[str] = "What is counted"
-    unit: Annotated[
-        str | None, typer.Option(help="column of the person; else every row is one")
-    ] = None
-    weight: Annotated[
-        str | None, typer.Option(help="column that contributions are multiplied by")
-    ] = None
+    unit: Annotated[str | None, CommandOption("column of the person; else every row is one")] = None
+    weight: Annotated[str | None, CommandOption("column that contributions are multiplied by")] = (
+        None
+    )
     negatives: Annotated[
-        bool, typer.Option("--negatives", help="negative contributions count by size")
+        bool, CommandOption("negative contributions count by size", ("--negatives",))
     ] = False
     missing_counts: Annotated[
-        bool, typer.Option("--missing-counts", help="count persons with no contribution")
+        bool, CommandOption("count persons with no contribution", ("--missing-counts",))
     ] = False
     where: Annotated[
         str | None,
-        typer.Option(
-            help='only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'
+        CommandOption(
+            'only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'
         ),
     ] = None
 
+    @property
+    def options(self) -> CountOptions:
+        """The same as tabulating takes it."""
+        from sfumato.results.tables.table import CountOptions
 
-@expand_options
+        return CountOptions(
+            weight=self.weight,
+            negatives="absolute" if self.negatives else "refuse",
+            missing_counts=self.missing_counts,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFiles(TableRegisterOptions, ShowOptions):
+    """Where the table goes, and whether it is protected."""
+
+    panel: ClassVar[None] = None  # type: ignore[assignment]
+    output: Annotated[
+        Path | None, CommandOption("folder to make: share/ and owner/", ("--output", "-o"))
+    ] = None
+    protect: Annotated[
+        bool, CommandOption("change cells until the audit holds", ("--protect",))
+    ] = False
+    recipe: Annotated[
+        Path | None,
+        CommandOption("a recipe, for hierarchies and the person's column", ("--recipe", "-r")),
+    ] = None
+    force: Annotated[bool, CommandOption("replace an earlier release", ("--force",))] = False
+    sign: Annotated[Path | None, CommandOption("a private key to sign the certificate with")] = None
+
+
+@command()
 def table(
     data: Data,
     what: Annotated[
@@ -121,27 +166,11 @@ def table(
             )
         ),
     ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="folder to make: share/ and owner/")
-    ] = None,
-    protect: Annotated[
-        bool, typer.Option("--protect", help="change cells until the audit holds")
-    ] = False,
-    recipe: Annotated[
-        Path | None,
-        typer.Option("--recipe", "-r", help="a recipe, for hierarchies and the person's column"),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False,
-    sign: Annotated[
-        Path | None, typer.Option(help="a private key to sign the certificate with")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
-    counted: CountOptions,
+    files: TableFiles,
+    counted: CountFlags,
     rule: RuleOptions,
-    means: ProtectOptions,
-    register: TableRegisterOptions,
+    means: ProtectFlags,
     reading: ReadOptions,
 ) -> None:
     """Count persons or sum a column by other columns, and publish what nobody can be computed from.
@@ -156,69 +185,71 @@ def table(
     from sfumato.results.tables.table import tabulate
 
     groups, measure = asked(what)
-    if output is not None and not protect:
+    if files.output is not None and not files.protect:
         raise ParameterError("a table is written only when it is protected: give --protect with -o")
-    if output is not None:
-        refuse_existing(output, force=force)
-    known = _register(register, output)
-    loaded = None if recipe is None else recipes.load(recipe)
-    read = read_data(data, quiet=quiet, intake=reading.intake, recipe=loaded)
+    if files.output is not None:
+        refuse_existing(files.output, force=files.force)
+    known = _register(files)
+    loaded = None if files.recipe is None else recipes.load(files.recipe)
+    read = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=loaded)
     dataset = read if loaded is None else with_recipe(read, loaded)[0].in_memory("table")
     rules = _rules(rule)
     with (
-        progress("tabulating", quiet=quiet) as on_progress,
+        progress("tabulating", quiet=files.quiet) as on_progress,
         solvers_aside(),
-        warnings_told(quiet=quiet),
+        warnings_told(quiet=files.quiet),
     ):
         made = tabulate(
             dataset,
             groups,
             measure,
             unit=counted.unit,
-            weight=counted.weight,
-            negatives="absolute" if counted.negatives else "refuse",
-            missing_counts=counted.missing_counts,
             where=counted.where,
             register=known,
+            options=counted.options,
         )
         judged = made.sensitive(*rules)
-        zeroed: Any = "free" if means.free_zeros else "known"
-        priced: Any = means.cost
-        how: dict[str, Any] = {
-            name: getattr(means, name) for name in ("base", "reach", "seed", "slide", "prior")
-        }
-        protected = (
-            judged.protect(means.method, weight=priced, zeros=zeroed, progress=on_progress, **how)
-            if protect
-            else None
-        )
-        if output is not None and protected is not None:
-            protected.write(output, force=force, sign=sign, to=register.to)
+        protected = None
+        if files.protect:
+            protected = judged.protect(
+                means.method,
+                weight=means.cost,
+                base=means.base,
+                seed=means.seed,
+                options=means.options,
+                progress=on_progress,
+            )
+        if files.output is not None and protected is not None:
+            protected.write(files.output, force=files.force, sign=files.sign, to=files.to)
     if protected is None:
-        _tell_sensitive(judged, json=json)
+        _tell_sensitive(judged, json=files.json)
         return
-    if json:
+    if files.json:
         told = {} if protected.beside is None else {"register": protected.beside.to_dict()}
         give_json(
-            {**protected.summary(), "folder": None if output is None else str(output), **told}
+            {
+                **protected.summary(),
+                "folder": None if files.output is None else str(files.output),
+                **told,
+            }
         )
-    elif output is None:
+    elif files.output is None:
         for number in range(len(groups)):
             out().print(
                 protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True
             )
-    for sentence in protected.own_sentences if not json else ():
+    for sentence in protected.own_sentences if not files.json else ():
         if sentence == protected.unknown:  # marked, and not left out when talk is
             out().print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
         else:
-            tell(sentence, quiet=quiet)
-    if protected.beside is not None and not json:
+            tell(sentence, quiet=files.quiet)
+    if protected.beside is not None and not files.json:
         _tell_beside(protected.beside)
-    if output is not None:
+    if files.output is not None:
         tell(
-            f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock"
-            " and page with parameters and intervals",
-            quiet=quiet,
+            f"share  {files.output / 'share'}: table, certificate, page\n"
+            f"keep   {files.output / 'owner'}: lock and page with parameters and intervals",
+            quiet=files.quiet,
         )
 
 
@@ -231,13 +262,13 @@ def _tell_beside(beside: Beside) -> None:
         out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
 
 
-def _register(named: TableRegisterOptions, output: Path | None) -> Any:
+def _register(named: TableFiles) -> Register | None:
     """The register of a table, open and checked; options that go without one are refused."""
     if named.register is None:
         if named.to or named.register_key:
             raise ParameterError("--to and --register-key go with --register")
         return None
-    if not named.to or output is None:
+    if not named.to or named.output is None:
         raise ParameterError(
             "a register wants to know what was published and who receives it: give --protect -o"
             " FOLDER --to RECIPIENT"

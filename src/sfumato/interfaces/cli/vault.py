@@ -5,20 +5,23 @@ from __future__ import annotations
 import csv
 import dataclasses
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
+from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import documents_to_stdout, give_json, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet
+from sfumato.interfaces.cli.options import Json, Quiet, ShowOptions
 
 VaultFile = Annotated[Path, typer.Argument(help="the vault")]
-KeyFile = Annotated[Path | None, typer.Option(help="file with the vault's key")]
+KeyFile = Annotated[Path | None, CommandOption("file with the vault's key")]
 KeyVariable = Annotated[
-    str | None, typer.Option("--key-env", help="environment variable with the vault's key")
+    str | None, CommandOption("environment variable with the vault's key", ("--key-env",))
 ]
 
 
@@ -27,15 +30,16 @@ def build() -> typer.Typer:
     group = typer.Typer(
         no_args_is_help=True, help="The vault of pseudonyms: list, reidentify (logged), rotate."
     )
-    for name, command in (
+    for name, function in (
         ("list", list_domains),
         ("reidentify", reidentify),
         ("rotate", rotate),
     ):
-        group.command(name)(command)
+        group.command(name)(function)
     return group
 
 
+@command()
 def list_domains(
     vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariable = None, json: Json = False
 ) -> None:
@@ -64,17 +68,24 @@ def list_domains(
         out().print(f"[dim]{escape(line)}[/]", soft_wrap=True)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReidentifyOptions(ShowOptions):
+    """Why people are named, and the key that opens the vault."""
+
+    reason: Annotated[str, CommandOption("why; it is kept in the vault's log")]
+    domain: Annotated[str, CommandOption("the domain of the pseudonyms")] = ""
+    key_file: KeyFile = None
+    key_env: KeyVariable = None
+
+
+@command()
 def reidentify(
     vault: VaultFile,
     pseudonyms: Annotated[
         list[str], typer.Argument(help="the pseudonyms; '-' reads them from stdin, one a line")
     ],
-    reason: Annotated[str, typer.Option(help="why; it is kept in the vault's log")],
-    domain: Annotated[str, typer.Option(help="the domain of the pseudonyms")] = "",
-    key_file: KeyFile = None,
-    key_env: KeyVariable = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    *,
+    options: ReidentifyOptions,
 ) -> None:
     """Name the people behind pseudonyms. Who asked, when, why and for how many is logged first.
 
@@ -82,22 +93,23 @@ def reidentify(
     """
     from sfumato.methods.steps.pseudonyms.vault import reidentify as go_back
 
-    asked = sys.stdin.read().split("\n") if pseudonyms == ["-"] else pseudonyms
+    if pseudonyms == ["-"]:
+        pseudonyms = sys.stdin.read().split("\n")
     named = go_back(
         vault,
-        [one for one in asked if one],
-        key=_reference(key_file, key_env),
-        reason=reason,
-        domain=domain,
+        [pseudonym for pseudonym in pseudonyms if pseudonym],
+        key=_reference(options.key_file, options.key_env),
+        reason=options.reason,
+        domain=options.domain,
     )
-    if json:
+    if options.json:
         give_json(
             {code: None if values is None else list(values) for code, values in named.items()}
         )
     else:
         _give_lines(named)
     unknown = sum(values is None for values in named.values())
-    tell(f"{len(named) - unknown:,} of {len(named):,} found; this was logged", quiet=quiet)
+    tell(f"{len(named) - unknown:,} of {len(named):,} found; this was logged", quiet=options.quiet)
     if unknown:
         raise typer.Exit(1)
 
@@ -112,15 +124,16 @@ def _give_lines(named: dict[str, Any]) -> None:
     )
 
 
+@command()
 def rotate(
     vault: VaultFile,
     key_file: KeyFile = None,
     key_env: KeyVariable = None,
-    new_key_file: Annotated[Path | None, typer.Option(help="file with the new key")] = None,
+    new_key_file: Annotated[Path | None, CommandOption("file with the new key")] = None,
     new_key_env: Annotated[
-        str | None, typer.Option(help="environment variable with the new key")
+        str | None, CommandOption("environment variable with the new key")
     ] = None,
-    reason: Annotated[str, typer.Option(help="why; it is kept in the vault's log")] = "rotation",
+    reason: Annotated[str, CommandOption("why; it is kept in the vault's log")] = "rotation",
     quiet: Quiet = False,
 ) -> None:
     """Seal a vault with a new key; everyone keeps the pseudonym."""

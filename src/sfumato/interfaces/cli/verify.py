@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.core.evidence import needed
+from sfumato.core.options import CommandOption
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.console import give_json, notes, out, progress, show_blocks, tell
+from sfumato.interfaces import api
+from sfumato.interfaces.cli.command import Keywords, command
+from sfumato.interfaces.cli.console import (
+    give_json,
+    notes,
+    out,
+    present,
+    progress,
+    show_blocks,
+    tell,
+)
 from sfumato.interfaces.cli.options import (
     DataOptions,
     EngineOptions,
-    Json,
-    Quiet,
     ReadOptions,
     RecipeFile,
-    expand_options,
+    ShowOptions,
     open_data,
     read_beside,
     require_options,
@@ -32,22 +42,27 @@ if TYPE_CHECKING:
 # ``sfumato check``: a gate for pipelines.
 
 
-@expand_options
-def check(
-    recipe: RecipeFile,
-    data: Annotated[str | None, typer.Argument(help="the released table; none with --sql")] = None,
+@dataclass(frozen=True, kw_only=True)
+class CheckFiles(ShowOptions):
+    """What a released table is judged by."""
+
+    recipe: RecipeFile
     original: Annotated[
         str | None,
-        typer.Option(
-            help="the table before anything was released of it, for promises that compare with it"
+        CommandOption(
+            "the table before anything was released of it, for promises that compare with it"
         ),
-    ] = None,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="print the promises as a query on --table")
-    ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+    sql: Annotated[bool, CommandOption("print the promises as a query on --table", ("--sql",))] = (
+        False
+    )
+
+
+@command(api.check)
+def check(
+    data: Annotated[str | None, typer.Argument(help="the released table; none with --sql")] = None,
     *,
+    files: CheckFiles,
     given: EngineOptions,
     reading: ReadOptions,
 ) -> None:
@@ -60,43 +75,42 @@ def check(
     from sfumato.core import recipe_files as recipes
     from sfumato.release.check import check_released, read_to_check
 
-    if sql:
-        beside = {
-            **vars(given),
-            **vars(reading),
-            "table": None,
-            "original": original,
-            "json": json or None,
-        }
-        if (
-            data is not None
-            or given.table is None
-            or any(value is not None for value in beside.values())
-        ):
+    if files.sql:
+        others = {**vars(given), **vars(reading), "table": None, "original": files.original}
+        superfluous = any(value is not None for value in others.values())
+        if data is not None or given.table is None or superfluous or files.json:
             raise ParameterError(
                 "--sql goes with a recipe and the name of the table only: check --sql -r"
                 " visits.yaml --table visits"
             )
-        _print_sql(recipe, given.table)
+        _print_sql(files.recipe, given.table)
         return
     if data is None:
         raise ParameterError("name the released table: sfumato check visits.csv -r visits.yaml")
-    loaded = recipes.load_any(recipe)
-    require_options(loaded.shape, **vars(given))
-    place: dict[str, Any] = {"people": given.people, "engine": given.engine, "table": given.table}
-    files = read_to_check(data, loaded, said=reading.intake, **place)
-    notes(files.notes, quiet=quiet)
-    with progress("judging", quiet=quiet):
-        before = None if original is None else open_data(original, quiet=True, recipe=loaded)
+    recipe = recipes.load_any(files.recipe)
+    require_options(recipe.shape, **vars(given))
+    released = read_to_check(
+        data,
+        recipe,
+        said=reading.intake,
+        people=given.people,
+        engine=given.engine,
+        table=given.table,
+    )
+    notes(released.notes, quiet=files.quiet)
+    with progress("judging", quiet=files.quiet):
+        original = None
+        if files.original is not None:
+            original = open_data(files.original, quiet=True, recipe=recipe)
         verdicts = check_released(
-            files, loaded, original=before, population=read_beside(given.population)
+            released, recipe, original=original, population=read_beside(given.population)
         )
-    if before is None and needed(loaded.meet, loaded.schema).reference:
+    if original is None and needed(recipe.meet, recipe.schema).reference:
         tell(
             "[dim]note: the released table stands for the original one; --original names that[/]",
-            quiet=quiet,
+            quiet=files.quiet,
         )
-    _tell_verdicts(verdicts, json=json)
+    _tell_verdicts(verdicts, json=files.json)
 
 
 def _print_sql(recipe: Path, table: str) -> None:
@@ -121,7 +135,19 @@ def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
         raise typer.Exit(1)
 
 
-@expand_options
+@dataclass(frozen=True, kw_only=True)
+class VerifyFiles(ShowOptions):
+    """What a certificate is checked against."""
+
+    original: Annotated[str | None, CommandOption("the original table, to check what needs it")] = (
+        None
+    )
+    owner: Annotated[
+        Path | None, CommandOption("the owner's folder; found beside 'share' when not given")
+    ] = None
+
+
+@command(api.verify)
 def verify(
     folder: Annotated[
         Path,
@@ -129,18 +155,9 @@ def verify(
             help="the shared folder, the one with certificate.json, or the one that run wrote"
         ),
     ],
-    original: Annotated[
-        str | None, typer.Option(help="the original table, to check what needs it")
-    ] = None,
-    owner: Annotated[
-        Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
     *,
+    files: VerifyFiles,
+    keywords: Keywords,
     given: DataOptions,
     reading: ReadOptions,
 ) -> None:
@@ -150,29 +167,30 @@ def verify(
     1 when a claim is false; 7 when nothing is false and a promise needs the original.
     """
     from sfumato.core.shape import Shape, is_shape
-    from sfumato.interfaces.api import verify as recompute
+    from sfumato.interfaces.api import OriginalOptions
     from sfumato.release.certificate_files import read_certificate
 
     folder = _shared(folder)
-    beside = folder.resolve().parent / "owner"
-    kept = owner or (beside if original and beside.is_dir() else None)
     shape = read_certificate(folder)["shape"]
     if not is_shape(shape):
-        refused = {"original": original, **vars(given)}
-        _verify_table(folder, kept or owner_of(folder), key, json=json, **refused)
+        _refuse_options_of_records(original=files.original, **vars(given))
+        owner = files.owner or owner_of(folder)
+        tell_claims(api.verify(folder, owner=owner, **keywords), json=files.json)
         return
+    owner = files.owner
+    if owner is None and files.original:
+        owner = owner_of(folder)
     require_options(Shape(shape), **vars(given))
-    with progress("verifying", quiet=quiet):
-        how: dict[str, Any] = {"people": given.people, "said": reading.intake, "table": given.table}
-        verification = recompute(
+    with progress("verifying", quiet=files.quiet):
+        verification = api.verify(
             folder,
-            original=original,
+            original=files.original,
+            owner=owner,
             population=read_beside(given.population),
-            owner=kept,
-            trusted_key=key,
-            **how,
+            reading=OriginalOptions(given.people, reading.intake, given.table),
+            **keywords,
         )
-    tell_claims(verification, json=json)
+    tell_claims(verification, json=files.json)
 
 
 def _shared(folder: Path) -> Path:
@@ -189,30 +207,20 @@ def owner_of(folder: Path) -> Path | None:
     return beside if beside.is_dir() else None
 
 
-def _verify_table(
-    folder: Path, owner: Path | None, key: Path | None, *, json: bool, **given: Any
-) -> None:
-    """Check a published table of counts or sums; the owner's lock, where it is, lets the audit be
-    done again.
-    """
-    from sfumato.interfaces.api import verify as recompute
-
-    named = [f"--{name}" for name, value in given.items() if value]
+def _refuse_options_of_records(**options: str | None) -> None:
+    """Refuse options about records for a published table of counts or sums."""
+    named = [f"--{name}" for name, value in options.items() if value]
     if named:
         raise ParameterError(
             f"{join_words(named)} goes with releases of records; this is a published table of"
             " counts or sums"
         )
-    tell_claims(recompute(folder, owner=owner, trusted_key=key), json=json)
 
 
 def tell_claims(verification: Verification, *, json: bool) -> None:
     """Say what comes of checking and which claims hold; leave with 1 where one fails, with 7 where
     a promise could not be checked.
     """
-    if json:
-        give_json(verification.to_dict())
-    else:
-        show_blocks(verification.blocks())
+    present(verification, json=json)
     if verification.exit_code:
         raise typer.Exit(verification.exit_code)

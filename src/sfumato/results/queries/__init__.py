@@ -14,7 +14,7 @@ from sfumato.results.queries.planner import (
     success,
 )
 from sfumato.results.queries.question import Answer
-from sfumato.results.queries.session import Quantum, Session, SlowReply, session
+from sfumato.results.queries.session import Quantum, Session, SessionOptions, SlowReply, session
 
 __all__ = [
     "Answer",
@@ -24,6 +24,7 @@ __all__ = [
     "PrivacyLoss",
     "Quantum",
     "Session",
+    "SessionOptions",
     "SlowReply",
     "belief_after",
     "choices",

@@ -341,19 +341,37 @@ def _edges(bounds: tuple[float, float], bins: Any) -> tuple[float, ...]:
 # Opening a session: whose budget it is, whom it protects, what is declared.
 
 
+@dataclasses.dataclass(frozen=True)
+class SessionOptions:
+    """What a session takes besides its everyday keywords.
+
+    Attributes:
+        neighbours: ``"add_remove"`` (default) hides whether somebody is in the table,
+        ``"change_one"`` what the rows are.
+        domains: column → values that may occur; added to what the schema declares.
+        missing: column → the value a missing one counts as; by default it counts for nothing.
+        name: what the dataset is called: in SQL after FROM, and in the ledger, which answers for
+            this dataset only; by default the file's name where that is one word, otherwise people.
+        quantum: seconds between the moments at which replies leave, so that their time tells
+        nothing.
+    """
+
+    neighbours: str | None = None
+    domains: Mapping[str, Any] | None = None
+    missing: Mapping[str, Any] | None = None
+    name: str | None = None
+    quantum: Quantum | float | None = None
+
+
 def session(
     dataset: Table,
     *,
     budget: Budget | float | None = None,
     protects: str | None = None,
-    neighbours: str | None = None,
     contributions: int | None = None,
     bounds: Mapping[str, Any] | None = None,
-    domains: Mapping[str, Any] | None = None,
-    missing: Mapping[str, Any] | None = None,
     ledger: str | Path | None = None,
-    name: str | None = None,
-    quantum: Quantum | float | None = None,
+    options: SessionOptions = SessionOptions(),
 ) -> Session:
     """Open a table for questions under differential privacy.
 
@@ -363,19 +381,13 @@ def session(
         for an old ledger.
         protects: the column that names a person with several rows, or ``"row"`` when every row is
             another person; by default the schema's person column, or else ``"row"``.
-        neighbours: ``"add_remove"`` (default) hides whether somebody is in the table,
-        ``"change_one"`` what the rows are.
         contributions: how many rows of one person count; needed when ``protects`` is a column.
             Surplus rows are left out at random.
         bounds: column → (lowest, highest) value that counts; added to what the schema declares.
-        domains: column → values that may occur; added to what the schema declares.
-        missing: column → the value a missing one counts as; by default it counts for nothing.
         ledger: a file that remembers what was spent, shared by all who ask; by default this session
         remembers alone.
-        name: what the dataset is called: in SQL after FROM, and in the ledger, which answers for
-            this dataset only; by default the file's name where that is one word, otherwise people.
-        quantum: seconds between the moments at which replies leave, so that their time tells
-        nothing.
+        options: neighbours, domains, missing values, name and quantum; see
+            :class:`SessionOptions`.
 
     >>> import sfumato as sf
     >>> asking = session(sf.examples.hospital(rows=500), budget=1.0, bounds={"age": (0, 110)})
@@ -387,10 +399,16 @@ def session(
     undecided = dataset.schema.undecided(dataset.source.name)
     if undecided:  # one of these columns may name persons with several rows
         raise SchemaError(undecided)
-    declarations = declared(dataset.schema, bounds=bounds, domains=domains, missing=missing)
+    declarations = declared(
+        dataset.schema, bounds=bounds, domains=options.domains, missing=options.missing
+    )
     require_declared(dataset, declarations)
-    waiting = Quantum(quantum) if isinstance(quantum, int | float) else quantum
-    book = _ledger(dataset, ledger, budget, name, protects, neighbours, contributions)
+    waiting = options.quantum
+    if isinstance(waiting, int | float):
+        waiting = Quantum(waiting)
+    book = _ledger(
+        dataset, ledger, budget, options.name, protects, options.neighbours, contributions
+    )
     relation = book.terms.relation
     if relation.protects != ROW:
         dataset.require([relation.protects])

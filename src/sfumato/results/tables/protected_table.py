@@ -269,19 +269,34 @@ def _text(value: float, *, whole: bool) -> str:
     return str(round(value)) if whole or value == int(value) else repr(value)
 
 
+@dataclasses.dataclass(frozen=True)
+class ProtectOptions:
+    """How cells are protected, besides the method.
+
+    ``zeros="free"`` lets empty cells be suppressed; by default everybody knows that they are empty.
+    ``singles``: whether respondents who are alone in a cell attack with what they know of it (by
+    default for sums). ``rounds`` bounds the search. A rounded cell is at most ``reach`` multiples
+    away. ``slide``: intervals of sensitive cells must be as wide as so many times what the rules
+    ask for on both sides, wherever they lie; ``prior``: an intruder knows every cell within so many
+    percent before. Both go with suppression.
+    """
+
+    zeros: Zeros = "known"
+    singles: bool | None = None
+    rounds: int = 200
+    reach: int = 1
+    slide: float = 0.0
+    prior: float | None = None
+
+
 def protect(
     sensitive_table: SensitiveTable,
     method: str = "auto",
     *,
     weight: Weight = "value",
-    zeros: Zeros = "known",
-    singles: bool | None = None,
-    rounds: int = 200,
     base: int | None = None,
-    reach: int = 1,
-    slide: float = 0.0,
-    prior: float | None = None,
     seed: Seed | int | str | None = None,
+    options: ProtectOptions = ProtectOptions(),
     progress: Progress = silent,
 ) -> ProtectedTable:
     """Publish what can be published of a table; one that fails its own audit is refused.
@@ -289,26 +304,16 @@ def protect(
     ``exact`` suppresses at the least cost (``weight``: value, one, log) and tells the gap,
     ``heuristic`` by boxes, ``auto`` the one that fits the size. ``rounding`` is controlled rounding
     to multiples of ``base``, ``perturb`` random rounding keyed by ``seed`` (counts only), ``cta``
-    adjustment of sensitive cells. ``zeros="free"`` lets empty cells be suppressed; by default
-    everybody knows that they are empty. ``singles``: whether respondents who are alone in a cell
-    attack with what they know of it (by default for sums). ``slide``: intervals of sensitive cells
-    must be as wide as so many times what the rules ask for on both sides, wherever they lie;
-    ``prior``: an intruder knows every cell within so many percent before. Both go with suppression.
-    Where nothing can be published, the error names the nearest table that can.
+    adjustment of sensitive cells. Where nothing can be published, the error names the nearest
+    table that can.
     """
-    options: dict[str, Any] = {
-        "weight": weight,
-        "zeros": zeros,
-        "singles": singles,
-        "base": base,
-        "reach": reach,
-    }
-    options |= {"slide": slide, "prior": prior}
-    _require_sense(options)
+    values: dict[str, Any] = {"weight": weight, "base": base, **vars(options)}
+    rounds = values.pop("rounds")
+    _require_sense(values)
     try:
-        return _protected(sensitive_table, method, options, rounds, seed, progress)
+        return _protected(sensitive_table, method, values, rounds, seed, progress)
     except Unsatisfiable as error:
-        alternative = nearest(sensitive_table, {**options, "weight": weight})
+        alternative = nearest(sensitive_table, values)
         if alternative is None:
             raise
         words, cells = ", ".join(alternative["by"]), alternative["cells"]

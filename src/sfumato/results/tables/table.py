@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -33,6 +34,7 @@ from sfumato.results.tables.rules import BEYOND, Dominance, PPercent, Sensitivit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.release.register.store import Register
     from sfumato.results.tables.protected_table import ProtectedTable
     from sfumato.results.tables.published_tables import TableMemory
 
@@ -71,18 +73,32 @@ class TableMeasure:
         return f"sum({self.column})" if self.kind == "sum" else self.kind
 
 
+@dataclasses.dataclass(frozen=True)
+class CountOptions:
+    """How contributions are counted and summed.
+
+    Margins are the levels of ``hierarchies``, by column, else of those of the table. Contributions
+    are multiplied by ``weight``, a column, before they are ranked and summed; persons are counted
+    without it. Negative ones are refused unless ``negatives="absolute"``: then they are ranked and
+    judged by their absolute value, and the true sum is published. Missing contributions are none;
+    with ``missing_counts`` their persons are counted.
+    """
+
+    hierarchies: Mapping[str, Any] | None = None
+    weight: str | None = None
+    negatives: Literal["refuse", "absolute"] = "refuse"
+    missing_counts: bool = False
+
+
 def tabulate(
     table: Any,
     by: Sequence[str] | Sequence[Sequence[str]],
     measure: str = "count",
     *,
-    hierarchies: Mapping[str, Any] | None = None,
     unit: str | None = None,
-    weight: str | None = None,
-    negatives: Literal["refuse", "absolute"] = "refuse",
-    missing_counts: bool = False,
     where: str | None = None,
-    register: Any = None,
+    register: Register | str | Path | None = None,
+    options: CountOptions = CountOptions(),
 ) -> MagnitudeTable:
     """Count persons, or sum a column, by other columns; margins are the levels of their hierarchies
     and the total.
@@ -91,11 +107,7 @@ def tabulate(
     cells that they share are one. ``unit`` is the column that tells persons apart (else the one
     with that role; else every row is a person): rows of a person in a cell are one contribution, in
     margins too. ``measure`` is ``count`` (persons), ``rows`` (rows, judged by persons) or
-    ``sum(column)``. Contributions are multiplied by ``weight``, if given, before they are ranked
-    and summed; persons are counted without it. Missing contributions are none; with
-    ``missing_counts`` their persons are counted. Negative ones are refused unless
-    ``negatives="absolute"``: then they are ranked and judged by their absolute value, and the true
-    sum is published. A missing value of a column is a category of its own. ``where`` keeps the
+    ``sum(column)``. A missing value of a column is a category of its own. ``where`` keeps the
     records that fulfil conditions (``"year = 2024 and town != 'Bath'"``): a column, one of
     ``= != < <= > >= in`` and ``not in``, and a value or, for the last two, several with commas
     between; names and values may stand in quotes. A missing value fulfils none. ``register`` is a
@@ -115,7 +127,11 @@ def tabulate(
     dataset.require(
         [
             *columns,
-            *(column for column in (table_measure.column, person, weight) if column is not None),
+            *(
+                column
+                for column in (table_measure.column, person, options.weight)
+                if column is not None
+            ),
         ]
     )
     if direct_columns := [name for name in columns if name in dataset.schema.direct]:
@@ -135,9 +151,9 @@ def tabulate(
                 " tabulate"
             )
         dataset = full.take(rows)
-    amount = amounts(dataset, table_measure, weight, negatives)
+    amount = amounts(dataset, table_measure, options.weight, options.negatives)
     dimensions_and_codes = [
-        dimension_of(name, dataset.encoded(name), _hierarchy(dataset, name, hierarchies))
+        dimension_of(name, dataset.encoded(name), _hierarchy(dataset, name, options.hierarchies))
         for name in columns
     ]
     respondents = respondent[rows]
@@ -147,13 +163,13 @@ def tabulate(
             for name, (_, code) in zip(columns, dimensions_and_codes, strict=True)
         ]
     )
-    contributions = Contributions(codes, respondents, amount, missing_counts)
+    contributions = Contributions(codes, respondents, amount, options.missing_counts)
     if table_measure.kind == "count" and person is not None:
         _require_one_place(codes, respondents)
     column_groups = tuple(tuple(columns.index(name) for name in group) for group in groups)
     memory = None if register is None else _memory(register, full, rows, respondent, person)
     dimensions = tuple(column for column, _ in dimensions_and_codes)
-    absolute = negatives == "absolute" and some_negative(full, table_measure)
+    absolute = options.negatives == "absolute" and some_negative(full, table_measure)
     return MagnitudeTable(
         dimensions,
         column_groups,
@@ -161,7 +177,7 @@ def tabulate(
         contributions,
         absolute,
         person,
-        weight,
+        options.weight,
         where=where,
         memory=memory,
     )

@@ -18,6 +18,7 @@ from sfumato.errors import ParameterError
 from sfumato.interfaces.api import why_alone
 from sfumato.interfaces.web.tasks import by_the_clock
 from sfumato.methods.formulas.binning import binned, table_after, table_before
+from sfumato.release.attack_run import AttackOptions
 from sfumato.release.documents import evaluated
 from sfumato.release.evaluation import default_metrics, report_metrics
 from sfumato.release.intruders import BATTERY
@@ -335,7 +336,7 @@ def attack(bench: Bench, progress: Progress, *, of: int, seconds: float) -> dict
         )
 
     attacked = release_of(bench, of).attacked(
-        seconds=seconds, clock=by_the_clock(seconds), progress=told
+        seconds=seconds, options=AttackOptions(clock=by_the_clock(seconds), progress=told)
     )
     bench.keep(f"release {of}", attacked)
     return look_attacks(bench, progress, of=of)

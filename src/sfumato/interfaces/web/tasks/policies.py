@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core import environment
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.web.tasks.bounded_work import Answer, within
 from sfumato.interfaces.web.tasks.write import made_release
 from sfumato.interfaces.web.uploads import at_home
 from sfumato.policy.clauses import clauses_of
-from sfumato.policy.compile import Compiled, compile_policies
+from sfumato.policy.compile import Compiled, Use, compile_policies
 from sfumato.policy.comply import SAFE_HARBOR, hold_against
 from sfumato.policy.dialects.dialect_detection import (
     parse_document,
@@ -222,19 +223,22 @@ def comply_policy(
             write_whole(file, text.encode())
         days = said.get("days", "").strip()
         numbers = {kind: _listed(said.get(kind, "")) for kind in ("age", "zip", "date")}
-        use: dict[str, Any] = {
-            "purpose": said["purpose"].strip(),
-            "recipient": said.get("recipient", "").strip() or None,
-        }
-        use |= {
-            "categories": _listed(said.get("categories", "")),
-            "days": _whole(days) if days else None,
-        }
+        use = Use(
+            said["purpose"].strip(),
+            said.get("recipient", "").strip() or None,
+            environment.now().date(),
+        )
         files = [str(file) if text else path]
         return _on_the_table(
             "comply",
             lambda: hold_against(
-                shared, files, original=original, numbers=numbers, **use
+                shared,
+                files,
+                use,
+                original=original,
+                numbers=numbers,
+                categories=_listed(said.get("categories", "")),
+                days=_whole(days) if days else None,
             ).to_dict(),
             progress,
         )

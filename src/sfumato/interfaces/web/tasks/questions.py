@@ -14,7 +14,7 @@ from sfumato.core.ledger import Ledger
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, require
 from sfumato.interfaces.api import read
-from sfumato.results.queries import Budget, expected_error, session
+from sfumato.results.queries import Budget, SessionOptions, expected_error, session
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -164,7 +164,7 @@ def _session(
     table = bench.known(f"cell by cell {bounded}", lambda: _table(bench, recipe, source))
     path = Path(ledger)
     if not path.exists():
-        start["name"] = path.stem
+        start["options"] = SessionOptions(name=path.stem)
     elif start:
         raise ParameterError("there is a ledger already; what was spent stays spent")
     return session(table.with_schema(recipe.schema), ledger=path, **start)

@@ -11,7 +11,7 @@ from sfumato.core.objective import Tally
 from sfumato.core.progress import must_compile
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.interfaces.api import run
+from sfumato.interfaces.api import RunOptions, run
 from sfumato.interfaces.web.tasks.write import effect_of, opened_register
 from sfumato.policy.compile import feasible
 from sfumato.release.alternatives import MOST_EFFORT_OF_A_GLANCE, alternatives_in_passing
@@ -67,7 +67,9 @@ def make(
         )
     memory = opened_register(register).memory if asks and register else None
     try:
-        release: TableRelease = run(bench.data, recipe, progress=progress, memory=memory)
+        release: TableRelease = run(
+            bench.data, recipe, progress=progress, options=RunOptions(memory=memory)
+        )
     except Unsatisfiable as error:
         return {
             "made": False,

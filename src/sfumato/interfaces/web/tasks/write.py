@@ -17,10 +17,12 @@ from sfumato.data.table.indistinct import made_one
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.api import verify
 from sfumato.interfaces.web.uploads import at_home
+from sfumato.release.attack_run import AttackOptions
 from sfumato.release.make import make_release
 from sfumato.release.register.joint_disclosure import NAME
 from sfumato.release.register.store import key_file, start_register
 from sfumato.release.registered_release import Remembering, remember
+from sfumato.release.release import WriteOptions
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -67,15 +69,10 @@ def write(
     progress(0.1, "writing, reading back, judging what was written")
     trail = functools.partial(_keep_history, history)
     place = at_home(folder)
-    told: dict[str, Any] = {
-        "format": format,
-        "force": force,
-        "defuse": defuse,
-        "pictures": pictures,
-    }
+    options = WriteOptions(defuse=defuse, pictures=pictures, more=trail)
     with remembering(register) as remembered:
         refuse_existing(place, force=force)  # before anything is planned
-        written = remembered.write(release, place, sign=sign, more=trail, **told)
+        written = remembered.write(release, place, options, format=format, force=force, sign=sign)
     progress(0.6, "computing again what the certificate says")
     found = verify(written / "share", original=bench.data, owner=written / "owner", release=release)
     return {
@@ -153,7 +150,11 @@ def _for_format(
         population=release.population,
     )
     again: TableRelease = make_release(table, release.recipe, context)
-    return again if release.attacks is None else again.attacked(progress=progress)
+    return (
+        again
+        if release.attacks is None
+        else again.attacked(options=AttackOptions(progress=progress))
+    )
 
 
 def made_release(bench: Bench, key: str) -> TableRelease:

@@ -231,7 +231,7 @@ class SwapAcross(ColumnStep):
     """Replace values by those of the most similar records of a second table, real or synthetic.
 
     The second table is the one given as ``population``
-    (``sf.anonymize(…, population=sf.read("other.csv"))``); it has the columns of ``columns`` and
+    (``sf.AnonymizeOptions(population=sf.read("other.csv"))``); it has the columns of ``columns`` and
     ``match``. A share ``rate`` of our records is chosen at random; each gets all of ``columns``
     from the record nearest in ``match``: Euclidean distance of numbers, dates and listed orders,
     each in standard deviations of our table, among records that are equal in all other columns of
