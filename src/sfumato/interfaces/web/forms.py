@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.core.parameters import Naming, plain_data
+from sfumato.core.parameters import Multiples, Naming, plain_data
 from sfumato.core.words import join_words, percent_tick
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
@@ -45,6 +45,7 @@ Kind = Literal[
     "columns",
     "mapping",
     "numbers",
+    "multiples",
     "texts",
     "text",
     "path",
@@ -52,9 +53,10 @@ Kind = Literal[
     "yaml",
 ]
 FEW = 4
+"""So many choices stand side by side; more of them are a list to open."""
 MOST_STEPS = 500
 """A slider of more steps cannot be set by hand: the number is typed."""
-"""So many choices stand side by side; more of them are a list to open."""
+LISTS = ("numbers", "multiples")
 LEFT_OUT: Any = object()
 """Nothing was entered: the default holds."""
 
@@ -91,7 +93,7 @@ class FormField:
     that means something of its own. ``low``, ``high`` and ``step`` bound numbers (of a share too,
     which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
     ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a
-    list.
+    list; ``examples``: values that are offered as presets, the first one where none is there yet.
     """
 
     name: str
@@ -111,7 +113,7 @@ class FormField:
     whole: bool = False
     single: bool = False
     least: int = 0
-    example: Any = None
+    examples: tuple[Any, ...] = ()
 
     @property
     def text(self) -> str:
@@ -268,7 +270,7 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
     value = default if thing is None else plain_data(getattr(thing, name))
     plain = FormField(
         name,
-        label=name.replace("_", " "),
+        label=info.title or name.replace("_", " "),
         help=info.description or "",
         kind="yaml",
         required=required,
@@ -278,7 +280,7 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
         least=max(
             (word.min_length for word in declared.said if hasattr(word, "min_length")), default=0
         ),
-        example=(info.examples or [None])[0],
+        examples=tuple(info.examples or ()),
     )
     return dataclasses.replace(plain, **_drawn(declared, schema))
 
@@ -302,9 +304,12 @@ def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
         return {"kind": "path"}
     if kinds in ((str,), (datetime.date,)):
         return {"kind": "text" if kinds == (str,) else "date"}
-    if len(kinds) == 1:
-        return _several(kinds[0], names, schema)
-    return {"kind": "yaml"}
+    if len(kinds) != 1:
+        return {"kind": "yaml"}
+    drawn = _several(kinds[0], names, schema)
+    if any(isinstance(word, Multiples) for word in declared.said):
+        drawn["kind"] = "multiples"
+    return drawn
 
 
 def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
@@ -443,7 +448,7 @@ def shown(field: FormField, value: Any) -> str:
         return ""
     if field.kind == "share":
         return _plain_number(decimal.Decimal(repr(value)) * 100)
-    if field.kind == "numbers":
+    if field.kind in LISTS:
         return ", ".join(inline(number) for number in value)
     if field.kind == "texts":
         return "\n".join(map(_line, value))
@@ -515,7 +520,7 @@ def _read_text(field: FormField, text: str) -> Any:
         return number_in(text, whole=field.whole)
     if field.kind == "share":
         return _within(field, share_in(text))
-    if field.kind == "numbers":
+    if field.kind in LISTS:
         return [number_in(part, whole=field.whole) for part in re.split(r"[,;\s]+", text) if part]
     if field.kind == "texts":
         return [_unquoted(line.strip()) for line in text.split("\n") if line.strip()]
@@ -535,13 +540,9 @@ def number_in(text: str, *, whole: bool = False) -> int | float:
     plain = re.sub(r"(?<=\d),(?=\d{3}\b)|\s", "", text)
     try:
         number = float(plain)
-        return (
-            int(plain)
-            if re.fullmatch(r"[+-]?\d+", plain)
-            else int(number)
-            if whole and number == int(number)
-            else number
-        )
+        if re.fullmatch(r"[+-]?\d+", plain):
+            return int(plain)
+        return int(number) if whole and number == int(number) else number
     except (ValueError, OverflowError):
         raise ParameterError("should be a number") from None
 

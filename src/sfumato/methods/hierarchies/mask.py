@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -61,7 +61,13 @@ class MaskRight(Hierarchy):
     pad: Pad = None
 
     name: ClassVar[str] = "mask_right"
+    title: ClassVar[str] = "Hide characters from the right"
     fixed: ClassVar[bool] = True
+
+    @classmethod
+    def from_values(cls, counts: Mapping[str, int]) -> MaskRight:
+        """Masks as long as the longest value."""
+        return cls(length=max(map(len, counts), default=1) or 1)
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values longer than ``length`` are counted and refused."""
@@ -91,7 +97,13 @@ class MaskLeft(Hierarchy):
     pad: Pad = None
 
     name: ClassVar[str] = "mask_left"
+    title: ClassVar[str] = "Hide characters from the left"
     fixed: ClassVar[bool] = True
+
+    @classmethod
+    def from_values(cls, counts: Mapping[str, int]) -> MaskLeft:
+        """Masks as long as the longest value."""
+        return cls(length=max(map(len, counts), default=1) or 1)
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values longer than ``length`` are counted and refused."""
