@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+
 from sfumato.core.blocks import (
+    Axis,
+    ChartBlock,
     CodeBlock,
     FoldBlock,
     Heading,
     ListBlock,
     Paragraph,
+    Point,
+    Series,
     Share,
     TableBlock,
     VerdictBlock,
@@ -67,3 +74,24 @@ def test_a_table_without_header_is_a_list_of_terms() -> None:
         render_text([TableBlock(("", ""), (("name", "visits"), ("rows", 3)))])
         == "name  visits\nrows  3"
     )
+
+
+def test_a_chart_is_plain_data_with_a_table_of_its_numbers() -> None:
+    bars = (Point(0, 0.5, label="50 %"), Point(1, None, alarm=True))
+    names = Axis("attack", ("linkage", "skewness"))
+    success = Series("success", bars)
+    guess = Series("guessing", (Point(0, 0.1, 0.05, 0.2),), "tick")
+    chart = ChartBlock("bars", names, Axis(share=True), (success, guess), "Attacks.")
+    plain = json.loads(json.dumps(dataclasses.asdict(chart)))
+    assert plain["series"][0]["points"][1]["alarm"] is True
+    assert chart.data_table() == TableBlock(
+        ("attack", "success", "guessing"),
+        (("linkage", "50 %", "10 % (5 % to 20 %)"), ("skewness", "unknown", None)),
+    )
+    assert render_text([chart]) == "Attacks."
+
+
+def test_points_of_a_scatter_are_rows_of_their_table() -> None:
+    dots = Series("recoding", (Point(0.25, 0.5, name="k=5"),), "dot")
+    chart = ChartBlock("scatter", Axis("loss"), Axis("risk", share=True), (dots,), "Candidates.")
+    assert chart.data_table().rows == (("recoding", "0.25", "50 %", "k=5"),)

@@ -107,10 +107,11 @@ def _block(block: Block) -> str:
             return _table(block)
         case CodeBlock(text, _):
             return f"<pre>{escape(text)}</pre>"
-        case ChartBlock(chart, _, caption):
+        case ChartBlock():
+            label = escape(block.alternative_text)
             return (
-                '<figure style="margin: 0 0'
-                f' 1em">{chart.svg}<figcaption>{inline(caption)}</figcaption></figure>'
+                f'<figure style="margin: 0 0 1em" aria-label="{label}">{_table(block.data_table())}'
+                f"<figcaption>{inline(block.caption)}</figcaption></figure>"
             )
         case FoldBlock(title, inner, _):
             return f"<details><summary>{inline(title)}</summary>{render_html(inner)}</details>"

@@ -4,14 +4,15 @@ the workbench.
 A result offers ``blocks()``. The text here serves ``str()``; ``core/block_html.py`` serves
 notebooks and pages, ``interfaces/cli/console.py`` the terminal, ``interfaces/web/pages/blocks.py``
 the workbench. A block holds words and numbers and no markup, except that a part of a sentence
-between backticks is code: ``Run `sfumato attack` before sharing``.
+between backticks is code: ``Run `sfumato attack` before sharing``. A chart is described by its
+series and axes and drawn by ``core/chart_drawing.py``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 from sfumato.core.words import number, percent
 
@@ -98,12 +99,123 @@ class CodeBlock:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ChartBlock:
-    """A chart, and its numbers in words for who cannot see it. ``caption`` says how to read it."""
+class Point:
+    """One value of a series: ``y`` at ``x``; None where the value is unknown.
 
-    chart: Chart
+    On an axis with names, a coordinate is the position of the name: 0 is the first. ``low`` and
+    ``high`` are an interval around ``y``. ``label`` is written beside the mark (``27 (54.5 %)``),
+    ``name`` is what a pointer shows. ``alarm``: the value breaks a promise or a limit.
+    """
+
+    x: float
+    y: float | None
+    low: float | None = None
+    high: float | None = None
+    label: str = ""
+    name: str = ""
+    size: float = 1.0
+    alarm: bool = False
+
+
+MarkKind = Literal["bar", "tick", "limit", "line", "staircase", "dot", "ring", "chosen"]
+Part = Literal["before", "after"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Series:
+    """Points that belong together. ``mark`` says how each is shown: a short ``tick`` across a bar,
+    a ``limit`` that a bar should not pass, a filled ``dot`` or a hollow ``ring``, a ``line`` or a
+    ``staircase`` (across, then up or down) through all points, the ``chosen`` one of many.
+    """
+
+    name: str
+    points: tuple[Point, ...]
+    mark: MarkKind = "bar"
+    part: Part = "after"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis measures. ``names`` make it an axis of categories; ``share``: numbers are
+    written as percentages; ``limits`` are its ends.
+    """
+
+    title: str = ""
+    names: tuple[str, ...] = ()
+    share: bool = False
+    limits: tuple[float, float] | None = None
+    logarithmic: bool = False
+
+    def text(self, value: float | None) -> str:
+        """A coordinate in words."""
+        if value is None:
+            return "unknown"
+        if self.names:
+            return self.names[round(value)]
+        return percent(value) if self.share else number(value)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReferenceLine:
+    """A labelled line across a chart at a coordinate of one axis; ``names`` are how many categories
+    it crosses, all if None.
+    """
+
+    axis: Literal["x", "y"]
+    at: float
+    label: str
+    names: int | None = None
+
+
+ChartKind = Literal["bars", "columns", "levels", "lines", "scatter", "map", "intervals"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ChartBlock:
+    """A chart: what is measured, not how it is drawn. A renderer needs nothing else, draws every
+    series over the two axes, and shows ``alternative_text`` and ``data_table()`` to readers who do
+    not see the drawing. ``dataclasses.asdict`` gives plain JSON.
+
+    ``bars`` lie and ``columns`` stand over the names of ``x``, with lengths ``y``. ``levels`` are
+    bars of whole steps: ``y`` of ``high``. ``lines`` and ``scatter`` have numbers on both axes. A
+    ``map`` has names on both axes and the value of each pair of names in ``size``, which may be
+    negative. ``intervals`` are marks with their interval over the names of ``x``.
+    ``caption`` says how to read the chart.
+    """
+
+    kind: ChartKind
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
     alternative_text: str
     caption: str = ""
+    lines: tuple[ReferenceLine, ...] = ()
+
+    def data_table(self) -> TableBlock:
+        """The numbers of the chart: a row for each name on the x axis, or else for each point."""
+        if self.x.names and self.kind != "map":
+            header = (self.x.title or "name", *(series.name for series in self.series))
+            rows = [[name, *[None] * len(self.series)] for name in self.x.names]
+            for column, series in enumerate(self.series, 1):
+                for point in series.points:
+                    rows[round(point.x)][column] = self._value_text(point)
+            return TableBlock(header, tuple(tuple(row) for row in rows))
+        header = ("series", self.x.title or "x", self.y.title or "y", "value")
+        points = []
+        for series in self.series:
+            for point in series.points:
+                value = number(point.size) if self.kind == "map" else point.name
+                x, y = self.x.text(point.x), self._value_text(point)
+                points.append((series.name, x, y, value))
+        return TableBlock(header, tuple(points))
+
+    def _value_text(self, point: Point) -> str:
+        if point.label and self.x.names:
+            return point.label
+        text = self.y.text(point.y)
+        if point.low is None or point.high is None:
+            return text
+        return f"{text} ({self.y.text(point.low)} to {self.y.text(point.high)})"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,15 +225,6 @@ class FoldBlock:
     title: str
     blocks: tuple[Block, ...]
     unfolded: bool = False
-
-
-class Chart(Protocol):
-    """A chart that was described once; whoever shows it asks it to be drawn."""
-
-    @property
-    def svg(self) -> str:
-        """The chart as a picture that needs no script."""
-        ...
 
 
 Block = (

@@ -26,7 +26,7 @@ from sfumato import __version__
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.block_html import Reportable
-from sfumato.core.blocks import Block, ChartBlock, Paragraph
+from sfumato.core.blocks import Block, Paragraph
 from sfumato.core.data import Context
 from sfumato.core.exchange import telling
 from sfumato.core.parameters import known_as, words_of
@@ -53,9 +53,9 @@ from sfumato.release.report.risk_utility import (
     axis_told,
     candidate_table,
     chart_of,
+    comparison_chart,
     comparison_page,
     front_told,
-    map_on_white,
     picture_of,
     png_of,
     risk_told,
@@ -410,12 +410,11 @@ class Comparison(Reportable):
     def blocks(self) -> Sequence[Block]:
         """Who is on the front, a row a candidate, the map, and what its axes mean."""
         plain = self.to_dict()
-        picture = map_on_white(plain)
         axes = [told for told in (risk_told(plain), axis_told(plain)) if told]
         return [
             Paragraph(front_told(plain), "strong"),
             candidate_table(plain),
-            ChartBlock(picture, picture.description, picture.caption),
+            comparison_chart(plain),
             *(Paragraph(told, "quiet") for told in axes),
             *(Paragraph(f"{o.name}: {o.reason}", "quiet") for o in self.outcomes if o.reason),
         ]

@@ -11,9 +11,9 @@ from sfumato.errors import printable
 from sfumato.guidance.comparison import CandidateOutcome, Comparison
 from sfumato.release.report.risk_utility import (
     chart_of,
+    comparison_chart,
     comparison_page,
     dots_of,
-    map_on_white,
     picture_of,
     png_of,
 )
@@ -165,10 +165,11 @@ def test_same_comparison_same_page():
 
 def test_the_map_has_a_ground_and_a_name_in_a_notebook():
     assert chart_of(THREE).to_dict(validate=False)["config"]["background"] == "white"
-    shown = ET.fromstring(map_on_white(THREE).svg)
-    assert (
-        shown.get("aria-label") == picture_of(THREE).description and shown[0].get("fill") == "white"
-    )
+    chart = comparison_chart(THREE)
+    names = [point.name for series in chart.series[:-1] for point in series.points]
+    assert sorted(names) == ["beaten", "safe", "useful"]
+    assert chart.series[-1].mark == "staircase"
+    assert chart.alternative_text == picture_of(THREE).description
 
 
 def test_the_map_is_told_once_on_a_page_and_by_itself_in_a_file():

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.blocks import Cell, Share, TableBlock
+from sfumato.core.blocks import Axis, Cell, ChartBlock, Point, Series, Share, TableBlock
 from sfumato.core.words import count_of, inflect, number, percent, plain_name, score
 from sfumato.release.report.charts import shortened
 from sfumato.release.report.drawing import (
@@ -72,11 +72,37 @@ def png_of(comparison: Mapping[str, Any]) -> bytes:
     return png(drawing_of(comparison).svg())
 
 
-def map_on_white(comparison: Mapping[str, Any]) -> Picture:
-    """The map for a notebook, which may be dark."""
-    drawing, words = drawing_of(comparison), _in_words(comparison)
-    drawing.ground = "white"
-    return Picture(drawing.svg(words), words, "")
+def comparison_chart(comparison: Mapping[str, Any]) -> ChartBlock:
+    """The map as a block: a series for each combination of steps, and the front."""
+    dots = dots_of(comparison)
+    series = []
+    for means in sorted({dot["means"] for dot in dots}):
+        points = []
+        for dot in dots:
+            if dot["means"] == means:
+                low, high = dot["between"] or (None, None)
+                points.append(
+                    Point(
+                        dot["x"],
+                        dot["y"],
+                        low,
+                        high,
+                        label=dot["number"],
+                        name=dot["name"],
+                        alarm=not dot["holds"],
+                    )
+                )
+        series.append(Series(means, tuple(points), "dot"))
+    front = sorted((dot for dot in dots if dot["front"]), key=lambda dot: (dot["x"], dot["y"]))
+    if any("better" in dot["xt"] for dot in front):
+        front.reverse()
+    corners = tuple(Point(dot["x"], dot["y"], name=dot["name"]) for dot in front)
+    series.append(Series("front", corners, "staircase"))
+    risk = Axis(plain_name(comparison["axes"]["risk"]) + " (worse ↑)", share=True)
+    utility = Axis(dots[0]["xt"] if dots else _called(comparison["axes"]["utility"]))
+    return ChartBlock(
+        "scatter", utility, risk, tuple(series), _in_words(comparison), _caption(comparison)
+    )
 
 
 def chart_of(comparison: Mapping[str, Any]) -> alt.LayerChart:
