@@ -75,6 +75,11 @@ def title_of(name: str) -> str:
     return " ".join(words) if len(words[0]) == 1 else " ".join(words).capitalize()
 
 
+def kind_title(cls: Any) -> str:
+    """What people call a kind of hierarchy; one of a plug-in may have its name only."""
+    return cls.title or title_of(cls.name)
+
+
 def meaning_of(cls: Any) -> str:
     """The sentence that says what something is for, without markup.
 

@@ -48,6 +48,7 @@ Kind = Literal[
     "multiples",
     "texts",
     "text",
+    "area",
     "path",
     "date",
     "yaml",
@@ -56,6 +57,8 @@ FEW = 4
 """So many choices stand side by side; more of them are a list to open."""
 MOST_STEPS = 500
 """A slider of more steps cannot be set by hand: the number is typed."""
+LONG_LINE = 1000
+"""A text that may be longer is drawn as several lines."""
 LISTS = ("numbers", "multiples")
 LEFT_OUT: Any = object()
 """Nothing was entered: the default holds."""
@@ -157,6 +160,20 @@ def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
         _field(field.name, declared[field.name], None if thing is cls else thing, schema)
         for field in dataclasses.fields(cls)
     )
+
+
+def starting_values(cls: Any, schema: Schema | None) -> dict[str, Any]:
+    """What stands in required fields at first: the first example of the declaration, or the first
+    column where only one has the role.
+    """
+    start: dict[str, Any] = {}
+    for field in form_of(cls, schema):
+        first = [one.value for one in field.choices if one.group == field.choices[0].group]
+        if field.required and field.examples:
+            start[field.name] = field.examples[0]
+        elif field.required and field.kind in ("column", "columns") and len(first) == 1:
+            start[field.name] = first[0]
+    return start
 
 
 def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
@@ -302,8 +319,11 @@ def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
         return drawn
     if (names is not None and names.what == "file") or Path in kinds:
         return {"kind": "path"}
-    if kinds in ((str,), (datetime.date,)):
-        return {"kind": "text" if kinds == (str,) else "date"}
+    if kinds == (str,):
+        longest = max((getattr(word, "max_length", 0) or 0 for word in declared.said), default=0)
+        return {"kind": "area" if longest > LONG_LINE else "text"}
+    if kinds == (datetime.date,):
+        return {"kind": "date"}
     if len(kinds) != 1:
         return {"kind": "yaml"}
     drawn = _several(kinds[0], names, schema)
@@ -502,7 +522,7 @@ def read_value(field: FormField, entered: Any) -> Any:
     if field.kind == "mapping":
         return _read_mapping(entered)
     if isinstance(entered, str):
-        entered = entered if field.kind in ("text", "yaml", "texts") else entered.strip()
+        entered = entered if field.kind in ("text", "area", "yaml", "texts") else entered.strip()
         nothing = [] if field.kind == "texts" and field.required and not field.least else LEFT_OUT
         return nothing if entered == "" else _read_text(field, entered)
     if entered is None or (

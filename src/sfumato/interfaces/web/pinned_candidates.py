@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
-from sfumato.core.words import count_of, number, percent
+from sfumato.core.blocks import Axis, Block, ChartBlock, Point, Series, TableBlock
+from sfumato.core.words import count_of, number, percent, plain_name
 from sfumato.release.report.measures import title_of
 
 if TYPE_CHECKING:
@@ -69,6 +71,45 @@ def digest_of(pins: Sequence[Pin], register: Mapping[str, str]) -> str:
     ).hexdigest()
 
 
+def comparison_blocks(found: Mapping[str, Any]) -> list[Block]:
+    """The candidates on one map and side by side."""
+    risk, utility = found["axes"]["risk"], found["axes"]["utility"]
+    points = {}
+    for one in found["candidates"]:
+        if risk in one["risks"] and utility in one["utilities"]:
+            x, y = one["utilities"][utility], one["risks"][risk]
+            points[one["name"]] = Point(x, y, label=one["name"], alarm=not one["holds"], size=4.0)
+    front = sorted((points[name] for name in found["front"] if name in points), key=_by_x)
+    corners = tuple(dataclasses.replace(point, label="") for point in front)
+    blocks: list[Block] = []
+    if points:
+        names = ", ".join(found["front"]) or "none"
+        words = f"Map of {len(points)} candidates by risk and loss; on the front: {names}"
+        blocks.append(
+            ChartBlock(
+                "scatter",
+                Axis(f"{title_of(utility)} (worse →)"),
+                Axis(f"{plain_name(risk)} (worse ↑)", share=True),
+                (Series("front", corners, "staircase"), Series("", (*points.values(),), "dot")),
+                words,
+                "Filled: keeps its promises. Hollow: does not. Line: no other candidate is better"
+                " in both.",
+            )
+        )
+    header = ["figure"]
+    for one, title in zip(found["candidates"], found["titles"], strict=False):
+        header.append(f"{one['name']} · {title}")
+    rows = []
+    for title, cells, best in figures_of(found):
+        marked = [f"{cell} (best)" if at in best else cell for at, cell in enumerate(cells)]
+        rows.append((title, *marked))
+    return [*blocks, TableBlock(tuple(header), tuple(rows), "Candidates side by side")]
+
+
+def _by_x(point: Point) -> float:
+    return point.x
+
+
 def figures_of(found: Mapping[str, Any]) -> list[Line]:
     """The rows of the comparison: title, a cell a candidate, and which of them are best; what is
     unknown is never best.
@@ -83,7 +124,7 @@ def figures_of(found: Mapping[str, Any]) -> list[Line]:
         )
     ]
     lines += [
-        _figure(in_words(name), [one["risks"].get(name) for one in every], every, share=True)
+        _figure(plain_name(name), [one["risks"].get(name) for one in every], every, share=True)
         for name in dict.fromkeys((risk, *RISKS))
     ]
     for name in dict.fromkeys((utility, *LOSSES)):
@@ -96,11 +137,6 @@ def figures_of(found: Mapping[str, Any]) -> list[Line]:
     lost = [None if not one["risks"] else one["suppressed"] for one in every]
     lines.append(_figure("records lost", lost, every))
     return [*lines, _together(found), *_levels(found), *_contracts(found)]
-
-
-def in_words(name: str) -> str:
-    """A name as people say it."""
-    return name.replace("_", " ")
 
 
 def _figure(
@@ -149,7 +185,7 @@ def _levels(found: Mapping[str, Any]) -> list[Line]:
     columns = dict.fromkeys(column for one in more for column in one["levels"])
     lines = []
     for column in columns:
-        cells = ["drawn anew" if one["drawn"] else _rung(one["levels"].get(column)) for one in more]
+        cells = ["synthetic" if one["drawn"] else _rung(one["levels"].get(column)) for one in more]
         lines.append((f"level of {column}", cells, set[int]()))
     return lines
 

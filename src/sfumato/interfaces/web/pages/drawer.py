@@ -12,6 +12,7 @@ from nicegui import ui
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.interfaces.web.changes import Change, changes
 from sfumato.interfaces.web.exports import KINDS, taken
+from sfumato.interfaces.web.pages.forms import TOO_LONG
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
 from sfumato.interfaces.web.pages.strip import shown
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
     from sfumato.interfaces.web.project import Version
 
-VALUE = "(event) => emit(event.target.value)"
-"""What an input tells of itself."""
-LONG_VALUE = "(event) => emit(window.sfumato.sent(event.target.value))"
-"""The same of a text of any length; none: it is too long."""
-TOO_LONG = "The text is longer than a page can send. Save it as a file."
 BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
 TYPED = (
     "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ??"

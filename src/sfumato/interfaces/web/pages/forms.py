@@ -12,7 +12,14 @@ from typing import Any
 
 from nicegui import ui
 
-from sfumato.interfaces.web.forms import FormError, FormField, form_of, read_form, shown
+from sfumato.interfaces.web.forms import (
+    FormChoice,
+    FormError,
+    FormField,
+    form_of,
+    read_form,
+    shown,
+)
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import (
     AS_TYPED,
@@ -26,6 +33,8 @@ from sfumato.interfaces.web.pages.parts import (
     text,
 )
 
+LONG_VALUE = "(event) => emit(window.sfumato.sent(event.target.value))"
+TOO_LONG = "The text is longer than a page can send. Save it as a file, then give its path."
 TOGGLED = "(event) => emit(event.target.open)"
 ADDED = """(event) => {
   const list = event.target;
@@ -71,16 +80,21 @@ class FormOptions:
     """What only some forms need.
 
     With ``at_once`` every change is tried; without, only :meth:`DrawnForm.submit` does so: a form
-    of something that is not there yet. ``start`` is what stands in fields at first. ``opened`` are
-    keys of parts that are open; whoever draws the form again hands them in again. Fields of
-    ``without`` are not drawn. ``counted`` is the field whose slider tells how many records belong
-    to smaller classes. ``on_preview`` gets the object while a slider moves.
+    of something that is not there yet. ``values`` is what stands in fields, and ``opened`` the keys
+    of parts that are open: whoever draws the form again hands them in again. Fields of ``without``
+    are not drawn; with ``folded`` those that need not be filled in stand behind a click. ``choices``
+    are what can be chosen in a field here, with its words, and ``suggestions`` what can be typed.
+    ``counted`` is the field whose slider tells how many records belong to smaller classes.
+    ``on_preview`` gets the object while a slider moves.
     """
 
     at_once: bool = True
-    start: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    values: dict[str, Any] = dataclasses.field(default_factory=dict)
     opened: set[str] = dataclasses.field(default_factory=set)
     without: Collection[str] = ()
+    folded: bool = True
+    choices: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    suggestions: Mapping[str, Collection[str]] = dataclasses.field(default_factory=dict)
     counted: str | None = None
     on_preview: Callable[[Any], Any] | None = None
 
@@ -100,14 +114,17 @@ class DrawnForm:
     ) -> None:
         self.options = options or FormOptions()
         self.cls = thing if isinstance(thing, type) else type(thing)
-        self.fields = {
-            field.name: field
-            for field in form_of(thing, schema)
-            if field.name not in self.options.without
-        }
+        self.fields: dict[str, FormField] = {}
+        self.values = self.options.values
+        for field in form_of(thing, schema):
+            if field.name not in self.options.without:
+                self.fields[field.name] = field
+                self.values.setdefault(field.name, field.value)
+        for name, offered in self.options.choices.items():
+            choices = tuple(FormChoice(value, words) for value, words in offered.items())
+            field = dataclasses.replace(self.fields[name], kind="select", choices=choices)
+            self.fields[name] = field
         self.key, self.on_made = key, on_made
-        self.values: dict[str, Any] = {name: field.value for name, field in self.fields.items()}
-        self.values |= self.options.start
         self._counted_slider: ui.element | None = None
         self._problems: dict[str, Words] = {}
 
@@ -117,7 +134,7 @@ class DrawnForm:
         required = [field for field in fields if field.required] or fields[:1]
         optional = [field for field in fields if field not in required]
         unset = [field for field in optional if self.values[field.name] == field.default]
-        if len(optional) <= 3:
+        if len(optional) <= 3 or not self.options.folded:
             unset = []
         with element("div", "fields"):
             for field in [*required, *optional]:
@@ -139,12 +156,12 @@ class DrawnForm:
         remember = {True: opened.add, False: opened.discard}
         details.on("toggle", lambda event: remember[bool(event.args)](key), js_handler=TOGGLED)
 
-    def submit(self) -> bool:
-        """Make the object of what was entered; False: something is wrong, and said at its field."""
+    def submit(self) -> Any:
+        """Make the object of what was entered, and give what ``on_made`` gives; what is wrong is
+        said at its field.
+        """
         made = self.read()
-        if made is not None:
-            self.on_made(made, None)
-        return made is not None
+        return None if made is None else self.on_made(made, None)
 
     def _draw(self, field: FormField) -> None:
         name = f"{self.key}-{field.name}"
@@ -194,6 +211,13 @@ class DrawnForm:
             return self.on_made(made, field)
         return None if self.options.on_preview is None else self.options.on_preview(made)
 
+    def enter_long(self, field: FormField, value: str | None) -> Any:
+        """Take a text of several lines; None: it is longer than a page can send."""
+        if value is None:
+            self._problems[field.name].say(TOO_LONG)
+            return None
+        return self.changed(field, value)
+
     def read(self) -> Any:
         """What stands in the fields; None: something is wrong, and said at its field."""
         problems: Mapping[str, str] = {}
@@ -223,6 +247,12 @@ def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> N
     """
     value = _text(field, form.values[field.name])
     about = {AS_TYPED: value, **_described(name), **attributes}
+    names = form.options.suggestions.get(field.name, ())
+    if names:
+        about["list"] = f"{name}-names"
+        with element("datalist", id=f"{name}-names"):
+            for suggestion in names:
+                element("option", value=suggestion)
     made = element("input", "input", key=name, id=name, **about)
     made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
 
@@ -346,9 +376,9 @@ def _segments(form: DrawnForm, field: FormField, name: str) -> None:
         text(field.label, "legend", "label")
         for value, words in choices:
             with element("label", "choice"):
-                about = {"name": name, "value": value}
-                about["checked"] = value == (form.values[field.name] or "")
-                made = element("input", key=f"{name}-{value}", type="radio", **about)
+                on = value == (form.values[field.name] or "")
+                about = {"type": "radio", "name": name, "value": value, "checked": on}
+                made = element("input", key=f"{name}-{value}", **about)
                 made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
                 text(words)
 
@@ -364,10 +394,11 @@ def _select(form: DrawnForm, field: FormField, name: str) -> None:
 
 def _options(field: FormField, value: Any) -> None:
     """The choices of a field as options, under the headings they have."""
-    for group, choices in itertools.groupby(field.choices, key=lambda choice: choice.group):
+    for group in dict.fromkeys(choice.group for choice in field.choices):
         with element("optgroup", label=group) if group else contextlib.nullcontext():
-            for choice in choices:
-                option(choice.words, choice.value, chosen=choice.value == value)
+            for choice in field.choices:
+                if choice.group == group:
+                    option(choice.words, choice.value, chosen=choice.value == value)
     if value and isinstance(value, str) and value not in {choice.value for choice in field.choices}:
         option(f"{value} (not in the table)", value, chosen=True)
 
@@ -489,7 +520,7 @@ def _area(form: DrawnForm, field: FormField, name: str) -> None:
     lines = max(2, min(12, value.count("\n") + 1))
     about = {"rows": lines, "spellcheck": "false", AS_TYPED_IN_AREA: value, **_described(name)}
     made = element("textarea", "input", "mono", key=name, id=name, **about)
-    made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    made.on("change", lambda event: form.enter_long(field, event.args), js_handler=LONG_VALUE)
 
 
 def _line(form: DrawnForm, field: FormField, name: str) -> None:
@@ -510,6 +541,7 @@ WIDGETS: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "multiples": _multiples,
     "texts": _area,
     "text": _line,
+    "area": _area,
     "path": _line,
     "date": _line,
     "yaml": _area,

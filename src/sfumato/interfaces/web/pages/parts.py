@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -18,6 +17,9 @@ AS_TYPED, AS_TYPED_IN_AREA = "^value", ".defaultValue"
 """What stands in a field at first. As the property ``value`` it would be set again with everything
 that changes on the page, over what is being typed.
 """
+VALUE = "(event) => emit(event.target.value)"
+CHECKED = "(event) => emit(event.target.checked)"
+"""What a field tells of itself."""
 AT_FIRST = ("checked", "selected")
 """The same of boxes and options: as attributes they say what was drawn, and a script of the page
 takes that over where nobody is at work.
@@ -136,6 +138,11 @@ def text(words: str, tag: str = "span", *classes: str, **attributes: Any) -> ui.
     return made
 
 
+def option(words: str, value: str, *, chosen: bool = False) -> None:
+    """Something to choose from a list."""
+    text(words, "option", value=value, selected=chosen)
+
+
 class Words(Element):
     """A piece of text that is nothing but text."""
 
@@ -184,19 +191,3 @@ def until_drawn() -> Iterator[None]:
     finally:
         if not waiting.is_deleted:
             waiting.delete()
-
-
-class ChartWidget(Element, component=Path(__file__).parent / "files" / "chart.js"):
-    """A picture in Vega-Lite; ``look`` and ``pick`` are told with the id of the datum. ``label``
-    says what it shows to who cannot see it.
-    """
-
-    def __init__(self, spec: dict[str, Any], label: str) -> None:
-        super().__init__()
-        self._props["spec"] = spec
-        self._props["label"] = label
-
-    def add(self, name: str, rows: list[dict[str, Any]]) -> None:
-        """Give a named part of the picture other rows, in place."""
-        self._props["added"] = {**self._props.get("added", {}), name: rows}
-        self.update()

@@ -94,7 +94,12 @@ def _key(open_recipe: Recipe) -> str:
 
 
 def front(
-    bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, across: str, up: str
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    open_recipe: Recipe,
+    axes: tuple[str, str],
 ) -> dict[str, Any]:
     """The landscape of a recipe along two axes: what to draw, and the points nothing beats; of an
     older recipe where this one's is not known.
@@ -122,7 +127,7 @@ def front(
         "by_hand": choices.chosen_in(recipe) is not None,
         "in_use": _place(landscape, in_use),
         "searched": _place(landscape, searched),
-        **_drawn(landscape, across, up),
+        **_drawn(landscape, *axes),
     }
 
 
@@ -171,26 +176,13 @@ def nodes_near(
     *,
     recipe: Recipe,
     open_recipe: Recipe,
-    across: str,
-    up: str,
-    x: float,
-    y: float,
+    axes: tuple[str, str],
+    at: tuple[float, float],
 ) -> list[dict[str, Any]]:
     """At most five nodes nearest to a point of the picture, each with its number and its levels."""
     landscape = _landscape(bench, recipe, open_recipe)
-    found = landscape.near(across, up, (x, y), MOST_NEAR)
-    return [{"id": at, **dataclasses.asdict(option_at(landscape, at))} for at in found.tolist()]
-
-
-def node(
-    bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, levels: dict[str, int]
-) -> dict[str, Any]:
-    """One node by its levels, with its number."""
-    landscape = _landscape(bench, recipe, open_recipe)
-    at = landscape.position(levels)
-    if at is None:
-        raise ParameterError("these levels are not among the combinations that were looked at")
-    return {"id": at, **dataclasses.asdict(option_at(landscape, at))}
+    nodes = landscape.near(*axes, at, MOST_NEAR).tolist()
+    return [{"id": node, **dataclasses.asdict(option_at(landscape, node))} for node in nodes]
 
 
 def reasons(

@@ -13,8 +13,8 @@ from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.interfaces.api import run
 from sfumato.interfaces.web.tasks.write import effect_of, opened_register
-from sfumato.policy.compile import feasible
 from sfumato.release.alternatives import MOST_EFFORT_OF_A_GLANCE, alternatives_in_passing
+from sfumato.release.feasibility import feasible
 from sfumato.release.register.joint_disclosure import NAME
 
 if TYPE_CHECKING:
