@@ -339,7 +339,7 @@ def test_candidates_are_held_against_the_register_as_write_holds_them(
     quietly = lambda *_: None  # noqa: E731
     bench, _ = bench_of(clinic, RECIPE.format(hidden="job"))
     given: dict[str, Any] = {"history": "", "register": said}
-    write.write(bench, quietly, folder=str(clinic / "out"), key="1", **given)
+    write.write(bench, quietly, request=WriteRequest(str(clinic / "out")), key="1", **given)
     recoded = RECIPE.format(hidden="town")
     head, _ = recoded.split("meet:")
     texts = {

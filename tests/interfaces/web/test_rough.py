@@ -22,7 +22,7 @@ from sfumato.interfaces.web import project as projects
 from sfumato.interfaces.web import uploads
 from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.project import Project
-from sfumato.interfaces.web.requests import PolicySource
+from sfumato.interfaces.web.requests import PolicySource, WriteRequest
 from sfumato.interfaces.web.tasks import data, policies
 from sfumato.interfaces.web.tasks import write as writing
 from tests.core.forged_journals import chain_again
@@ -270,7 +270,7 @@ def test_devices_and_pipes_are_refused_before_a_byte_is_read(tmp_path: Path, kin
     bench.keep("release 1", object())
     with pytest.raises(UnreadableInput, match=kind):
         writing.write(
-            bench, quietly, key="1", folder=str(tmp_path / "out"), history="", sign=str(path)
+            bench, quietly, key="1", history="", request=WriteRequest("out", sign=str(path))
         )
     assert not (tmp_path / "out").exists()
 

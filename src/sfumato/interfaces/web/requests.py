@@ -4,17 +4,62 @@ fields, and the task gets the object.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from sfumato.core.parameters import Naming, parameters
+from sfumato.core.yaml_text import read_yaml
+from sfumato.data.table.formats import FORMATS
 
 LONG = 1_000_000
 """Characters of a text that is pasted, at most."""
 LONGEST = 64 * LONG
 """Characters of a text that is read from a file."""
 UNITS = Naming("columns", roles=("unit",))
+
+
+@parameters
+class ReadRequest:
+    """How a file is read; what is not said is found out."""
+
+    format: Annotated[str | None, Naming("words", words=tuple(FORMATS)), Field(title="Format")] = (
+        None
+    )
+    delimiter: Annotated[Literal[",", ";", "tab", "|"] | None, Field(title="Between cells")] = None
+    encoding: Annotated[
+        Literal["utf-8", "cp1252", "latin-1", "utf-16", "mac-roman"] | None, Field(title="Letters")
+    ] = None
+    decimal: Annotated[Literal[".", ","] | None, Field(title="Decimal sign")] = None
+    header: Annotated[
+        Literal["yes", "no"] | None, Field(title="Names of columns in the first line")
+    ] = None
+    missing_values: Annotated[
+        str, Field(title="Codes for missing values", description="With commas: NA, -9")
+    ] = ""
+    rename_duplicates: Annotated[bool, Field(title="Number names that come twice")] = False
+    blanks: Annotated[bool, Field(title="Strip outer blanks")] = False
+    unicode: Annotated[bool, Field(title="Make accents equal (NFC)")] = False
+
+    def options(self) -> dict[str, Any]:
+        """The options of ``read`` that were said.
+
+        >>> ReadRequest(header="no", missing_values="NA, -9").options()
+        {'header': False, 'missing_values': ['NA', -9]}
+        """
+        codes = [word.strip() for word in self.missing_values.split(",") if word.strip()]
+        options = {
+            "format": self.format,
+            "delimiter": self.delimiter,
+            "encoding": self.encoding,
+            "decimal": self.decimal,
+            "header": None if self.header is None else self.header == "yes",
+            "missing_values": [read_yaml(code, "a code") for code in codes] or None,
+            "rename_duplicates": self.rename_duplicates or None,
+            "blanks": "strip" if self.blanks else None,
+            "unicode": "nfc" if self.unicode else None,
+        }
+        return {name: value for name, value in options.items() if value is not None}
 
 
 @parameters

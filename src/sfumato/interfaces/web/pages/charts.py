@@ -2,7 +2,7 @@
 
 Colours are tokens of the style sheet, so that dark follows without a redraw; shape doubles colour.
 Names and values of a table are data of the picture and never part of an expression, which Vega
-would evaluate: axes of names are sorted by a number, and titles are cut to one line.
+would evaluate: names are listed as the domain of a scale, and titles are cut to one line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 ACCENT, ALARM, SOFT = "var(--accent)", "var(--alarm)", "var(--soft)"
 LINE, INK, PAPER = "var(--line)", "var(--ink)", "var(--paper)"
 DOTS, RINGS = "var(--dots, #7ba7cf)", "var(--rings, #8c95a1)"
-TEXT = {"labelColor": SOFT, "titleColor": SOFT, "titleFontWeight": "normal"}
+TEXT = {"labelColor": SOFT, "titleColor": SOFT, "titleFontWeight": "normal", "titleFontSize": 12}
 LOOK = {
     "background": None,
     "aria": False,  # the label of the picture and the table of its numbers speak for it
@@ -83,12 +83,13 @@ def draw_chart(block: ChartBlock) -> ChartWidget:
     with element("figure", "chart"):
         widget = ChartWidget(block)
         widget.classes("picture")
-        named = [series for series in block.series if series.name]
+        named = [series for series in block.series if series.name and series.points]
         if len(named) > 1:
             with element("ul", "legend", "small", "soft"):
                 for series in named:
                     with element("li"):
-                        text(sign_of(series), "span", "sign", aria_hidden="true")
+                        sign = f"sign-{series.mark}"
+                        text(sign_of(series), "span", "sign", sign, aria_hidden="true")
                         Words(series.name)
         if block.caption:
             text(block.caption, "figcaption", "small", "soft")
@@ -140,7 +141,7 @@ def _axis(field: str, axis: Axis, values: Sequence[float]) -> Spec:
         if field == "x":
             look["labelAngle"] = -35
         encoding |= {"type": "nominal", "field": f"{field}_name", "axis": look}
-        encoding["sort"] = {"field": field}
+        encoding["scale"] = {"domain": list(axis.names)}
         return encoding
     scale: Spec = {"zero": False, "nice": True, "padding": 12}
     look = {"format": "~%" if axis.share else "~s", "grid": field == "y", "tickCount": 5}

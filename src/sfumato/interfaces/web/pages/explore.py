@@ -263,22 +263,22 @@ class Explore:
             points.append(Point(x, y, size=self.found["dots"].get(at, 1)))
         return Series(name, tuple(points), mark)
 
-    def _groups(self, nodes: list[int]) -> list[Series]:
-        """The node in use, those within the budget, and those beyond it."""
+    def _groups(self, nodes: list[int], front: list[int]) -> list[Series]:
+        """Nodes beyond the budget and within it, those that nothing beats, and the one in use."""
         within = [at for at in nodes if self._node(at)["within_budget"]]
         beyond = [at for at in nodes if not self._node(at)["within_budget"]]
         in_use = [at for at in [self.found["in_use"]] if at in self.found["points"]]
         return [
             self._series("loses more than you allow", beyond, "ring"),
             self._series("keeps the budget", within, "dot"),
+            self._series("nothing beats it", front, "staircase"),
             self._series("in use", in_use, "chosen"),
         ]
 
     def _plane(self) -> ChartBlock:
         across, up = (self._named_axis(name) for name in self.axes)
-        groups = self._groups(list(self.found["dots"]))
-        if self.found["whole"]:
-            groups.append(self._series("nothing beats it", self.found["front"], "staircase"))
+        front = self.found["front"] if self.found["whole"] else []
+        groups = self._groups(list(self.found["dots"]), front)
         words = (
             f"{len(self.found['dots'])} dots for {self.found['nodes']:,} combinations by"
             f" {across.title} and {up.title}; the table below has the points that nothing beats"
@@ -309,7 +309,7 @@ class Explore:
             f"The lattice of {len(nodes)} combinations, finest below; the table has the points"
             " that nothing beats"
         )
-        series = (lines, *self._groups(list(nodes)))
+        series = (lines, *self._groups(list(nodes), []))
         y = Axis("sum of levels (coarser ↑)")
         return ChartBlock("scatter", Axis(), y, series, words)
 

@@ -11,39 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.source import Intake
-from sfumato.data.table.formats import FORMATS
+from sfumato.core.words import size_in_words
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import uploads
 from sfumato.interfaces.web.folders import forget_recent, recent
+from sfumato.interfaces.web.forms import read_form
+from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, button, element, section, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, section, text
+from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Drop
+from sfumato.interfaces.web.requests import ReadRequest
 from sfumato.interfaces.web.reviewed_columns import forget
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
 
-FIND_OUT = "find out"
 MOST_PROJECTS = 6
-VALUE = "(e) => emit(e.target.value)"
-"""What a field of the browser tells when it changed."""
-DELIMITERS = {FIND_OUT: "", "comma": ",", "semicolon": ";", "tab": "tab", "bar |": "|"}
-CHOICES: tuple[tuple[str, str, dict[str, str]], ...] = (
-    ("format", "Format", {FIND_OUT: "", **{name: name for name in FORMATS}}),
-    ("delimiter", "Between cells", DELIMITERS),
-    (
-        "encoding",
-        "Letters",
-        {FIND_OUT: "", **{n: n for n in ("utf-8", "cp1252", "latin-1", "utf-16", "mac-roman")}},
-    ),
-    ("decimal", "Decimal sign", {FIND_OUT: "", "point": ".", "comma": ","}),
-    ("header", "First line", {FIND_OUT: "", "names of columns": "yes", "a record": "no"}),
-    ("rename_duplicates", "Names that come twice", {"refuse": "", "number them": "yes"}),
-    ("blanks", "Outer blanks", {"keep": "", "strip": "strip"}),
-    ("unicode", "Accents", {"as they are": "", "make equal (NFC)": "nfc"}),
-)
-"""Ways to read a file: the option, its label, and what can be chosen with what it stands for."""
-SWITCHES = {"yes": True, "no": False}
 NOT_IN_RECIPE = ("format", "table")
 """What the project keeps of how a table is read; all else stands in the recipe."""
 PARTS = {"sheet": "Sheet", "table": "Table of the database"}
@@ -57,7 +41,10 @@ class Opening:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.wb = page.workbench
-        self.chosen: dict[str, str] = {}
+        self.values: dict[str, Any] = {}
+        """What stands in the form of how the file is read."""
+        self.part: dict[str, str] = {}
+        """The sheet or the table of a database that was chosen."""
         self.path = ""
 
     def draw(self) -> None:
@@ -88,7 +75,7 @@ class Opening:
                 )
                 text("3,000 stays of people who do not exist.", "p", "soft", "small")
             self._recent()
-        self._options(open_=False)
+        self._options("How is the file written?")
 
     def draw_reading(self, opened: dict[str, Any]) -> None:
         """How the open table was read, and another way; another table."""
@@ -97,7 +84,7 @@ class Opening:
         self.problem = element("div", "notes")
         if data.path is not None:
             self.path = data.path
-            self._options(open_=False, words="Read it otherwise", again=True, opened=opened)
+            self._options("Read it otherwise", opened)
         with element("details", "options"):
             text("Open another table", "summary", key="another table")
             text(
@@ -226,27 +213,16 @@ class Opening:
         )
         drop.on("done", lambda event: self._sent(str(event.args)))
 
-    def _options(
-        self,
-        *,
-        open_: bool,
-        words: str = "How is the file written?",
-        again: bool = False,
-        opened: dict[str, Any] | None = None,
-    ) -> None:
-        with element("details", "options") as details:
-            self.details = details
-            if open_:
-                details.props["open"] = True
+    def _options(self, words: str, opened: dict[str, Any] | None = None) -> None:
+        """How the file is read; of an open table it can be read again otherwise."""
+        with element("details", "options") as self.details:
             text(words, "summary", key="reading options")
-            with element("div", "optionrow"):
-                if opened is not None:
-                    self._part_of(opened)
-                for name, title, choices in CHOICES:
-                    _select(self.chosen, name, title, choices)
-                _missing_values(self.chosen)
+            if opened is not None:
+                self._part_of(opened)
+            options = FormOptions(values=self.values, folded=False)
+            DrawnForm(ReadRequest, None, "reading", lambda *_: None, options).draw()
             text("Where nothing is said, sfumato finds out.", "p", "soft", "small")
-            if again:
+            if opened is not None:
                 button("Read it again", self._open_path, key="read again")
 
     def _part_of(self, opened: dict[str, Any]) -> None:
@@ -254,13 +230,16 @@ class Opening:
         kind, names = opened["parts"]["kind"], opened["parts"]["names"]
         if len(names) < 2:
             return
-        now = (
-            opened["sheet"] or names[0]
-            if kind == "sheet"
-            else self.wb.project.data.options.get("table", names[0])
-        )
-        self.chosen[kind] = now
-        _select(self.chosen, kind, PARTS[kind], {name: name for name in names}, now=now)
+        now = self.wb.project.data.options.get("table", names[0])
+        if kind == "sheet":
+            now = opened["sheet"] or names[0]
+        self.part = {kind: now}
+        offered = {name: name for name in names}
+
+        def choose(name: str) -> None:
+            self.part = {kind: name}
+
+        choice(PARTS[kind], offered, now, choose, key=f"reading {kind}")
 
     def _ask_part(self, found: dict[str, Any], choose: Callable[[str], Any]) -> None:
         """A file that holds several: let one be chosen."""
@@ -300,7 +279,7 @@ class Opening:
                         name,
                         lambda n=name: self._chosen(found.path, n),
                         f"file {name}",
-                        _bytes(size),
+                        size_in_words(size),
                     )
             if not found.files:
                 text("No file here has the suffix of a table.", "p", "soft", "small")
@@ -319,8 +298,7 @@ class Opening:
         """Open what was named anew: which sheet or table of it is meant is asked, also where one of
         it is open.
         """
-        for part in PARTS:
-            self.chosen.pop(part, None)
+        self.part = {}
         await self._open_path()
 
     async def _chosen(self, folder: str, name: str) -> None:
@@ -343,11 +321,9 @@ class Opening:
             return
         try:
             found = await self.wb.do("look_at_path", "Looking at the file", path=self.path.strip())
-            options = options_of(self.chosen)
-            if (
-                found["path"] != self.wb.project.data.path
-            ):  # what was chosen in one file says nothing of another
-                options = {name: value for name, value in options.items() if name not in PARTS}
+            options = read_form(ReadRequest, self.values).options()
+            if found["path"] == self.wb.project.data.path:
+                options |= self.part  # what was chosen in one file says nothing of another
             part = self._known_part(found, options)
             if part is None:
                 self._ask_part(found, lambda name: self._open_part(found, name))
@@ -375,9 +351,9 @@ class Opening:
 
     async def _open_part(self, found: dict[str, Any], name: str) -> None:
         try:
-            for part in PARTS:
-                self.chosen.pop(part, None)
-            await self._open_found(found["path"], {**options_of(self.chosen), found["kind"]: name})
+            self.part = {}
+            options = read_form(ReadRequest, self.values).options()
+            await self._open_found(found["path"], {**options, found["kind"]: name})
         except SfumatoError as error:
             self._complain(str(error))
 
@@ -409,83 +385,15 @@ class Opening:
             self.details.update()
 
 
-def options_of(chosen: dict[str, str]) -> dict[str, Any]:
-    """The options of ``read`` that were chosen in fields; empty ones are left to be found out.
-
-    >>> options_of({"header": "no", "delimiter": "", "missing_values": "NA, -9"})
-    {'header': False, 'missing_values': ['NA', -9]}
-    """
-    options: dict[str, Any] = {}
-    for name, value in chosen.items():
-        if not value.strip():
-            continue
-        if name == "missing_values":
-            options[name] = [_code(word.strip()) for word in value.split(",") if word.strip()]
-        else:
-            options[name] = SWITCHES.get(value, value)
-    return options
-
-
-def _code(word: str) -> str | int | float:
-    for number in (int, float):
-        try:
-            return number(word)
-        except ValueError:
-            continue
-    return word
-
-
-def _select(
-    chosen: dict[str, str], name: str, title: str, choices: dict[str, str], *, now: str = ""
-) -> None:
-    with element("label", "option"):
-        text(title, "span", "small", "soft")
-        with element("select", "field", key=f"reading {name}") as select:
-            for words, value in choices.items():
-                text(
-                    words,
-                    "option",
-                    value=value,
-                    **({"selected": True} if now and value == now else {}),
-                )
-        select.on("change", lambda event: chosen.update({name: str(event.args)}), js_handler=VALUE)
-
-
-def _missing_values(chosen: dict[str, str]) -> None:
-    with element("label", "option"):
-        text("Codes for missing values", "span", "small", "soft")
-        field = element(
-            "input", "field", key="reading missing_values", type="text", placeholder="NA, -9"
-        )
-        field.on(
-            "change",
-            lambda event: chosen.update({"missing_values": str(event.args)}),
-            js_handler=VALUE,
-        )
-
-
 def _read_as(opened: dict[str, Any]) -> str:
     """How a table was read, in a line."""
-    kind = opened.get("format", "")
-    how = opened.get("read_as", {})
-    name = opened.get("name", "the table")
-    if kind != "csv":
-        return f"{name}, {opened.get('records', 0):,} rows" + (
-            "" if kind == "frame" else f", {kind}"
-        )
-    between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(
-        str(how.get("delimiter")), str(how.get("delimiter"))
-    )
+    format_, how = opened.get("format", ""), opened.get("read_as", {})
+    words = f"{opened.get('name', 'the table')}, {opened.get('records', 0):,} rows"
+    if format_ == "frame":
+        return words
+    if format_ != "csv":
+        return f"{words}, {format_}"
+    sign = str(how.get("delimiter"))
+    between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(sign, sign)
     first = "names in the first line" if how.get("header") else "no names"
-    return (
-        f"{name}, {opened.get('records', 0):,} rows, read as CSV: {between} between cells,"
-        f" {how.get('encoding')}, {first}"
-    )
-
-
-def _bytes(size: int) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:,.0f} {unit}"
-        size = size // 1000
-    return ""
+    return f"{words}, read as CSV: {between} between cells, {how.get('encoding')}, {first}"

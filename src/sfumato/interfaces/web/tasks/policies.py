@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 PRESET = "preset:"
 
 MOST_MEGABYTES = 64
+MOST_LINES = 200
+"""Clauses or findings of one kind that a page lists."""
 SECONDS = 5.0
 """How long reading may compute: the longest policies we know take a tenth of a second."""
 SECONDS_ON_THE_TABLE = 120.0
@@ -180,7 +182,7 @@ def _blocks(
                 use = f" (use {clause.use})" if len(uses) > 1 else ""
                 lines.append(f"{prohibited}{clause.subject}: {clause.words}{use}")
         if lines:
-            blocks.append(ListBlock(tuple(lines), heading))
+            blocks.append(_list_block(lines, heading))
     for severity, heading in SEVERITIES.items():
         lines = []
         for finding in findings:
@@ -188,8 +190,14 @@ def _blocks(
                 line = "" if finding.line is None else f"line {finding.line}, "
                 lines.append(f"{finding.message} ({line}{finding.path})")
         if lines:
-            blocks.append(ListBlock(tuple(lines), heading))
+            blocks.append(_list_block(lines, heading))
     return blocks
+
+
+def _list_block(lines: list[str], heading: str) -> ListBlock:
+    """The first lines of a list that may be as long as a stranger's file makes it."""
+    rest = [f"… and {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
+    return ListBlock((*lines[:MOST_LINES], *rest), heading)
 
 
 def compile_policy(

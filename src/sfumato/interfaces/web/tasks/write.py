@@ -14,6 +14,7 @@ from sfumato.core.data import Context
 from sfumato.core.exchange import refuse_existing
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.core.portable import cannot_promise
+from sfumato.core.words import size_in_words
 from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import ParameterError, UnreadableInput
@@ -253,17 +254,6 @@ def _file_table(title: str, folder: Path) -> TableBlock:
         name = file.name + "/" * file.is_dir()
         rows.append((name, size_in_words(count), FILES.get(file.name, meaning)))
     return TableBlock(("file", "size", "what it holds"), tuple(rows), title)
-
-
-def size_in_words(count: int) -> str:
-    """Bytes as people say them.
-
-    >>> size_in_words(999), size_in_words(4_200), size_in_words(2_500_000)
-    ('999 B', '4 kB', '2.5 MB')
-    """
-    if count < 1000:
-        return f"{count} B"
-    return f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
 
 
 def effect_of(release: TableRelease) -> dict[str, Any]:

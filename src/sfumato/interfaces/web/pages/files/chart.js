@@ -6,7 +6,7 @@ const plainly = (given) => JSON.parse(JSON.stringify(given), (_, value) => (type
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 export default {
-  template: '<div><div ref="picture" class="drawing" tabindex="0" role="img" @keydown="walk"></div><p class="chart-words small" role="status"></p></div>',
+  template: `<div><div ref="picture" class="drawing" tabindex="0" role="img" @keydown="walk" @blur="$emit('leave')"></div><p class="chart-words small" role="status"></p></div>`,
   props: { spec: Object, label: String, added: Object },
   watch: {
     added() {
