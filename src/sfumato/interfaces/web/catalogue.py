@@ -117,11 +117,11 @@ def sentence_of(name: str, field: Any, thing: Any) -> str:
     """What an edit did, in one sentence without a data value: lists, texts and mappings are only
     said to be changed.
     """
-    now = next(one for one in form_of(thing) if one.name == field.name)
-    told = title_of(name)
+    now = next(candidate for candidate in form_of(thing) if candidate.name == field.name)
+    title = title_of(name)
     if now.kind in ("text", "texts", "yaml", "mapping", "path") or now.value is None:
-        return f"{told}: {now.label} changed"
+        return f"{title}: {now.label} changed"
     if now.kind == "switch":
-        return f"{told}: {now.label} {'on' if now.value else 'off'}"
+        return f"{title}: {now.label} {'on' if now.value else 'off'}"
     value = ", ".join(now.chosen) if now.kind in ("columns", "column", "many") else now.text
-    return f"{told}: {now.label} = {value}{' %' if now.kind == 'share' else ''}"
+    return f"{title}: {now.label} = {value}{' %' if now.kind == 'share' else ''}"

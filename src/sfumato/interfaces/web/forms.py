@@ -168,7 +168,7 @@ def starting_values(cls: Any, schema: Schema | None) -> dict[str, Any]:
     """
     start: dict[str, Any] = {}
     for field in form_of(cls, schema):
-        first = [one.value for one in field.choices if one.group == field.choices[0].group]
+        first = [choice.value for choice in field.choices if choice.group == field.choices[0].group]
         if field.required and field.examples:
             start[field.name] = field.examples[0]
         elif field.required and field.kind in ("column", "columns") and len(first) == 1:
@@ -391,10 +391,10 @@ def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[F
     if schema is None:
         return ()
     columns = [
-        FormChoice(name, name, join_words(map(str, one.roles)))
-        for name, one in schema.attributes.items()
+        FormChoice(name, name, join_words(map(str, column.roles)))
+        for name, column in schema.attributes.items()
     ]
-    return tuple(sorted(columns, key=lambda one: _beside(one.group.split(" and "), roles)))
+    return tuple(sorted(columns, key=lambda column: _beside(column.group.split(" and "), roles)))
 
 
 def _beside(own: Sequence[str], roles: Sequence[str]) -> int:

@@ -88,10 +88,10 @@ class Adding:
                 text(entry.title, "span", "strong")
                 text(entry.line, "p", "help")
             label = f"Add {entry.title}"
-            made = button(
+            adder = button(
                 "Add", lambda: self.choose(entry.name), key=f"{self.key}-{entry.name}", label=label
             )
-            made.on("click", js_handler=CLOSED)
+            adder.on("click", js_handler=CLOSED)
 
     def choose(self, name: str | None) -> None:
         """Add what needs nothing more, and ask for the rest of what does."""

@@ -76,10 +76,10 @@ def _pinned(page: Page) -> None:
     if not project.pins:
         return
     with element("ol", "pins"):
-        for place, one in enumerate(project.pins):
+        for place, candidate in enumerate(project.pins):
             with element("li"):
                 badge(letter(place))
-                text(one["title"], "span", "title")
+                text(candidate["title"], "span", "title")
                 words = f"Take {letter(place)} out"
                 button(
                     "Take out",
@@ -147,20 +147,23 @@ async def _pin_text(page: Page, words: str, name: str) -> None:
 
 async def _compare(page: Page) -> None:
     project, workbench = page.workbench.project, page.workbench
-    made = page.attempt(
-        lambda: [(letter(place), recipe_of(project, one)) for place, one in enumerate(project.pins)]
+    recipes = page.attempt(
+        lambda: [
+            (letter(place), recipe_of(project, candidate))
+            for place, candidate in enumerate(project.pins)
+        ]
     )
-    if made is None:
+    if recipes is None:
         return
     about, register = digest_of(project.pins, project.register), dict(project.register) or None
-    found = await page.wait_for(
-        workbench.do("compare", "Comparing candidates", pins=made, register=register)
+    comparison = await page.wait_for(
+        workbench.do("compare", "Comparing candidates", pins=recipes, register=register)
     )
-    if found is not None:
+    if comparison is not None:
         workbench.findings[COMPARED] = {
-            **found,
+            **comparison,
             "about": about,
-            "titles": [one["title"] for one in project.pins],
+            "titles": [candidate["title"] for candidate in project.pins],
         }
         project.tell()
 
@@ -168,10 +171,10 @@ async def _compare(page: Page) -> None:
 # The comparison.
 
 
-def _compared(page: Page, found: Mapping[str, Any]) -> None:
+def _compared(page: Page, comparison: Mapping[str, Any]) -> None:
     project = page.workbench.project
-    old = found["about"] != digest_of(project.pins, project.register)
+    old = comparison["about"] != digest_of(project.pins, project.register)
     with element("div", "compared", *(["old"] if old else [])):
         if old:
             badge("for the candidates or the register of before")
-        draw_blocks(comparison_blocks(found))
+        draw_blocks(comparison_blocks(comparison))

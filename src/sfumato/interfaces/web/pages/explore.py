@@ -106,11 +106,11 @@ class Explore:
             text("Open a table first: there is nothing to trade yet.", "p")
             text("Open a table", "a", "button", href="./", key="to data")
             return
-        found = await self.ask("front", axes=self.axes)
-        if found["lattice"] and found["known"]:
+        landscape = await self.ask("front", axes=self.axes)
+        if landscape["lattice"] and landscape["known"]:
             self.examples = await self.workbench.answer("level_examples")
         # from here to the end nothing waits: what is seen and what is meant by it change together
-        self.found = found
+        self.found = landscape
         if not self.found["lattice"]:
             self._no_lattice()
         elif not self.found["known"]:
@@ -160,11 +160,11 @@ class Explore:
         button("Look at all combinations", self.survey, "strongly", key="survey")
 
     def _landscape(self) -> None:
-        found = self.found
-        text(self._told(), "p", "lead", *([] if found["fresh"] else ["old"]))
-        if not found["fresh"]:
+        landscape = self.found
+        text(self._told(), "p", "lead", *([] if landscape["fresh"] else ["old"]))
+        if not landscape["fresh"]:
             with element("div", "row"):
-                badge(f"for version {found['version']}")
+                badge(f"for version {landscape['version']}")
                 button(
                     f"Look again for version {self.workbench.project.version}",
                     self.survey,
@@ -179,7 +179,7 @@ class Explore:
             text(words, "p", "soft", "small")
         self._choose_first()
         self._controls()
-        with element("div", "two", *([] if found["fresh"] else ["old"])):
+        with element("div", "two", *([] if landscape["fresh"] else ["old"])):
             with element("div"):
                 self._picture()
             self.card = element("aside", "detail", aria_label="The point", aria_live="polite")
@@ -188,26 +188,26 @@ class Explore:
         self._show(self.selected)
 
     def _told(self) -> str:
-        found = self.found
+        landscape = self.found
         promise = (
             join_words(model.promise for model in self.workbench.recipe.meet) or "what is promised"
         )
-        if not found["whole"]:
+        if not landscape["whole"]:
             return (
                 "There are too many combinations to look at all of them: here are the one in use"
-                f" and its neighbours. At most {found['budget']:,} records may be lost."
+                f" and its neighbours. At most {landscape['budget']:,} records may be lost."
             )
         within = (
-            f"{found['within']:,} keep {promise} and lose no more than the {found['budget']:,}"
+            f"{landscape['within']:,} keep {promise} and lose no more than the {landscape['budget']:,}"
             " records you allow"
         )
         ways = (
-            f"{len(found['front']):,} of them nothing beats"
-            if found["front"]
+            f"{len(landscape['front']):,} of them nothing beats"
+            if landscape["front"]
             else "look at those that lose more, or promise less"
         )
         return (
-            f"Of {found['nodes']:,} combinations of levels, {within}; {ways}. Further left keeps"
+            f"Of {landscape['nodes']:,} combinations of levels, {within}; {ways}. Further left keeps"
             " more, further down risks less."
         )
 
@@ -377,8 +377,8 @@ class Explore:
         return self._with(self.levels)
 
     def _with(self, levels: Mapping[str, int] | None) -> Node | None:
-        every = [*self.found["points"].items(), *((one["id"], one) for one in self.near)]
-        return next(({**point, "id": at} for at, point in every if point["levels"] == levels), None)
+        nodes = [*self.found["points"].items(), *((node["id"], node) for node in self.near)]
+        return next(({**point, "id": at} for at, point in nodes if point["levels"] == levels), None)
 
     def _choose_first(self) -> None:
         """Where nothing is selected, what is in use is; else the first point that nothing beats."""
@@ -431,17 +431,17 @@ class Explore:
         with element("dl", "list"):
             for column, level in point["levels"].items():
                 self._level(column, level)
-        told = (
+        summary = (
             f"{point['suppressed']:,} records lost · average class"
             f" {number(round(point['class_size'], 1))}"
         )
-        text(told, "p")
-        told = (
+        text(summary, "p")
+        summary = (
             f"{self._named_axis('score').title} {number(point['score'])} · marketer risk"
             f" {percent(point['marketer_risk'])}"
         )
         text(
-            f"{told} · best guess for the least protected {percent(point['prosecutor_risk'])}",
+            f"{summary} · best guess for the least protected {percent(point['prosecutor_risk'])}",
             "p",
             "small",
             "soft",
@@ -457,8 +457,8 @@ class Explore:
 
     def _level(self, column: str, level: int) -> None:
         top = self.found["tops"].get(column, level)
-        told = self.examples.get(column, [])
-        example = told[level] if level < len(told) else None
+        labels = self.examples.get(column, [])
+        example = labels[level] if level < len(labels) else None
         words = f"e.g. {example}" if example else f"level {level}"
         if level == 0:
             words = "unchanged"
@@ -490,25 +490,25 @@ class Explore:
                 button("Why not finer?", lambda: self._why(point), key="why")
 
     def _neighbours(self, point: Node) -> None:
-        others = [one for one in self.near if one["levels"] != point["levels"]]
-        if not others:
+        neighbours = [node for node in self.near if node["levels"] != point["levels"]]
+        if not neighbours:
             return
         text("Other combinations at the same place", "h3")
         with element("ul", "plain", "near"):
-            for one in others:
-                moved = [
+            for node in neighbours:
+                differences = [
                     f"{c} {level}"
-                    for c, level in one["levels"].items()
+                    for c, level in node["levels"].items()
                     if level != point["levels"].get(c)
                 ]
                 with element("li"):
                     button(
-                        ", ".join(moved) or "the same levels",
-                        lambda _, o=one: self._pick_near(o),
+                        ", ".join(differences) or "the same levels",
+                        lambda _, o=node: self._pick_near(o),
                         "quiet",
-                        key=f"near {one['id']}",
+                        key=f"near {node['id']}",
                     )
-                    text(f"{one['suppressed']:,} lost", "span", "small", "soft")
+                    text(f"{node['suppressed']:,} lost", "span", "small", "soft")
 
     # what a point can do
 
@@ -543,20 +543,20 @@ class Explore:
         )
 
     async def _why(self, point: Node) -> None:
-        told = await self.page.wait_for(self.ask("reasons", levels=dict(point["levels"])))
-        if told is None:
+        reasons = await self.page.wait_for(self.ask("reasons", levels=dict(point["levels"])))
+        if reasons is None:
             return
         with self.page.client, self.card, section("Why not finer?", "why", level=3):
-            if told["choice"]:
-                text(told["choice"], "p")
+            if reasons["choice"]:
+                text(reasons["choice"], "p")
             with element("ul", "reasons", tabindex=0):
-                for words in told["finer"] or [
+                for words in reasons["finer"] or [
                     (
-                        "Nothing can be finer: every column is as it is, or as fine as the recipe"
+                        "Nothing can be finer: every column is unchanged, or as fine as the recipe"
                         " allows."
                     )
                 ]:
                     text(words, "li")
-            if told["choice"]:
-                for words in told["outlook"]:
+            if reasons["choice"]:
+                for words in reasons["outlook"]:
                     text(words, "p", "small", "soft")

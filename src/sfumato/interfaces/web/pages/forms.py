@@ -253,8 +253,8 @@ def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> N
         with element("datalist", id=f"{name}-names"):
             for suggestion in names:
                 element("option", value=suggestion)
-    made = element("input", "input", key=name, id=name, **about)
-    made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    widget = element("input", "input", key=name, id=name, **about)
+    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
 
 
 def _text(field: FormField, value: Any) -> str:
@@ -290,9 +290,9 @@ def _range(form: DrawnForm, field: FormField, name: str, ends: list[float]) -> N
         **_described(name),
     }
     text(f"{low:,.10g}", "span", "soft", "small")
-    made = element("input", "range", key=f"{name}-slider", type="range", **about)
-    made.on("input", js_handler=FOLLOW)
-    made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    widget = element("input", "range", key=f"{name}-slider", type="range", **about)
+    widget.on("input", js_handler=FOLLOW)
+    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
     text(f"{high:,.10g}", "span", "soft", "small")
 
 
@@ -363,8 +363,8 @@ def _whole(number: float) -> int | float:
 def _switch(form: DrawnForm, field: FormField, name: str) -> None:
     with element("label", "switch"):
         about = {"checked": bool(form.values[field.name]), **_described(name)}
-        made = element("input", key=name, id=name, type="checkbox", **about)
-        made.on("change", lambda event: form.changed(field, bool(event.args)), js_handler=CHECKED)
+        widget = element("input", key=name, id=name, type="checkbox", **about)
+        widget.on("change", lambda event: form.changed(field, bool(event.args)), js_handler=CHECKED)
         text(field.label, "span", "label")
 
 
@@ -378,18 +378,18 @@ def _segments(form: DrawnForm, field: FormField, name: str) -> None:
             with element("label", "choice"):
                 on = value == (form.values[field.name] or "")
                 about = {"type": "radio", "name": name, "value": value, "checked": on}
-                made = element("input", key=f"{name}-{value}", **about)
-                made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+                widget = element("input", key=f"{name}-{value}", **about)
+                widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
                 text(words)
 
 
 def _select(form: DrawnForm, field: FormField, name: str) -> None:
     value = form.values[field.name]
-    with element("select", "input", key=name, id=name, **_described(name)) as made:
+    with element("select", "input", key=name, id=name, **_described(name)) as widget:
         if field.required or field.optional:
             option("choose …" if field.required else "not said", "", chosen=value in (None, ""))
         _options(field, value)
-    made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
 
 
 def _options(field: FormField, value: Any) -> None:
@@ -432,10 +432,10 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
             offered = [choice for choice in field.choices if choice.value not in now]
             label = f"Add a column to {field.label}"
             if offered:
-                with element("select", "input", key=f"{name}-add", aria_label=label) as made:
+                with element("select", "input", key=f"{name}-add", aria_label=label) as widget:
                     option("add a column …", "", chosen=True)
                     _options(dataclasses.replace(field, choices=tuple(offered)), None)
-                adds(made, lambda column: become([*now, column]))
+                adds(widget, lambda column: become([*now, column]))
             elif not field.choices:
                 about = {"placeholder": "a column, then Enter", "aria_label": label}
                 typed = element("input", "input", key=f"{name}-add", data_is=len(now), **about)
@@ -469,8 +469,8 @@ def _many(form: DrawnForm, field: FormField, name: str) -> None:
             with element("label", "switch"):
                 on = choice.value in (form.values[field.name] or ())
                 key = f"{name}-{choice.value}"
-                made = element("input", key=key, type="checkbox", checked=on)
-                made.on(
+                widget = element("input", key=key, type="checkbox", checked=on)
+                widget.on(
                     "change",
                     lambda event, word=choice.value: toggle(word, bool(event.args)),
                     js_handler=CHECKED,
@@ -499,13 +499,13 @@ def _mapping(form: DrawnForm, field: FormField, name: str) -> None:
         label = f"{field.label}: {what} {place + 1}"
         key = f"{name}-{('key', 'value')[part]}-{place}"
         if field.choices and part == 0:
-            with element("select", "input", key=key, aria_label=label) as made:
+            with element("select", "input", key=key, aria_label=label) as widget:
                 option("–", "", chosen=not rows[place][0])
                 _options(field, rows[place][0])
         else:
             about = {AS_TYPED: rows[place][part], "placeholder": what, "aria_label": label}
-            made = element("input", "input", key=key, **about)
-        made.on("change", lambda event: typed(place, part, event.args), js_handler=VALUE)
+            widget = element("input", "input", key=key, **about)
+        widget.on("change", lambda event: typed(place, part, event.args), js_handler=VALUE)
 
     with element("fieldset", "mapping", **_described(name)):
         text(field.label, "legend", "label")
@@ -519,8 +519,8 @@ def _area(form: DrawnForm, field: FormField, name: str) -> None:
     value = _text(field, form.values[field.name])
     lines = max(2, min(12, value.count("\n") + 1))
     about = {"rows": lines, "spellcheck": "false", AS_TYPED_IN_AREA: value, **_described(name)}
-    made = element("textarea", "input", "mono", key=name, id=name, **about)
-    made.on("change", lambda event: form.enter_long(field, event.args), js_handler=LONG_VALUE)
+    widget = element("textarea", "input", "mono", key=name, id=name, **about)
+    widget.on("change", lambda event: form.enter_long(field, event.args), js_handler=LONG_VALUE)
 
 
 def _line(form: DrawnForm, field: FormField, name: str) -> None:

@@ -134,10 +134,10 @@ class HierarchyStage:
         """The levels of all columns as they are chosen now: set, else found by the last search,
         else as it is.
         """
-        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
         return {
             line["column"]: min(
-                fixed.get(line["column"], found.get(line["column"], 0)), line["top"] or 0
+                fixed.get(line["column"], searched.get(line["column"], 0)), line["top"] or 0
             )
             for line in self.lines
         }
@@ -150,13 +150,13 @@ class HierarchyStage:
         return version, self.wb.searched.get(version, {})
 
     def _list(self) -> None:
-        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
         levels = self.at()
         with redrawn(self.side):
             for line in self.lines:
                 name, top = line["column"], line["top"]
                 current = {"aria_current": "true"} if name == self.column else {}
-                known = name in fixed or name in found
+                known = name in fixed or name in searched
                 words = "?" if top is None else f"{levels[name] if known else '–'}/{top}"
                 with element(
                     "button",
@@ -375,8 +375,8 @@ class HierarchyStage:
         if self.levels is None:
             return
         column = answer["column"]
-        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
-        known = column in fixed or column in found
+        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
+        known = column in fixed or column in searched
         self.levels.fill(
             levels=answer["levels"],
             k=answer["k"],
@@ -401,10 +401,10 @@ class HierarchyStage:
                 button(
                     "Let the search choose", lambda: self._use_level(None), key="let search choose"
                 )
-            version, found = self._searched()
-            if version and column in found:
+            version, searched = self._searched()
+            if version and column in searched:
                 now = "" if version == self.wb.project.version else f" for version {version}"
-                text(f"The search found level {found[column]}{now}.", "span", "soft")
+                text(f"The search found level {searched[column]}{now}.", "span", "soft")
             if version != self.wb.project.version:
                 button(
                     "Search for levels",
@@ -453,5 +453,5 @@ def _band(low: int, high: float) -> str:
     if high == float("inf"):
         return f"in classes of {low} and more"
     if high - low == 1 and low == 1:
-        return "alone"
+        return "unique"
     return f"in classes of {low}" if high - low <= 1 else f"in classes of {low}–{int(high) - 1}"

@@ -133,8 +133,8 @@ class Opening:
             redrawn(self.projects),
             element("ul", "entries", "projects", **about),
         ):
-            for one in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
-                self._project(one)
+            for project in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
+                self._project(project)
 
     def _project(self, one: dict[str, Any]) -> None:
         folder, records = one["folder"], one.get("records")
@@ -241,9 +241,9 @@ class Opening:
 
         choice(PARTS[kind], offered, now, choose, key=f"reading {kind}")
 
-    def _ask_part(self, found: dict[str, Any], choose: Callable[[str], Any]) -> None:
+    def _ask_part(self, location: dict[str, Any], choose: Callable[[str], Any]) -> None:
         """A file that holds several: let one be chosen."""
-        kind, names = found["kind"], found["names"]
+        kind, names = location["kind"], location["names"]
         with self.page.client, redrawn(self.folder):
             holder, words = ("file", "sheets") if kind == "sheet" else ("database", "tables")
             text(
@@ -258,33 +258,33 @@ class Opening:
 
     async def _browse(self, path: str | None) -> None:
         """Show what is in a folder of this machine."""
-        found = await self.page.wait_for(asyncio.to_thread(uploads.listing, path))
-        if found is None:
+        listing = await self.page.wait_for(asyncio.to_thread(uploads.listing, path))
+        if listing is None:
             return
         with self.page.client, redrawn(self.folder):
-            text(found.path, "p", "mono", "small")
+            text(listing.path, "p", "mono", "small")
             with element("ul", "entries", tabindex=0, aria_label="files and folders"):
-                if found.above is not None:
+                if listing.above is not None:
                     self._entry(
-                        "↑ the folder above", lambda: self._browse(found.above), "folder above"
+                        "↑ the folder above", lambda: self._browse(listing.above), "folder above"
                     )
-                for name in found.folders:
+                for name in listing.folders:
                     self._entry(
                         f"{name}/",
-                        lambda n=name: self._browse(str(Path(found.path) / n)),
+                        lambda n=name: self._browse(str(Path(listing.path) / n)),
                         f"folder {name}",
                     )
-                for name, size in found.files:
+                for name, size in listing.files:
                     self._entry(
                         name,
-                        lambda n=name: self._chosen(found.path, n),
+                        lambda n=name: self._chosen(listing.path, n),
                         f"file {name}",
                         size_in_words(size),
                     )
-            if not found.files:
+            if not listing.files:
                 text("No file here has the suffix of a table.", "p", "soft", "small")
-            if found.more:
-                text(f"… and {found.more:,} more", "p", "soft", "small")
+            if listing.more:
+                text(f"… and {listing.more:,} more", "p", "soft", "small")
 
     def _entry(self, words: str, act: Any, key: str, more: str = "") -> None:
         with element("li"):
@@ -320,40 +320,44 @@ class Opening:
             self._complain("Name a file first, or browse to it.")
             return
         try:
-            found = await self.wb.do("look_at_path", "Looking at the file", path=self.path.strip())
+            location = await self.wb.do(
+                "look_at_path", "Looking at the file", path=self.path.strip()
+            )
             options = read_form(ReadRequest, self.values).options()
-            if found["path"] == self.wb.project.data.path:
+            if location["path"] == self.wb.project.data.path:
                 options |= self.part  # what was chosen in one file says nothing of another
-            part = self._known_part(found, options)
+            part = self._known_part(location, options)
             if part is None:
-                self._ask_part(found, lambda name: self._open_part(found, name))
+                self._ask_part(location, lambda name: self._open_part(location, name))
             else:
-                await self._open_found(found["path"], {**options, **part})
+                await self._open_found(location["path"], {**options, **part})
         except SfumatoError as error:
             self._complain(str(error))
 
-    def _known_part(self, found: dict[str, Any], options: dict[str, Any]) -> dict[str, str] | None:
+    def _known_part(
+        self, location: dict[str, Any], options: dict[str, Any]
+    ) -> dict[str, str] | None:
         """The sheet or table that is meant, where that is clear: it was chosen, the recipe names
         it, or there is one. None: ask.
         """
-        kind, names = found["kind"], found["names"]
+        kind, names = location["kind"], location["names"]
         if not kind:
             return {}
         said = (
             self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
         )
-        wanted = options.get(kind)
-        if wanted is not None or said in names:
-            return {} if wanted is None else {kind: wanted}
+        requested = options.get(kind)
+        if requested is not None or said in names:
+            return {} if requested is None else {kind: requested}
         if len(names) == 1:
             return {kind: names[0]} if kind == "table" or said is not None else {}
         return None
 
-    async def _open_part(self, found: dict[str, Any], name: str) -> None:
+    async def _open_part(self, location: dict[str, Any], name: str) -> None:
         try:
             self.part = {}
             options = read_form(ReadRequest, self.values).options()
-            await self._open_found(found["path"], {**options, found["kind"]: name})
+            await self._open_found(location["path"], {**options, location["kind"]: name})
         except SfumatoError as error:
             self._complain(str(error))
 

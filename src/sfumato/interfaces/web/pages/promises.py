@@ -235,7 +235,7 @@ class PromiseStage:
 
     def _mover(self, place: int, by: int, *, end: bool) -> None:
         title = title_of(self.recipe.steps[place].name)
-        made = button(
+        mover = button(
             "↑" if by < 0 else "↓",
             lambda: self.move(place, by),
             key=f"{self.step_key(place)}-{'up' if by < 0 else 'down'}",
@@ -243,7 +243,7 @@ class PromiseStage:
             aria_keyshortcuts="Alt+ArrowUp Alt+ArrowDown",
             aria_disabled="true" if end else "false",
         )
-        self._moves_by_keys(made, place, "event.altKey &&")
+        self._moves_by_keys(mover, place, "event.altKey &&")
 
     def _moves_by_keys(self, part: Any, place: int, condition: str) -> None:
         part.on("keydown", lambda: self.move(place, -1), js_handler=ON_KEY % (condition, "Up"))
@@ -286,13 +286,13 @@ class PromiseStage:
         for place, limit in enumerate(limits):
             self._limit(place, limit)
         with element("div", "limit"):
-            with element("select", "input", key="limit-add", aria_label="Add a limit") as made:
+            with element("select", "input", key="limit-add", aria_label="Add a limit") as select:
                 option("add a limit …", "", chosen=True)
                 for family in registry.MEASURED:
                     for name in registry.family(family):
                         if name not in self.recipe.limits:
                             option(title_of(name), name)
-            adds(made, lambda name: self.set_limit(len(limits), Limit(name, 0.2)))
+            adds(select, lambda name: self.set_limit(len(limits), Limit(name, 0.2)))
 
     def _limit(self, place: int, limit: Limit) -> None:
         """One limit: its bound, and the parameters of what is limited."""

@@ -85,7 +85,11 @@ class QuestionStage:
             "lead",
         )
         attributes = self.workbench.recipe.schema.attributes
-        units = {name: one for name, one in attributes.items() if Role.UNIT in one.roles}
+        units = {
+            name: attribute
+            for name, attribute in attributes.items()
+            if Role.UNIT in attribute.roles
+        }
         options = FormOptions(at_once=False, values=self.start, folded=False)
         form = DrawnForm(BudgetRequest, Schema(units), "budget", self._start, options)
         form.draw()

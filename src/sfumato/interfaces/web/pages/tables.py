@@ -17,13 +17,13 @@ def choice(
     label: str, options: Mapping[str, str], value: str, on_choice: Callable[[str], Any], *, key: str
 ) -> ui.element:
     """A native list to choose one of; its label stands before it."""
-    with element("label", "choice") as made:
+    with element("label", "choice") as label_element:
         text(label, "span", "soft", "small")
         with element("select", key=key, aria_label=label) as chosen:
             for name, words in options.items():
                 option(words, name, chosen=name == value)
     chosen.on("change", lambda event: on_choice(str(event.args)), js_handler=VALUE)
-    return made
+    return label_element
 
 
 def tabs(label: str, names: Sequence[str], current: str, on_choice: Callable[[str], Any]) -> None:
@@ -90,9 +90,9 @@ def badge(words: str) -> None:
 @contextlib.contextmanager
 def folded(words: str, *, key: str, unfolded: bool = False) -> Iterator[None]:
     """Something that is seen on request."""
-    with element("details", "folded") as made:
+    with element("details", "folded") as details:
         if unfolded:
-            made.props["open"] = True
+            details.props["open"] = True
         with element("summary", key=key):
             Words(words)
         yield

@@ -192,24 +192,24 @@ def reasons(
     one the search chose why it did.
     """
     landscape = _landscape(bench, recipe, open_recipe)
-    found = alternatives_in(landscape, levels)
-    told = found.reasons()
+    alternatives = alternatives_in(landscape, levels)
+    reasons_found = alternatives.reasons()
     finer = [
         words
-        for one, words in zip(found.neighbours, told.neighbours, strict=True)
-        if one.change < 0
+        for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
+        if neighbour.change < 0
     ]
     coarser = [
         words
-        for one, words in zip(found.neighbours, told.neighbours, strict=True)
-        if one.change > 0
+        for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
+        if neighbour.change > 0
     ]
-    chosen = found.overlooked is None
+    chosen = alternatives.overlooked is None
     return {
-        "choice": told.choice if chosen and found.chosen.within_budget else None,
+        "choice": reasons_found.choice if chosen and alternatives.chosen.within_budget else None,
         "finer": finer,
         "coarser": coarser,
-        "outlook": list(told.outlook),
+        "outlook": list(reasons_found.outlook),
     }
 
 
@@ -234,7 +234,7 @@ def level_examples(
 def _examples(table: Any, column: str) -> list[str | None]:
     encoded = table.encoded(column)
     ladder = ladder_of(table, column, encoded)
-    found: list[str | None] = []
+    labels_by_level: list[str | None] = []
     for level in range(ladder.depth):
         labels = ladder.labels[level]
         counts = np.bincount(
@@ -243,10 +243,10 @@ def _examples(table: Any, column: str) -> list[str | None]:
         counts[[place for place, label in enumerate(labels) if label is None]] = 0
         most = int(counts.argmax()) if len(counts) else 0
         label = labels[most] if len(counts) and counts[most] >= FEWEST else None
-        found.append(
+        labels_by_level.append(
             label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
         )
-    return found
+    return labels_by_level
 
 
 # Candidates side by side.

@@ -449,7 +449,7 @@ def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[s
     plan = step.plan(
         described(bench, recipe).checked(), Goal(models=recipe.goals, progress=progress)
     )
-    return {column: int(told["level"]) for column, told in plan.describe()["levels"].items()}
+    return {column: int(level["level"]) for column, level in plan.describe()["levels"].items()}
 
 
 # Groups of categories.

@@ -93,8 +93,8 @@ def _looked(bench: Bench, version: int) -> WorkedOut:
     if looked is None or looked.dataset is not release.released:
         looked = WorkedOut(release.released)
         bench.keep(f"looked {version}", looked)
-    found: WorkedOut = looked
-    return found
+    worked_out: WorkedOut = looked
+    return worked_out
 
 
 def _pair(bench: Bench, version: int) -> TablePair:

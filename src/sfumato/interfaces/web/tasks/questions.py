@@ -34,19 +34,32 @@ def budget_state(
     """What may be lost in total, what was spent and what is left; nothing of the data is looked
     at.
     """
-    units = [name for name, one in recipe.schema.attributes.items() if Role.UNIT in one.roles]
-    sums = [name for name, one in recipe.schema.attributes.items() if one.bounds is not None]
-    groups = [name for name, one in recipe.schema.attributes.items() if one.domain is not None]
+    units = [
+        name for name, attribute in recipe.schema.attributes.items() if Role.UNIT in attribute.roles
+    ]
+    sums = [
+        name for name, attribute in recipe.schema.attributes.items() if attribute.bounds is not None
+    ]
+    groups = [
+        name for name, attribute in recipe.schema.attributes.items() if attribute.domain is not None
+    ]
     about = {"protects": [*units, ROW], "bounded": sums, "listed": groups}
     if not Path(ledger).exists():
         return {"started": False, **about}
     book = Ledger.at(ledger)
     terms = book.terms
-    with book.hold() as held:
-        spent, left = terms.budget.spent(held.spending), terms.budget.largest_epsilon(held.spending)
-        asked = [f"{words} ({loss})" for words, loss in zip(held.asked, held.losses, strict=True)]
+    with book.hold() as account:
+        spent, left = (
+            terms.budget.spent(account.spending),
+            terms.budget.largest_epsilon(account.spending),
+        )
+        questions = [
+            f"{words} ({loss})" for words, loss in zip(account.asked, account.losses, strict=True)
+        ]
     total = terms.budget.epsilon if terms.budget.epsilon is not None else terms.budget.rho
-    history: Block = ListBlock(tuple(asked)) if asked else Paragraph("Nothing yet.", "quiet")
+    history: Block = (
+        ListBlock(tuple(questions)) if questions else Paragraph("Nothing yet.", "quiet")
+    )
     return {
         "started": True,
         **about,
@@ -154,7 +167,7 @@ def _session(
 ) -> Session:
     progress(0.0, "reading every cell for itself")
     bounded = sorted(
-        name for name, one in recipe.schema.attributes.items() if one.bounds is not None
+        name for name, attribute in recipe.schema.attributes.items() if attribute.bounds is not None
     )
     table = bench.known(f"cell by cell {bounded}", lambda: _table(bench, recipe, source))
     path = Path(ledger)

@@ -195,8 +195,8 @@ def _of_crowd(model: Any, k: int) -> Any:
         for field in dataclasses.fields(model)
         if getattr(model, field.name) == model.crowd
     ]
-    made = [dataclasses.replace(model, **{name: k}) for name in names]
-    return next(one for one in made if one.crowd == k)
+    models = [dataclasses.replace(model, **{name: k}) for name in names]
+    return next(model_of_k for model_of_k in models if model_of_k.crowd == k)
 
 
 def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:

@@ -166,7 +166,8 @@ def _for_format(
         return release
     table = bench.data.described_by(release.recipe)
     made_for, wanted = (
-        made_one(table, one)[0].to_polars() for one in (release.made_for, require_format(format))
+        made_one(table, format_name)[0].to_polars()
+        for format_name in (release.made_for, require_format(format))
     )
     if made_for.equals(wanted):
         return release
