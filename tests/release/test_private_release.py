@@ -142,7 +142,9 @@ def test_spending_comes_before_looking(tmp_path, monkeypatch):
     """A ledger that cannot afford it ends the run, and no count was looked at."""
     file = tmp_path / "ledger.jsonl"
     sf.dp.session(people().drop(["who"]), budget=sf.dp.Budget(0.5, delta=1e-6), ledger=file)
-    monkeypatch.setattr(PrivateTable, "_counted", lambda *_: pytest.fail("the data were looked at"))
+    monkeypatch.setattr(
+        PrivateTable, "_count_cells", lambda *_: pytest.fail("the data were looked at")
+    )
     step = sf.SynthesizePrivately(epsilon=2.0, delta=1e-6, ledger=str(file))
     with pytest.raises(sf.errors.BudgetExceeded):
         sf.anonymize(people(), [], [step], seed=SEED)

@@ -229,7 +229,7 @@ def why_alone(
     """Why a record is risky: the smallest sets of columns, of at most so many, on which nobody else
     is like it. Names columns, never values.
     """
-    return _why_alone(dataset, record, columns, most=most)
+    return _why_alone(dataset, record, columns, limit=most)
 
 
 def with_recipe(

@@ -41,7 +41,7 @@ def test_contributions_are_shapley_values(table):
 def test_smallest_exposing_sets(table, most):
     expected = oracle.exposing_sets(table.rows, len(table.names))
     named = [(-n, tuple(table.names[c] for c in columns)) for columns, n in expected.items()]
-    found = smallest_exposing_sets(count_classes(table.dataset()), most=most)
+    found = smallest_exposing_sets(count_classes(table.dataset()), limit=most)
     assert [(-e.unique_records, e.columns) for e in found] == sorted(named)[:most]
 
 

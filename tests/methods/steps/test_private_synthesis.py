@@ -198,7 +198,7 @@ def test_one_row_moves_one_count_and_a_score_by_its_weight(rows, more, expected,
         }
         tables.append(PrivateTable(codes, sizes, rho=PLENTY, rows=1, draws=Draws()))
     for clique in (("a",), ("b",), ("a", "b")):
-        assert np.abs(tables[0]._counted(clique) - tables[1]._counted(clique)).sum() == 1
+        assert np.abs(tables[0]._count_cells(clique) - tables[1]._count_cells(clique)).sum() == 1
     one = OpenMarginal(("a", "b"), np.array(expected), weight, 1.7)
     assert abs(tables[0]._score(one) - tables[1]._score(one)) <= FINE * weight
 
@@ -208,7 +208,7 @@ def test_a_person_has_so_many_rows_and_noise_for_them():
     table = described(frame)
     made = step(rows_per_person=3)
     for _ in range(5):
-        counts, _ = made._counted(table, made._relation(table.schema), Draws())
+        counts, _ = made._split_rows(table, made._relation(table.schema), Draws())
         assert (counts[:9].sum(), counts[9:].tolist()) == (3, [True, True, False])
     assert private({"a": [0]}, rows=3).sigma(Fraction(1, 2)) == 3.0
     account = made.account(table.schema)
@@ -470,7 +470,7 @@ def test_rehearsals_repeat_and_others_do_not(naive):
 def test_a_holdout_takes_whole_persons_out_before_anything_is_counted(naive, monkeypatch):
     frame = people(300).to_polars().with_columns(who=pl.Series([str(i // 3) for i in range(300)]))
     seen = []
-    monkeypatch.setattr(PrivateTable, "_counted", _noting(PrivateTable._counted, seen))
+    monkeypatch.setattr(PrivateTable, "_count_cells", _noting(PrivateTable._count_cells, seen))
     plan = step(holdout=0.3, rows_per_person=3).plan(described(frame), Goal())
     held = plan.held_out
     assert 40 < len(held) < 150 and set(np.bincount(held // 3, minlength=100)) == {0, 3}

@@ -75,7 +75,9 @@ class Composition(Attack):
         if not scene.others:
             return NothingToAttack("there is no other release of these people")
         common = [
-            c for c in targets(scene) if all(c in other.released.columns for other in scene.others)
+            c
+            for c in targets(scene)
+            if all(c in release.released.columns for release in scene.others)
         ]
         reason = no_target(scene)
         if reason is not None:
@@ -83,7 +85,7 @@ class Composition(Attack):
         if not common:
             return NothingToAttack("the releases have no sensitive column in common")
         try:
-            shared = [common_people(scene.pair, other, self.people) for other in scene.others]
+            shared = [common_people(scene.pair, release, self.people) for release in scene.others]
         except SchemaError as error:
             return str(error)
         if not all(len(people.here) for people in shared):
@@ -93,19 +95,21 @@ class Composition(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Intersect the classes of every person that is in all releases."""
         common = [
-            c for c in targets(scene) if all(c in other.released.columns for other in scene.others)
+            c
+            for c in targets(scene)
+            if all(c in release.released.columns for release in scene.others)
         ]
-        found = [self._one(scene, column) for column in common]
-        return max(found, key=lambda finding: finding.value)
+        findings = [self._attack_column(scene, column) for column in common]
+        return max(findings, key=lambda finding: finding.value)
 
-    def _one(self, scene: Scene, column: str) -> Finding:
+    def _attack_column(self, scene: Scene, column: str) -> Finding:
         rows, posteriors = self.posteriors(scene, column)
         pair = scene.pair
         under = np.full(len(pair.original), -1, dtype=np.int64)
         under[pair.rows] = true_labels(pair, column)
         true = posteriors[np.arange(len(rows)), under[rows]] if len(rows) else np.zeros(0)
         hit = (true >= self.confidence - 1e-12) & (under[rows] >= 0)
-        told = (
+        message = (
             f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases"
             f" give away their {column}"
         )
@@ -114,13 +118,15 @@ class Composition(Attack):
             "values": len(pair.reading(column).labels),
             "column": column,
         }
-        unclear = sum(common_people(pair, other, self.people).ambiguous for other in scene.others)
+        unclear = sum(
+            common_people(pair, release, self.people).ambiguous for release in scene.others
+        )
         if unclear:
             details["not_named_uniquely"] = unclear
         return Finding(
             self.name,
             float(hit.mean()) if len(rows) else 0.0,
-            told,
+            message,
             victims=rows[hit],
             details=details,
         )
@@ -133,14 +139,14 @@ class Composition(Attack):
         """
         pair = scene.pair
         rows = np.unique(pair.rows)
-        matches = [common_people(pair, other, self.people) for other in scene.others]
-        for match, other in zip(matches, scene.others, strict=True):
-            rows = np.intersect1d(rows, match.here[np.isin(match.there, other.rows)])
+        matches = [common_people(pair, release, self.people) for release in scene.others]
+        for match, release in zip(matches, scene.others, strict=True):
+            rows = np.intersect1d(rows, match.here[np.isin(match.there, release.rows)])
         labels = tuple(pair.reading(column).labels)
         product = _distributions(pair, scene.intruder.knows, column, rows, labels)
-        for match, other in zip(matches, scene.others, strict=True):
-            knows = scene.intruder.knows if match.same_table else other.quasi
-            product *= _distributions(other, knows, column, match.rows_of(rows), labels)
+        for match, release in zip(matches, scene.others, strict=True):
+            knows = scene.intruder.knows if match.same_table else release.quasi
+            product *= _distributions(release, knows, column, match.rows_of(rows), labels)
         if self.divide:
             share = crowd_of(pair, (), column).totals / len(pair.released)
             product /= share ** len(scene.others)
@@ -167,47 +173,52 @@ class CommonPeople:
         return self.there[np.searchsorted(self.here, rows)]
 
 
-def common_people(pair: TablePair, other: TablePair, columns: Sequence[str] = ()) -> CommonPeople:
+def common_people(
+    pair: TablePair, second_pair: TablePair, columns: Sequence[str] = ()
+) -> CommonPeople:
     """Who is in the originals of two releases: row for row where these are one table, else by
     columns that name people.
     """
-    key = ("common people", id(other), tuple(columns))
+    key = ("common people", id(second_pair), tuple(columns))
     if key not in pair.memo:
-        pair.memo[key] = _common_people(pair.original, other.original, columns)
+        pair.memo[key] = _common_people(pair.original, second_pair.original, columns)
     people: CommonPeople = pair.memo[key]
     return people
 
 
-def _common_people(one: Table, two: Table, columns: Sequence[str]) -> CommonPeople:
-    if not columns and _same_table(one, two):
-        rows = np.arange(len(one))
+def _common_people(first_table: Table, second_table: Table, columns: Sequence[str]) -> CommonPeople:
+    if not columns and _same_table(first_table, second_table):
+        rows = np.arange(len(first_table))
         return CommonPeople(rows, rows, same_table=True)
-    names = list(columns) or _naming_columns(one, two)
-    one.require(names)
-    two.require(names)
-    first, second = (_named_people(table, names) for table in (one, two))
-    both = (
+    names = list(columns) or _naming_columns(first_table, second_table)
+    first_table.require(names)
+    second_table.require(names)
+    first, second = (_named_people(table, names) for table in (first_table, second_table))
+    matches = (
         first.filter(pl.col("times") == 1)
         .join(second.filter(pl.col("times") == 1), on="person")
         .sort("row")
     )
-    there = first.join(second, on="person", how="semi")["times"].sum()
+    candidates = first.join(second, on="person", how="semi")["times"].sum()
     return CommonPeople(
-        both["row"].to_numpy(), both["row_right"].to_numpy(), ambiguous=int(there) - len(both)
+        matches["row"].to_numpy(),
+        matches["row_right"].to_numpy(),
+        ambiguous=int(candidates) - len(matches),
     )
 
 
-def _same_table(one: Table, two: Table) -> bool:
+def _same_table(first_table: Table, second_table: Table) -> bool:
     """Whether two originals are one table: as many rows, and the same values in all columns that
     both have.
     """
-    if one.frame is two.frame:
+    if first_table.frame is second_table.frame:
         return True
-    if len(one) != len(two):
+    if len(first_table) != len(second_table):
         return False
-    shared = [name for name in one.columns if name in two.columns]
+    shared = [name for name in first_table.columns if name in second_table.columns]
     return bool(shared) and all(
-        _text_of(one, name).equals(_text_of(two, name), null_equal=True) for name in shared
+        _text_of(first_table, name).equals(_text_of(second_table, name), null_equal=True)
+        for name in shared
     )
 
 
@@ -216,12 +227,16 @@ def _text_of(table: Table, name: str) -> pl.Series:
     return table.encoded(name).text(name)
 
 
-def _naming_columns(one: Table, two: Table) -> list[str]:
+def _naming_columns(first_table: Table, second_table: Table) -> list[str]:
     """The columns by which people are recognised in two tables: identifiers that both have, else
     quasi-identifiers.
     """
     for role in (Role.DIRECT, Role.QUASI):
-        shared = [name for name in one.schema.columns(role) if name in two.schema.columns(role)]
+        shared = [
+            name
+            for name in first_table.schema.columns(role)
+            if name in second_table.schema.columns(role)
+        ]
         if shared:
             return shared
     raise SchemaError(
@@ -252,11 +267,13 @@ def _distributions(
     release.
     """
     crowd = crowd_of(pair, tuple(k for k in knows if k in pair.released.columns), column)
-    place = {label: i for i, label in enumerate(labels)}
-    known = np.array([place.get(label, -1) for label in crowd.labels], dtype=np.int64)
+    label_codes = {label: i for i, label in enumerate(labels)}
+    codes = np.array([label_codes.get(label, -1) for label in crowd.labels], dtype=np.int64)
     table = np.zeros((len(crowd.sizes), len(labels)))
-    seen = known[crowd.pair_values] >= 0
-    table[crowd.pair_classes[seen], known[crowd.pair_values[seen]]] = crowd.shares[seen]
+    in_labels = codes[crowd.pair_values] >= 0
+    table[crowd.pair_classes[in_labels], codes[crowd.pair_values[in_labels]]] = crowd.shares[
+        in_labels
+    ]
     class_of = np.zeros(len(pair.original), dtype=np.int64)
     class_of[pair.rows] = crowd.classes
     return table[class_of[rows]]

@@ -95,23 +95,28 @@ class AttackCost(Attack):
         if (reason := refusal(scene)) is not None:
             raise ParameterError(f"{self.name}: {reason}")
         files = files_of(scene)
-        asked = np.flatnonzero(scene.intruder.truth >= 0)
+        targets = np.flatnonzero(scene.intruder.truth >= 0)
         hunts: list[_Hunt] = []
         dearest = len(files.ours.records) * len(files.columns) * DRAWN_ORDERS
         people = scene.sampled(
-            len(asked), "attack cost", cost=dearest, spent=lambda: sum(hunt.cells for hunt in hunts)
+            len(targets),
+            "attack cost",
+            cost=dearest,
+            spent=lambda: sum(hunt.cells for hunt in hunts),
         )
         for number in people:
-            hunts.append(_hunt(scene, files, int(asked[number])))  # noqa: PERF401 - how many there will be depends on the first ones
+            hunts.append(_hunt(scene, files, int(targets[number])))  # noqa: PERF401 - how many there will be depends on the first ones
         facts = len(files.columns)
         curves = {
             "rarest": _curve([hunt.rarest for hunt in hunts], facts),
             "random": _curve([hunt.random for hunt in hunts], facts),
         }
-        chosen = curves[self.order]
+        curve = curves[self.order]
         alone = np.array([hunt.own_alone for hunt in hunts], dtype=np.float64)
-        found, work = float(alone.sum()), chosen[-1]["work"] * len(hunts)
-        until = next((one["work"] for one in chosen if one["quantiles"]["0.5"] <= self.few), None)
+        unique_people, work = float(alone.sum()), curve[-1]["work"] * len(hunts)
+        until = next(
+            (point["work"] for point in curve if point["quantiles"]["0.5"] <= self.few), None
+        )
         sound = [hunt.sound for hunt in hunts if hunt.sound is not None]
         details: dict[str, Any] = {
             "a measurement of ours": (
@@ -119,32 +124,32 @@ class AttackCost(Attack):
             ),
             "curve": {
                 "known": "facts used",
-                "points": [[one["facts"], one["unique"]] for one in chosen],
+                "points": [[point["facts"], point["unique"]] for point in curve],
             },
             "cost": curves,
-            "work_per_found": work / found if found else None,
+            "work_per_found": work / unique_people if unique_people else None,
             "work_until_few": until,
             "sound": float(np.mean(sound)) if sound else None,
             "ladder": _ladder(scene),
         }
         effort = (
-            f"{work / found:,.0f} tests of a fact for each of them"
-            if found
+            f"{work / unique_people:,.0f} tests of a fact for each of them"
+            if unique_people
             else f"{work:,.0f} tests of a fact in vain"
         )
         sentence = (
             f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an"
-            f" intruder is left with {chosen[-1]['candidates']:,.1f} of"
+            f" intruder is left with {curve[-1]['candidates']:,.1f} of"
             f" {len(scene.pair.released):,} records on average, and with the own record alone for"
             f" {percent(float(alone.mean()))} of {len(hunts):,}"
-            f" people{cut_short(len(hunts), len(asked))}: {effort}."
+            f" people{cut_short(len(hunts), len(targets))}: {effort}."
         )
         return Finding(
             self.name,
             float(alone.mean()),
             sentence,
             sampled_interval(
-                alone, everybody=len(hunts) == len(asked) and not scene.intruder.sampled
+                alone, everybody=len(hunts) == len(targets) and not scene.intruder.sampled
             ),
             1.0 / len(scene.pair.released),
             np.sort(np.array([hunt.row for hunt in hunts if hunt.own_alone], dtype=np.int64)),
@@ -176,25 +181,29 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
     """Seek one person by all facts known of them."""
     records = files.ours.records
     facts = [_fits(column, files, at, row) for at, column in enumerate(files.columns)]
-    known = [fact for fact in facts if fact is not None]
-    known.sort(key=lambda fact: int(records[fact].sum()))
-    narrowing = _Narrowing(known, records)
-    left, size = EVERYBODY, narrowing.total
+    usable_facts = [fact for fact in facts if fact is not None]
+    usable_facts.sort(key=lambda fact: int(records[fact].sum()))
+    narrowing = _Narrowing(usable_facts, records)
+    candidates, size = EVERYBODY, narrowing.total
     sizes, alone = [float(size)], [float(size == 1)]
-    for fact in range(len(known)):
-        left, size = narrowing.left_after(left, size, fact)
+    for fact in range(len(usable_facts)):
+        candidates, size = narrowing.left_after(candidates, size, fact)
         sizes.append(float(size))
         alone.append(float(size == 1))
     own = files.ours.kind_of[np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])]
-    kept = bool(np.isin(own, left).any() if left is not EVERYBODY else True) if len(own) else None
+    own_candidate = (
+        bool(np.isin(own, candidates).any() if candidates is not EVERYBODY else True)
+        if len(own)
+        else None
+    )
     random = _any_order(scene, narrowing, row)
     cells = narrowing.cells + len(facts) * len(records) + len(scene.pair.rows)
     return _Hunt(
         int(scene.intruder.truth[row]),
         (sizes, alone),
         random,
-        bool(kept) and sizes[-1] == 1,
-        kept,
+        bool(own_candidate) and sizes[-1] == 1,
+        own_candidate,
         cells,
     )
 
@@ -217,17 +226,17 @@ class _Narrowing:
         self.cells = len(facts) * len(records)
 
     def left_after(
-        self, left: NDArray[np.int64] | None, size: int, fact: int
+        self, candidates: NDArray[np.int64] | None, size: int, fact: int
     ) -> tuple[NDArray[np.int64] | None, int]:
         """Who is left of some candidates, who are so many rows, after one more fact, and how many
         rows these are.
         """
         if self.fitting[fact] is EVERYBODY:
-            return left, size
-        if left is EVERYBODY:
+            return candidates, size
+        if candidates is EVERYBODY:
             return self.fitting[fact], self.sizes[fact]
-        self.cells += len(left)
-        fewer = left[self.facts[fact][left]]
+        self.cells += len(candidates)
+        fewer = candidates[self.facts[fact][candidates]]
         return fewer, int(self.records[fewer].sum())
 
 
@@ -244,9 +253,9 @@ def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_
         labels[listed[starts[value] : starts[value + 1]]] = True
     else:
         slack = 1e-9 * max(1.0, abs(column.span))
-        place = column.places[value]
+        position = column.places[value]
         with np.errstate(invalid="ignore"):
-            labels |= (column.low - slack <= place) & (place <= column.high + slack)
+            labels |= (column.low - slack <= position) & (position <= column.high + slack)
     return np.asarray(labels[files.ours.codes[:, at]], dtype=np.bool_)
 
 
@@ -262,34 +271,40 @@ def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[floa
     else:
         draws = scene.seed.stream(f"attack cost: orders of {row}")
         for _ in range(DRAWN_ORDERS):
-            left, size = EVERYBODY, narrowing.total
+            candidates, size = EVERYBODY, narrowing.total
             sizes[0].append(size)
             for used, fact in enumerate(draws.permutation(facts).tolist(), start=1):
-                left, size = narrowing.left_after(left, size, fact)
+                candidates, size = narrowing.left_after(candidates, size, fact)
                 sizes[used].append(size)
-    return [float(np.mean(one)) for one in sizes], [
-        float(np.mean(np.array(one) == 1)) for one in sizes
+    return [float(np.mean(group_sizes)) for group_sizes in sizes], [
+        float(np.mean(np.array(group_sizes) == 1)) for group_sizes in sizes
     ]
 
 
 def _subsets(
-    narrowing: _Narrowing, left: NDArray[np.int64] | None, size: int, fact: int = 0, used: int = 0
+    narrowing: _Narrowing,
+    candidates: NDArray[np.int64] | None,
+    size: int,
+    fact: int = 0,
+    used: int = 0,
 ) -> Iterator[tuple[int, int]]:
     """Every set of the facts from one on, by how many they are and how many rows they leave."""
     if fact == len(narrowing.facts):
         yield used, size
         return
-    yield from _subsets(narrowing, left, size, fact + 1, used)
-    yield from _subsets(narrowing, *narrowing.left_after(left, size, fact), fact + 1, used + 1)
+    yield from _subsets(narrowing, candidates, size, fact + 1, used)
+    yield from _subsets(
+        narrowing, *narrowing.left_after(candidates, size, fact), fact + 1, used + 1
+    )
 
 
 def _curve(people: Sequence[tuple[list[float], list[float]]], facts: int) -> list[dict[str, Any]]:
     """Work, candidates and the share of people left with one, per number of facts; who has fewer
     facts stays where they end.
     """
-    sizes = np.array([_to_length(one[0], facts + 1) for one in people])
-    alone = np.array([_to_length(one[1], facts + 1) for one in people])
-    used = np.array([len(one[0]) - 1 for one in people])
+    sizes = np.array([_to_length(person[0], facts + 1) for person in people])
+    alone = np.array([_to_length(person[1], facts + 1) for person in people])
+    used = np.array([len(person[0]) - 1 for person in people])
     tests = np.where(np.arange(facts)[None, :] < used[:, None], sizes[:, :-1], 0.0)
     work = np.cumsum(tests, axis=1)
     points = []
@@ -328,8 +343,8 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
             )
         except SfumatoError as error:  # values were changed, or too many pairs fit
             scene.pair.memo["ladder"] = str(error)
-    told: dict[str, Any] | str = scene.pair.memo["ladder"]
-    return told
+    search_ladder: dict[str, Any] | str = scene.pair.memo["ladder"]
+    return search_ladder
 
 
 def ladder(pairs: Pairs) -> dict[str, Any]:
@@ -396,7 +411,7 @@ class _Group:
     originals: NDArray[np.int64]
     released: NDArray[np.int64]
     joined: NDArray[np.bool_]
-    same: NDArray[np.bool_]
+    matches: NDArray[np.bool_]
 
     @property
     def size(self) -> int:
@@ -412,34 +427,35 @@ class _Group:
             np.cumsum(self.released) - self.released,
         )
         shares = counts[np.ix_(*firsts)] / max(1, total)
-        return float(shares[self.same].max(initial=0.0))
+        return float(shares[self.matches].max(initial=0.0))
 
 
 def _groups(pairs: Pairs) -> Iterator[_Group]:
     """The groups of a graph, one after the other."""
-    left, right = pairs.components()
-    sides = [np.argsort(side, kind="stable") for side in (left, right)]
-    place = [np.empty(len(side), dtype=np.int64) for side in sides]
-    within = left[pairs.edges[0]] == right[pairs.edges[1]]
+    left_components, right_components = pairs.components()
+    sides = [np.argsort(side, kind="stable") for side in (left_components, right_components)]
+    positions = [np.empty(len(side), dtype=np.int64) for side in sides]
+    within = left_components[pairs.edges[0]] == right_components[pairs.edges[1]]
     edges = [side[within] for side in pairs.edges]
-    inside = np.argsort(left[edges[0]], kind="stable")
-    own = np.argsort(left[pairs.same[0]], kind="stable")
-    for group in np.unique(left).tolist():
-        mine, theirs = (
-            _run(members, side, group) for members, side in zip(sides, (left, right), strict=True)
+    inside = np.argsort(left_components[edges[0]], kind="stable")
+    own = np.argsort(left_components[pairs.same[0]], kind="stable")
+    for group in np.unique(left_components).tolist():
+        original_rows, released_rows = (
+            _run(members, side, group)
+            for members, side in zip(sides, (left_components, right_components), strict=True)
         )
-        for numbers, members in zip(place, (mine, theirs), strict=True):
+        for numbers, members in zip(positions, (original_rows, released_rows), strict=True):
             numbers[members] = np.arange(len(members))
         marks = []
         for ends, order in ((edges, inside), (pairs.same, own)):
-            chosen = _run(order, left[ends[0]], group)
-            mark = np.zeros((len(mine), len(theirs)), dtype=np.bool_)
-            mark[place[0][ends[0][chosen]], place[1][ends[1][chosen]]] = True
+            edge_numbers = _run(order, left_components[ends[0]], group)
+            mark = np.zeros((len(original_rows), len(released_rows)), dtype=np.bool_)
+            mark[positions[0][ends[0][edge_numbers]], positions[1][ends[1][edge_numbers]]] = True
             marks.append(mark)
-        yield _Group(pairs.originals[mine], pairs.released[theirs], *marks)
+        yield _Group(pairs.originals[original_rows], pairs.released[released_rows], *marks)
 
 
-def _run(order: NDArray[np.int64], numbers: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+def _run(order: NDArray[np.int64], numbers: NDArray[np.int64], group: int) -> NDArray[np.int64]:
     """The places that have a number, where ``order`` puts equal ones together."""
-    low, high = np.searchsorted(numbers, [wanted, wanted + 1], sorter=order)
+    low, high = np.searchsorted(numbers, [group, group + 1], sorter=order)
     return order[low:high]

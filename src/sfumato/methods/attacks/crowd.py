@@ -79,8 +79,8 @@ def alike_records(pair: TablePair, names: Sequence[str]) -> Distinct:
     key = ("alike", *sorted(names))
     if key not in pair.memo:
         pair.memo[key] = distinct([pair.reading(name).released for name in key[1:]])
-    found: Distinct = pair.memo[key]
-    return found
+    records: Distinct = pair.memo[key]
+    return records
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -115,22 +115,22 @@ class Crowd:
         sizes: NDArray[np.int64],
         labels: tuple[str | None, ...],
         truth: NDArray[np.int64],
-        counted: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+        cell_counts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
         totals: NDArray[np.float64],
     ) -> Crowd:
         """Find the pair of every person's true value among those that are counted, which come in
         order.
         """
         width = max(1, len(labels))
-        keys = counted[0] * width + counted[1]
-        wanted = classes * width + truth
-        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        keys = cell_counts[0] * width + cell_counts[1]
+        true_keys = classes * width + truth
+        at = np.minimum(np.searchsorted(keys, true_keys), max(0, len(keys) - 1))
         pairs = (
-            np.where((truth >= 0) & (keys[at] == wanted), at, -1)
+            np.where((truth >= 0) & (keys[at] == true_keys), at, -1)
             if len(keys)
             else np.full(len(truth), -1)
         )
-        return cls(column, classes, labels, sizes, totals, truth, pairs, *counted)
+        return cls(column, classes, labels, sizes, totals, truth, pairs, *cell_counts)
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -140,45 +140,47 @@ class Crowd:
 
     def largest(self) -> NDArray[np.float64]:
         """Per class the count of its most frequent value."""
-        most = np.zeros(len(self.sizes))
-        np.maximum.at(most, self.pair_classes, self.counts)
-        return most
+        largest = np.zeros(len(self.sizes))
+        np.maximum.at(largest, self.pair_classes, self.counts)
+        return largest
 
     def guesses(self) -> NDArray[np.int64]:
         """Per class its most frequent value; the first of several."""
-        found = np.full(len(self.sizes), len(self.labels), dtype=np.int64)
-        most = self.counts >= self.largest()[self.pair_classes]
-        np.minimum.at(found, self.pair_classes[most], self.pair_values[most])
-        return found
+        codes = np.full(len(self.sizes), len(self.labels), dtype=np.int64)
+        is_largest = self.counts >= self.largest()[self.pair_classes]
+        np.minimum.at(codes, self.pair_classes[is_largest], self.pair_values[is_largest])
+        return codes
 
     def mine(self, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Per row whether the pair of the person's true value is among some."""
-        found: NDArray[np.bool_] = (self.pairs >= 0) & pairs[self.pairs]
-        return found
+        own_pairs: NDArray[np.bool_] = (self.pairs >= 0) & pairs[self.pairs]
+        return own_pairs
 
 
 def crowd_of(pair: TablePair, knows: Sequence[str], column: str) -> Crowd:
     """The crowds that an intruder sees who knows some columns of the release; found once for a
     pair.
     """
-    known = sorted(name for name in knows if name in pair.released.columns and name != column)
-    key = ("crowd", column, *known)
+    known_columns = sorted(
+        name for name in knows if name in pair.released.columns and name != column
+    )
+    key = ("crowd", column, *known_columns)
     if key not in pair.memo:
-        pair.memo[key] = _crowd(pair, known, column)
-    found: Crowd = pair.memo[key]
-    return found
+        pair.memo[key] = _crowd(pair, known_columns, column)
+    crowd: Crowd = pair.memo[key]
+    return crowd
 
 
-def _crowd(pair: TablePair, known: Sequence[str], column: str) -> Crowd:
+def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     reading = pair.reading(column)
     released, truth = reading.released, true_labels(pair, column)
     rows = len(released)
     nothing = Distinct(
         np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows])
     )
-    classes = alike_records(pair, known) if known else nothing
+    classes = alike_records(pair, known_columns) if known_columns else nothing
     cells = distinct([classes.kind_of, released])
-    counted = cells.codes[:, 0], cells.codes[:, 1], cells.records.astype(np.float64)
+    cell_counts = cells.codes[:, 0], cells.codes[:, 1], cells.records.astype(np.float64)
     totals = np.bincount(released, minlength=max(1, len(reading.labels))).astype(np.float64)
     if generalises(pair, column):
         pairs = (
@@ -192,10 +194,10 @@ def _crowd(pair: TablePair, known: Sequence[str], column: str) -> Crowd:
             totals,
             truth,
             pairs,
-            *counted,
+            *cell_counts,
         )
     return Crowd.of(
-        column, classes.kind_of, classes.records, tuple(reading.labels), truth, counted, totals
+        column, classes.kind_of, classes.records, tuple(reading.labels), truth, cell_counts, totals
     )
 
 
@@ -225,10 +227,10 @@ def standing_under(reading: Reading) -> NDArray[np.int64]:
 
 def _wide_labels(reading: Reading) -> list[int]:
     """The labels that stand for more than one value but not for all, the narrowest first."""
-    several = (
+    covers_many = (
         np.diff(reading.starts) > 1 if reading.scale == "category" else reading.high > reading.low
     )
-    wide = np.flatnonzero(several & ~reading.everything)
+    wide = np.flatnonzero(covers_many & ~reading.everything)
     return sorted(wide.tolist(), key=lambda label: (reading.loss[label], label))
 
 
@@ -294,15 +296,16 @@ def worst_column(
     A column that was randomised with a known matrix is attacked twice: with what was released, and
     with what that makes likely (``by_matrix``). Only what is true of a person counts.
     """
-    found = {
+    findings = {
         column: _on_column(scene, column, attack, by_matrix=by_matrix) for column in targets(scene)
     }
     worst = max(
-        found, key=lambda column: (found[column].gain, found[column].beyond_guessing, column)
+        findings,
+        key=lambda column: (findings[column].gain, findings[column].beyond_guessing, column),
     )
-    others = {column: finding.value for column, finding in found.items()}
-    details = {**found[worst].details, "column": worst, "per_column": others}
-    return dataclasses.replace(found[worst], attack=name, details=details)
+    per_column = {column: finding.value for column, finding in findings.items()}
+    details = {**findings[worst].details, "column": worst, "per_column": per_column}
+    return dataclasses.replace(findings[worst], attack=name, details=details)
 
 
 def _on_column(
@@ -311,21 +314,23 @@ def _on_column(
     """The better of what the released values give and what a known matrix gives."""
     crowd = crowd_of(scene.pair, scene.intruder.knows, column)
     changed = int((~scene.pair.truthful(column)).sum())
-    found = attack(crowd)
+    finding = attack(crowd)
     if not changed:
-        return found
+        return finding
     likely = crowd_by_matrix(scene, crowd) if by_matrix else None
     guessed = None if likely is None else attack(likely)
-    if guessed is not None and guessed.beyond_guessing > found.beyond_guessing:
-        found = _told(guessed, "by Bayes' rule with the known transition matrix", matrix=True)
-    return _told(
-        found,
+    if guessed is not None and guessed.beyond_guessing > finding.beyond_guessing:
+        finding = _add_words(
+            guessed, "by Bayes' rule with the known transition matrix", matrix=True
+        )
+    return _add_words(
+        finding,
         f"{changed:,} of the released values are not the true ones, which alone count",
         changed=changed,
     )
 
 
-def _told(finding: Finding, words: str, **details: Any) -> Finding:
+def _add_words(finding: Finding, words: str, **details: Any) -> Finding:
     return dataclasses.replace(
         finding, sentence=f"{finding.sentence}; {words}", details={**finding.details, **details}
     )
@@ -370,25 +375,30 @@ def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
     """
     reading = scene.pair.reading(column)
     steps = [step for step in scene.steps if column in step.masks]
-    told = [t for step in steps for t in step.transitions(scene.pair.original)]
-    told = [t for t in told if t.columns == (column,)]
-    if len(steps) != 1 or len(told) != 1:
+    transitions = [t for step in steps for t in step.transitions(scene.pair.original)]
+    transitions = [t for t in transitions if t.columns == (column,)]
+    if len(steps) != 1 or len(transitions) != 1:
         return None
-    place = {label[0]: i for i, label in enumerate(told[0].labels)}
-    if not {v for v in (*reading.values, *reading.labels) if v is not None} <= set(place):
+    label_codes = {label[0]: i for i, label in enumerate(transitions[0].labels)}
+    if not {v for v in (*reading.values, *reading.labels) if v is not None} <= set(label_codes):
         return None
     chances = np.array(
-        [[_chance(told[0].matrix, place, v, t) for t in reading.labels] for v in reading.values]
+        [
+            [_chance(transitions[0].matrix, label_codes, v, t) for t in reading.labels]
+            for v in reading.values
+        ]
     )
     counts = np.bincount(reading.released, minlength=len(reading.labels)).astype(np.float64)
     even = np.full(len(reading.values), 1 / len(reading.values))
     return KnownMatrix(chances, likeliest(counts[None, :], chances, even, weight=1.0)[0])
 
 
-def _chance(matrix: Floats, place: dict[str, int], value: str | None, label: str | None) -> float:
+def _chance(
+    matrix: Floats, label_codes: dict[str, int], value: str | None, label: str | None
+) -> float:
     if value is None or label is None:
         return float(value == label)  # a missing value stays missing
-    return float(matrix[place[value], place[label]])
+    return float(matrix[label_codes[value], label_codes[label]])
 
 
 def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) -> Floats:
@@ -404,14 +414,14 @@ def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) 
     >>> likeliest(np.array([[40.0, 60.0]]), chances, np.array([0.5, 0.5]), weight=0.0).round(3).tolist()
     [[0.3, 0.7]]
     """
-    found = np.repeat(prior[None, :], len(counts), axis=0)
+    estimates = np.repeat(prior[None, :], len(counts), axis=0)
     total = counts.sum(axis=1, keepdims=True) + weight
     for _ in range(ROUNDS):
-        expected = found @ chances
+        expected = estimates @ chances
         ratio = np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
-        found = (found * (ratio @ chances.T) + weight * prior) / np.maximum(total, 1e-300)
-        found /= np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
-    return found
+        estimates = (estimates * (ratio @ chances.T) + weight * prior) / np.maximum(total, 1e-300)
+        estimates /= np.maximum(estimates.sum(axis=1, keepdims=True), 1e-300)
+    return estimates
 
 
 def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
@@ -421,11 +431,11 @@ def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
     Every class is taken for itself, with the whole table as a prior that weighs as much as one
     record.
     """
-    known = known_matrix(scene, crowd.column)
-    if known is None:
+    channel = known_matrix(scene, crowd.column)
+    if channel is None:
         return None
     reading = scene.pair.reading(crowd.column)
-    parts = list(_believed(crowd, known, len(reading.labels)))
+    parts = list(_believed(crowd, channel, len(reading.labels)))
     classes, values, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     original = reading.original[scene.pair.rows]
     return Crowd.of(
@@ -435,20 +445,20 @@ def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
         tuple(reading.values),
         original,
         (classes, values, counts),
-        known.shares * len(original),
+        channel.shares * len(original),
     )
 
 
-def _believed(crowd: Crowd, known: KnownMatrix, labels: int) -> Iterator[tuple[Any, Any, Any]]:
+def _believed(crowd: Crowd, channel: KnownMatrix, labels: int) -> Iterator[tuple[Any, Any, Any]]:
     """Class, value and expected count of all values that are likely in a class, some classes at a
     time.
     """
-    step = max(1, CLASSES_AT_ONCE // max(labels, len(known.shares)))
+    step = max(1, CLASSES_AT_ONCE // max(labels, len(channel.shares)))
     for start in range(0, len(crowd.sizes), step):
         end = min(len(crowd.sizes), start + step)
         inside = (crowd.pair_classes >= start) & (crowd.pair_classes < end)
         counts = np.zeros((end - start, labels))
         counts[crowd.pair_classes[inside] - start, crowd.pair_values[inside]] = crowd.counts[inside]
-        shares = likeliest(counts, known.chances, known.shares, weight=1.0)
+        shares = likeliest(counts, channel.chances, channel.shares, weight=1.0)
         classes, values = np.nonzero(shares >= LEAST)
         yield classes + start, values, shares[classes, values] * crowd.sizes[start:end][classes]

@@ -59,9 +59,9 @@ class PartBounds:
 
 
 def column_bounds(
-    size: int, parts: int, most: int
+    size: int, parts: int, largest_part: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Bounds of ``size`` records over ``parts`` parts of at most ``most`` each; None where they do
+    """Bounds of ``size`` records over ``parts`` parts of at most ``largest_part`` each; None where they do
     not fit.
 
     >>> column_bounds(6, 3, 2)
@@ -71,13 +71,13 @@ def column_bounds(
     >>> column_bounds(6, 2, 2) is None
     True
     """
-    if parts * most < size:
+    if parts * largest_part < size:
         return None
-    return (max(0, size - most * (parts - 1)),) * parts, (min(most, size),) * parts
+    return (max(0, size - largest_part * (parts - 1)),) * parts, (min(largest_part, size),) * parts
 
 
 def joint_bounds(
-    size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]
+    size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
     """Bounds when only some combinations of parts are allowed; None where nothing fits.
 
@@ -90,39 +90,39 @@ def joint_bounds(
     if not allowed:
         return None
     if math.comb(len(allowed) + size - 1, size) <= MOST_CASES:
-        return _enumerated(size, parts, most, allowed)
-    return _solved(size, parts, most, allowed)
+        return _enumerated(size, parts, largest_part, allowed)
+    return _solved(size, parts, largest_part, allowed)
 
 
 def occupancies(
-    size: int, most: int, allowed: Sequence[Combination]
+    size: int, largest_part: int, allowed: Sequence[Combination]
 ) -> Iterator[Mapping[tuple[int, int], int]]:
-    """Every way to give ``size`` records allowed combinations with at most ``most`` records in
+    """Every way to give ``size`` records allowed combinations with at most ``largest_part`` records in
     a part: counts by (column, part).
     """
-    for chosen in itertools.combinations_with_replacement(allowed, size):
+    for multiset in itertools.combinations_with_replacement(allowed, size):
         counts: dict[tuple[int, int], int] = {}
-        for combination in chosen:
-            for place in enumerate(combination):
-                counts[place] = counts.get(place, 0) + 1
-        if max(counts.values(), default=0) <= most:
+        for combination in multiset:
+            for cell in enumerate(combination):
+                counts[cell] = counts.get(cell, 0) + 1
+        if max(counts.values(), default=0) <= largest_part:
             yield counts
 
 
 def _enumerated(
-    size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]
+    size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
-    places = [(c, p) for c, n in enumerate(parts) for p in range(n)]
-    least, greatest = dict.fromkeys(places, size + 1), dict.fromkeys(places, -1)
-    for counts in occupancies(size, most, allowed):
-        for place in places:
-            least[place] = min(least[place], counts.get(place, 0))
-            greatest[place] = max(greatest[place], counts.get(place, 0))
-    return None if greatest[places[0]] < 0 else _bounds(parts, least, greatest)
+    cells = [(c, p) for c, n in enumerate(parts) for p in range(n)]
+    lowest, greatest = dict.fromkeys(cells, size + 1), dict.fromkeys(cells, -1)
+    for counts in occupancies(size, largest_part, allowed):
+        for cell in cells:
+            lowest[cell] = min(lowest[cell], counts.get(cell, 0))
+            greatest[cell] = max(greatest[cell], counts.get(cell, 0))
+    return None if greatest[cells[0]] < 0 else _bounds(parts, lowest, greatest)
 
 
 def _solved(
-    size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]
+    size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
     """Ask CP-SAT for the least and the greatest number in every part."""
     cp = require(
@@ -138,15 +138,15 @@ def _solved(
         (c, p): _sum(amounts, allowed, c, p) for c, p in every if any(a[c] == p for a in allowed)
     }
     for total in sums.values():
-        model.add(total <= most)
-    least, greatest = dict.fromkeys(every, 0), dict.fromkeys(every, 0)
-    for place, total in sums.items():
-        low = _extreme(cp, model, total, least=True)
+        model.add(total <= largest_part)
+    lowest, greatest = dict.fromkeys(every, 0), dict.fromkeys(every, 0)
+    for cell, total in sums.items():
+        low = _extreme(cp, model, total, minimise=True)
         if low is None:
             return None
-        high = _extreme(cp, model, total, least=False)
-        least[place], greatest[place] = low, size if high is None else high
-    return _bounds(parts, least, greatest)
+        high = _extreme(cp, model, total, minimise=False)
+        lowest[cell], greatest[cell] = low, size if high is None else high
+    return _bounds(parts, lowest, greatest)
 
 
 def _sum(amounts: Sequence[Any], allowed: Sequence[Combination], column: int, part: int) -> Any:
@@ -157,31 +157,33 @@ def _sum(amounts: Sequence[Any], allowed: Sequence[Combination], column: int, pa
     )
 
 
-def _extreme(cp: Any, model: Any, total: Any, *, least: bool) -> int | None:
+def _extreme(cp: Any, model: Any, total: Any, *, minimise: bool) -> int | None:
     """The least or greatest value, or the bound proved for it within some work; None if there is no
     way to fill the parts, or nothing is proved.
     """
-    (model.minimize if least else model.maximize)(total)
+    (model.minimize if minimise else model.maximize)(total)
     solver = cp.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = WORK_A_QUESTION
     status = solver.solve(model)
-    if status == cp.INFEASIBLE or (not least and status not in (cp.OPTIMAL, cp.FEASIBLE)):
+    if status == cp.INFEASIBLE or (not minimise and status not in (cp.OPTIMAL, cp.FEASIBLE)):
         return None
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return 0  # nothing was proved within the work
     bound = float(solver.best_objective_bound)
-    return max(0, math.ceil(bound - 1e-6)) if least else math.floor(bound + 1e-6)
+    return max(0, math.ceil(bound - 1e-6)) if minimise else math.floor(bound + 1e-6)
 
 
 def _bounds(
-    parts: Sequence[int], least: Mapping[tuple[int, int], int], most: Mapping[tuple[int, int], int]
+    parts: Sequence[int],
+    lowest: Mapping[tuple[int, int], int],
+    highest: Mapping[tuple[int, int], int],
 ) -> PartBounds:
     def rows(table: Mapping[tuple[int, int], int]) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(table[c, p] for p in range(n)) for c, n in enumerate(parts))
 
-    return PartBounds(rows(least), rows(most), together=True)
+    return PartBounds(rows(lowest), rows(highest), together=True)
 
 
 # Auditing a release class by class: which parts of its cells are certain, and whether that is true.
@@ -234,18 +236,18 @@ class ReleasedClasses:
         rows = np.split(order, np.cumsum(np.bincount(ids, minlength=len(first)))[:-1])
         return cls(columns, codes[first], tuple(rows))
 
-    def parts(self, place: int, column: int) -> Sequence[NDArray[np.bool_]]:
+    def parts(self, class_number: int, column: int) -> Sequence[NDArray[np.bool_]]:
         """The parts of a cell of a class."""
-        return self.columns[column].children[int(self.keys[place, column])]
+        return self.columns[column].children[int(self.keys[class_number, column])]
 
-    def finer(self, place: int) -> NDArray[np.int64]:
+    def finer(self, class_number: int) -> NDArray[np.int64]:
         """Other classes that lie below a class in every column, sought in the column first in which
         fewest do.
         """
-        key, found = self.keys[place].tolist(), np.arange(len(self.keys))
+        key, candidates = self.keys[class_number].tolist(), np.arange(len(self.keys))
         for c in sorted(range(len(key)), key=lambda c: int(self._amounts[c][key[c]])):
-            found = found[self.columns[c].below[self.keys[found, c], key[c]]]
-        return np.asarray(found[found != place], dtype=np.int64)
+            candidates = candidates[self.columns[c].below[self.keys[candidates, c], key[c]]]
+        return np.asarray(candidates[candidates != class_number], dtype=np.int64)
 
     @functools.cached_property
     def _amounts(self) -> list[NDArray[np.int64]]:
@@ -256,26 +258,29 @@ class ReleasedClasses:
         ]
 
 
-def audit_release(scene: Scene, k: int, assumed: str, most: int) -> Audit:
+def audit_release(scene: Scene, k: int, assumed: str, solver_limit: int) -> Audit:
     """What is certain of every class of at least k records."""
     released = ReleasedClasses.of(scene)
     limits = _limits(scene, released, k, assumed)
     open_classes = sorted(
-        {place for place, _ in limits}, key=lambda place: (len(released.rows[place]), place)
+        {class_number for class_number, _ in limits},
+        key=lambda class_number: (len(released.rows[class_number]), class_number),
     )
-    found: list[ClassAudit] = []
-    for place in open_classes:
+    audits: list[ClassAudit] = []
+    for class_number in open_classes:
         scene.require_time()
-        wanted = [
-            (c, limits[place, c]) for c in range(len(released.columns)) if (place, c) in limits
+        column_limits = [
+            (c, limits[class_number, c])
+            for c in range(len(released.columns))
+            if (class_number, c) in limits
         ]
-        finer = released.finer(place) if assumed == "release" else ()
-        for c, _ in wanted:
-            _require_few(scene, released.columns[c].name, released.parts(place, c))
-        bounds = bounds_of(released, place, wanted, finer, k, most)
-        found.append(_judged(released, place, bounds))
-        scene.progress(len(found) / len(open_classes), "auditing classes")
-    return Audit(tuple(c.name for c in released.columns), tuple(found))
+        finer = released.finer(class_number) if assumed == "release" else ()
+        for c, _ in column_limits:
+            _require_few(scene, released.columns[c].name, released.parts(class_number, c))
+        bounds = bounds_of(released, class_number, column_limits, finer, k, solver_limit)
+        audits.append(_audit_class(released, class_number, bounds))
+        scene.progress(len(audits) / len(open_classes), "auditing classes")
+    return Audit(tuple(c.name for c in released.columns), tuple(audits))
 
 
 def _require_few(scene: Scene, name: str, parts: Sequence[NDArray[np.bool_]]) -> None:
@@ -295,25 +300,25 @@ def _limits(
     """Per class and column with something below its cell, the most records that one part can
     have.
     """
-    found: dict[tuple[int, int], int] = {}
+    limits: dict[tuple[int, int], int] = {}
     for c in range(len(released.columns)):
-        places = [
+        class_numbers = [
             p
             for p in range(len(released.rows))
             if released.parts(p, c) and len(released.rows[p]) > 1
         ]
         if assumed == "table" and (
-            len(places) != 1 or scene.pair.suppressed or _mixed(released, c)
+            len(class_numbers) != 1 or scene.pair.suppressed or _mixed(released, c)
         ):
             # any of several classes, a suppressed record or cell may be why the column is no finer
             continue
-        for place in places:
-            size = len(released.rows[place])
+        for class_number in class_numbers:
+            size = len(released.rows[class_number])
             if size >= k:
-                found[place, c] = (
+                limits[class_number, c] = (
                     k - 1 if size >= 2 * k and assumed in ("release", "class") else size - 1
                 )
-    return found
+    return limits
 
 
 def _mixed(released: ReleasedClasses, column: int) -> bool:
@@ -325,8 +330,8 @@ def _mixed(released: ReleasedClasses, column: int) -> bool:
 
 def bounds_of(
     released: ReleasedClasses,
-    place: int,
-    wanted: Sequence[tuple[int, int]],
+    class_number: int,
+    column_limits: Sequence[tuple[int, int]],
     finer: Sequence[int] | NDArray[np.int64],
     k: int,
     most_together: int,
@@ -334,31 +339,43 @@ def bounds_of(
     """Per column of a class the bounds of its parts (as a table of one column), or None where
     nothing fits.
     """
-    size = len(released.rows[place])
-    boxes = [box for other in finer if (box := _box(released, place, int(other)))]
+    size = len(released.rows[class_number])
+    boxes = [
+        box for finer_class in finer if (box := _box(released, class_number, int(finer_class)))
+    ]
     if size == k:
-        return _bounds_where_all_would_leave(released, place, wanted, boxes)
+        return _bounds_where_all_would_leave(released, class_number, column_limits, boxes)
     linked = sorted({c for box in boxes if len(box) > 1 for c in box})
-    found: dict[int, PartBounds | None] = {}
-    for c, most in wanted:
-        taken = [box[c] for box in boxes if list(box) == [c]]
-        free = [i for i, part in enumerate(released.parts(place, c)) if not _covered(part, taken)]
-        found[c] = _spread(
-            column_bounds(size, len(free), most), free, len(released.parts(place, c))
+    column_bounds_by_column: dict[int, PartBounds | None] = {}
+    for c, largest_part in column_limits:
+        covered_masks = [box[c] for box in boxes if list(box) == [c]]
+        free = [
+            i
+            for i, part in enumerate(released.parts(class_number, c))
+            if not _covered(part, covered_masks)
+        ]
+        column_bounds_by_column[c] = _spread(
+            column_bounds(size, len(free), largest_part), free, len(released.parts(class_number, c))
         )
-    allowed = _allowed(released, place, linked, boxes) if size <= most_together and linked else None
+    allowed = (
+        _allowed(released, class_number, linked, boxes)
+        if size <= most_together and linked
+        else None
+    )
     if allowed is not None:
-        counts = [len(released.parts(place, c)) for c in linked]
+        counts = [len(released.parts(class_number, c)) for c in linked]
         with contextlib.suppress(MissingExtra):  # then what single columns say has to do
-            joint = joint_bounds(size, counts, dict(wanted)[linked[0]], allowed)
-            found |= {c: _tighter(found[c], joint, i) for i, c in enumerate(linked)}
-    return found
+            joint = joint_bounds(size, counts, dict(column_limits)[linked[0]], allowed)
+            column_bounds_by_column |= {
+                c: _tighter(column_bounds_by_column[c], joint, i) for i, c in enumerate(linked)
+            }
+    return column_bounds_by_column
 
 
 def _bounds_where_all_would_leave(
     released: ReleasedClasses,
-    place: int,
-    wanted: Sequence[tuple[int, int]],
+    class_number: int,
+    column_limits: Sequence[tuple[int, int]],
     boxes: Sequence[dict[int, NDArray[np.bool_]]],
 ) -> dict[int, PartBounds | None]:
     """Bounds of a class of just k records: none may leave alone, but all would have, had each a
@@ -368,36 +385,42 @@ def _bounds_where_all_would_leave(
     where the one can be in but one of its parts.
     """
     linked = sorted({c for box in boxes for c in box})
-    allowed = _allowed(released, place, linked, boxes)
+    allowed = _allowed(released, class_number, linked, boxes)
     if allowed == []:
-        return dict.fromkeys([c for c, _ in wanted])
-    found: dict[int, PartBounds | None] = {}
-    for c, most in wanted:
-        parts = len(released.parts(place, c))
+        return dict.fromkeys([c for c, _ in column_limits])
+    bounds_by_column: dict[int, PartBounds | None] = {}
+    for c, largest_part in column_limits:
+        parts = len(released.parts(class_number, c))
         open_parts = {combination[linked.index(c)] for combination in allowed or () if c in linked}
-        bounds = _spread(column_bounds(len(released.rows[place]), parts, most), range(parts), parts)
+        bounds = _spread(
+            column_bounds(len(released.rows[class_number]), parts, largest_part),
+            range(parts),
+            parts,
+        )
         if bounds is not None and len(open_parts) == 1:
-            least = tuple(max(n, int(i in open_parts)) for i, n in enumerate(bounds.least[0]))
-            bounds = dataclasses.replace(bounds, least=(least,))
-        found[c] = bounds
-    return found
+            lowest = tuple(max(n, int(i in open_parts)) for i, n in enumerate(bounds.least[0]))
+            bounds = dataclasses.replace(bounds, least=(lowest,))
+        bounds_by_column[c] = bounds
+    return bounds_by_column
 
 
 def _tighter(alone: PartBounds | None, joint: PartBounds | None, column: int) -> PartBounds | None:
     """What a column says alone and what all say together; the solver may have given up."""
     if alone is None or joint is None:
         return None
-    least = tuple(map(max, alone.least[0], joint.least[column]))
+    lowest = tuple(map(max, alone.least[0], joint.least[column]))
     return PartBounds(
-        (least,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True
+        (lowest,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True
     )
 
 
-def _box(released: ReleasedClasses, place: int, other: int) -> dict[int, NDArray[np.bool_]]:
+def _box(
+    released: ReleasedClasses, class_number: int, other_class: int
+) -> dict[int, NDArray[np.bool_]]:
     """Where a finer class holds fewer values, and which."""
-    own, theirs = released.keys[place], released.keys[other]
+    own, other_key = released.keys[class_number], released.keys[other_class]
     masks = {
-        c: (column.holds[theirs[c]], column.holds[own[c]])
+        c: (column.holds[other_key[c]], column.holds[own[c]])
         for c, column in enumerate(released.columns)
     }
     return {c: mask for c, (mask, whole) in masks.items() if mask.sum() < whole.sum()}
@@ -405,10 +428,10 @@ def _box(released: ReleasedClasses, place: int, other: int) -> dict[int, NDArray
 
 def _covered(part: NDArray[np.bool_], masks: Sequence[NDArray[np.bool_]]) -> bool:
     """Whether all values of a part lie in some mask."""
-    left = part.copy()
+    uncovered = part.copy()
     for mask in masks:
-        left &= ~mask
-    return not left.any()
+        uncovered &= ~mask
+    return not uncovered.any()
 
 
 def _spread(
@@ -417,16 +440,16 @@ def _spread(
     """Bounds of the parts that are free, as bounds of all; nobody is in the others."""
     if bounds is None:
         return None
-    least, most = (dict(zip(free, side, strict=True)) for side in bounds)
+    lowest, highest = (dict(zip(free, side, strict=True)) for side in bounds)
     return PartBounds(
-        (tuple(least.get(i, 0) for i in range(parts)),),
-        (tuple(most.get(i, 0) for i in range(parts)),),
+        (tuple(lowest.get(i, 0) for i in range(parts)),),
+        (tuple(highest.get(i, 0) for i in range(parts)),),
     )
 
 
 def _allowed(
     released: ReleasedClasses,
-    place: int,
+    class_number: int,
     linked: Sequence[int],
     boxes: Sequence[dict[int, NDArray[np.bool_]]],
 ) -> list[Combination] | None:
@@ -434,41 +457,42 @@ def _allowed(
     many.
     """
     atoms = [
-        _atoms(released.parts(place, c), [box[c] for box in boxes if c in box]) for c in linked
+        _atoms(released.parts(class_number, c), [box[c] for box in boxes if c in box])
+        for c in linked
     ]
     if math.prod(map(len, atoms)) > MOST_COMBINATIONS:
         return None
     inside = [{c: box.get(c) for c in linked} for box in boxes if set(box) <= set(linked)]
-    found = set()
-    for chosen in itertools.product(*atoms):
-        values = {c: value for c, (_, value) in zip(linked, chosen, strict=True)}
+    combinations = set()
+    for atom_choice in itertools.product(*atoms):
+        values = {c: value for c, (_, value) in zip(linked, atom_choice, strict=True)}
         if not any(
             all(mask is None or mask[values[c]] for c, mask in box.items()) for box in inside
         ):
-            found.add(tuple(part for part, _ in chosen))
-    return sorted(found)
+            combinations.add(tuple(part for part, _ in atom_choice))
+    return sorted(combinations)
 
 
 def _atoms(
     parts: Sequence[NDArray[np.bool_]], masks: Sequence[NDArray[np.bool_]]
 ) -> list[tuple[int, int]]:
     """Values that no mask and no part tells apart, once each: the part and one of the values."""
-    found: dict[tuple[int, ...], tuple[int, int]] = {}
+    atoms_by_key: dict[tuple[int, ...], tuple[int, int]] = {}
     for i, part in enumerate(parts):
         for value in np.flatnonzero(part).tolist():
-            found.setdefault((i, *(int(mask[value]) for mask in masks)), (i, value))
-    return list(found.values())
+            atoms_by_key.setdefault((i, *(int(mask[value]) for mask in masks)), (i, value))
+    return list(atoms_by_key.values())
 
 
-def _judged(
-    released: ReleasedClasses, place: int, bounds: dict[int, PartBounds | None]
+def _audit_class(
+    released: ReleasedClasses, class_number: int, bounds: dict[int, PartBounds | None]
 ) -> ClassAudit:
     """Hold what seems certain against the truth."""
-    rows = released.rows[place]
+    rows = released.rows[class_number]
     right, wrong, contradicted = list[str](), list[str](), list[str]()
     pinned, to_the_value, narrowed, together = [], 0, False, False
     for c, bound in bounds.items():
-        column, parts = released.columns[c], released.parts(place, c)
+        column, parts = released.columns[c], released.parts(class_number, c)
         within = np.array([part[column.original[rows]] for part in parts])
         counts = tuple(int(n) for n in within.sum(axis=1))
         if bound is None or any(
@@ -487,13 +511,13 @@ def _judged(
             pinned += [
                 rows[inside] for inside, n in zip(within, counts, strict=True) if n == len(rows) - 1
             ]
-    told = np.unique(np.concatenate(pinned)) if pinned else np.zeros(0, dtype=np.int64)
+    narrowed_rows = np.unique(np.concatenate(pinned)) if pinned else np.zeros(0, dtype=np.int64)
     return ClassAudit(
         rows,
         tuple(right),
         tuple(wrong),
         tuple(contradicted),
-        told,
+        narrowed_rows,
         to_the_value,
         bool(narrowed),
         bool(together),
@@ -593,7 +617,7 @@ class Downcoding(Attack):
         """Find the classes whose cells admit one refinement only."""
         k = promised_k(scene) or 1
         assumed = self._assumed(scene)
-        return _told(
+        return _describe_audit(
             self.name,
             scene,
             audit_release(scene, k, assumed, self.most),
@@ -608,8 +632,8 @@ class Downcoding(Attack):
 
 def promised_k(scene: Scene) -> int | None:
     """The largest k of k-anonymity among the promises, or None if there is none above 1."""
-    found = [model.crowd for model in scene.models if model.crowd is not None]
-    return max(found) if found and max(found) > 1 else None
+    crowd_sizes = [model.crowd for model in scene.models if model.crowd is not None]
+    return max(crowd_sizes) if crowd_sizes and max(crowd_sizes) > 1 else None
 
 
 def _only_k(scene: Scene) -> bool:
@@ -617,24 +641,24 @@ def _only_k(scene: Scene) -> bool:
     return all(strongest.implies(model) for model in scene.models if model is not strongest)
 
 
-def _told(name: str, scene: Scene, audit: Audit, details: dict[str, Any]) -> Finding:
+def _describe_audit(name: str, scene: Scene, audit: Audit, details: dict[str, Any]) -> Finding:
     """The finding: who stands in a class of which a cell is known finer, and by which columns."""
     hit, pinned, narrowed = (np.zeros(len(scene.pair.rows), dtype=bool) for _ in range(3))
     per_column = dict.fromkeys(audit.columns, 0)
-    for found in audit.classes:
-        hit[found.rows] |= bool(found.right)
-        narrowed[found.rows] |= found.narrowed
-        pinned[found.pinned] = True
-        for column in found.right:
-            per_column[column] += len(found.rows)
-    told = (
+    for audit_class in audit.classes:
+        hit[audit_class.rows] |= bool(audit_class.right)
+        narrowed[audit_class.rows] |= audit_class.narrowed
+        pinned[audit_class.pinned] = True
+        for column in audit_class.right:
+            per_column[column] += len(audit_class.rows)
+    message = (
         f"being as fine as {details['k']}-anonymity allows gives away finer cells of"
         f" {int(hit.sum()):,} records, up to their order in the class; {int(pinned.sum()):,} of"
         " them to a member of their class for certain"
     )
     cells = sum(per_column.values())
-    counts = _counted(audit)
-    more = {
+    counts = _count_audit(audit)
+    all_details = {
         **details,
         **counts,
         "pinned": int(pinned.sum()),
@@ -645,23 +669,23 @@ def _told(name: str, scene: Scene, audit: Audit, details: dict[str, Any]) -> Fin
     return Finding(
         name,
         float(hit.mean()),
-        told,
+        message,
         baseline=0.0,
         victims=np.sort(scene.pair.rows[hit]),
         weights=weights,
-        details=more,
+        details=all_details,
     )
 
 
-def _counted(audit: Audit) -> dict[str, int]:
+def _count_audit(audit: Audit) -> dict[str, int]:
     def total(field: str) -> int:
-        return sum(len(getattr(found, field)) for found in audit.classes)
+        return sum(len(getattr(audit_class, field)) for audit_class in audit.classes)
 
-    solved = sum(found.together for found in audit.classes)
+    solved = sum(audit_class.together for audit_class in audit.classes)
     return {
         "classes": len(audit.classes),
         "solved_together": solved,
         "wrong": total("wrong"),
         "contradicted": total("contradicted"),
-        "to_the_value": sum(found.to_the_value for found in audit.classes),
+        "to_the_value": sum(audit_class.to_the_value for audit_class in audit.classes),
     }

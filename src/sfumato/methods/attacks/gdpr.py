@@ -68,8 +68,8 @@ class SinglingOut(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when the intruder knows a released column."""
-        known = [c for c in scene.intruder.knows if c in scene.pair.columns]
-        if not known or not len(scene.pair.released):
+        known_columns = [c for c in scene.intruder.knows if c in scene.pair.columns]
+        if not known_columns or not len(scene.pair.released):
             return NothingToAttack("this intruder knows no column of the release")
         unheld = scene.pair.learnt_from is None or scene.held_out is None
         return NO_CONTROL if unheld and not scene.pair.aligned else None
@@ -80,14 +80,16 @@ class SinglingOut(Attack):
         if not pair.aligned:
             return self._beside_held_out(scene)
         draw = scene.seed.stream("singling out")
-        known = [c for c in scene.intruder.knows if c in pair.columns]
+        known_columns = [c for c in scene.intruder.knows if c in pair.columns]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
         single, control, naive, trials, victims = 0, 0, 0, 0, []
-        holders = {name: CellHolders(pair.reading(name)) for name in known}
-        for row in _described(scene, rows, holders.values(), self.columns):
+        holders = {name: CellHolders(pair.reading(name)) for name in known_columns}
+        for row in _describe_rows(scene, rows, holders.values(), self.columns):
             trials += 1
-            chosen = draw.choice(len(known), min(self.columns, len(known)), replace=False)
-            columns = [holders[known[i]] for i in np.sort(chosen).tolist()]
+            column_numbers = draw.choice(
+                len(known_columns), min(self.columns, len(known_columns)), replace=False
+            )
+            columns = [holders[known_columns[i]] for i in np.sort(column_numbers).tolist()]
             labels = [int(c.released[row]) for c in columns]
             fit = fitting(columns, labels)
             own = all(
@@ -102,7 +104,7 @@ class SinglingOut(Attack):
             naive += len(fitting(columns, mixed)) == 1
         rates = Rate.of(single, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
-        told = (
+        message = (
             f"{percent(single / trials)} of {trials:,} descriptions taken from released records fit"
             f" exactly one person; {percent(naive / trials)} of descriptions put together at random"
             f" do{cut_short(trials, len(rows))}"
@@ -110,7 +112,7 @@ class SinglingOut(Attack):
         return Finding(
             self.name,
             risk.clipped,
-            told,
+            message,
             risk.interval,
             victims=np.unique(np.array(victims, dtype=np.int64)),
             details={
@@ -125,7 +127,7 @@ class SinglingOut(Attack):
         were set aside.
         """
         pair, draw = scene.pair, scene.seed.stream("singling out")
-        known = [c for c in scene.intruder.knows if c in pair.columns]
+        known_columns = [c for c in scene.intruder.knows if c in pair.columns]
         groups = [
             np.zeros(0, dtype=np.int64) if g is None else g
             for g in (pair.learnt_from, pair.held_out)
@@ -134,28 +136,35 @@ class SinglingOut(Attack):
             np.sort(draw.choice(group, min(map(len, groups)), replace=False)) for group in groups
         ]
         holders = [
-            {name: CellHolders(pair.reading(name), some) for name in known} for some in people
+            {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
+            for rows_of_group in people
         ]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
-        seen, naive, victims = [], 0, []
-        cost = 3 * min(self.columns, len(known)) * max(map(len, people))
-        for place in scene.sampled(len(rows), self.name, cost=cost):
-            chosen = [
-                known[i]
+        outcomes, naive, victims = [], 0, []
+        cost = 3 * min(self.columns, len(known_columns)) * max(map(len, people))
+        for row_number in scene.sampled(len(rows), self.name, cost=cost):
+            column_names = [
+                known_columns[i]
                 for i in np.sort(
-                    draw.choice(len(known), min(self.columns, len(known)), replace=False)
+                    draw.choice(
+                        len(known_columns), min(self.columns, len(known_columns)), replace=False
+                    )
                 )
             ]
-            labels = [int(holders[0][name].released[rows[place]]) for name in chosen]
-            fit, control = (fitting([side[name] for name in chosen], labels) for side in holders)
-            mixed = [int(draw.choice(holders[0][name].released)) for name in chosen]
-            naive += len(fitting([holders[0][name] for name in chosen], mixed)) == 1
-            seen.append((len(fit) == 1, len(control) == 1))
+            labels = [int(holders[0][name].released[rows[row_number]]) for name in column_names]
+            fit, control = (
+                fitting([side[name] for name in column_names], labels) for side in holders
+            )
+            mixed = [int(draw.choice(holders[0][name].released)) for name in column_names]
+            naive += len(fitting([holders[0][name] for name in column_names], mixed)) == 1
+            outcomes.append((len(fit) == 1, len(control) == 1))
             victims += [int(people[0][fit[0]])] if len(fit) == 1 else []
-        trials = len(seen)
-        tally = Successes(sum(hit for hit, _ in seen), trials, sum(hit for _, hit in seen), trials)
+        trials = len(outcomes)
+        tally = Successes(
+            sum(hit for hit, _ in outcomes), trials, sum(hit for _, hit in outcomes), trials
+        )
         risk = ExcessRisk.of(*tally.rates)
-        told = (
+        message = (
             f"{percent(tally.share)} of {trials:,} descriptions taken from drawn records fit"
             f" exactly one of the people they were learnt from, {percent(tally.control_share)}"
             f" exactly one of as many who were set aside; {percent(naive / trials)} of descriptions"
@@ -169,7 +178,7 @@ class SinglingOut(Attack):
         return Finding(
             self.name,
             risk.clipped,
-            told,
+            message,
             risk.interval,
             victims=hit,
             details=details,
@@ -177,15 +186,15 @@ class SinglingOut(Attack):
         )
 
 
-def _described(
+def _describe_rows(
     scene: Scene, rows: NDArray[np.int64], holders: Collection[CellHolders], columns: int
 ) -> Iterator[np.int64]:
     """The first of some released rows, as many as the work is enough for: a description is held
     against all people at most.
     """
-    cost = 2 * min(columns, len(holders)) * max(len(each.original) for each in holders)
+    cost = 2 * min(columns, len(holders)) * max(len(column.original) for column in holders)
     for start, end in scene.portions(
-        len(rows), cost=cost, spent=lambda: sum(each.looked_at for each in holders)
+        len(rows), cost=cost, spent=lambda: sum(column.looked_at for column in holders)
     ):
         for row in rows[start:end]:
             scene.require_time()
@@ -204,11 +213,11 @@ class CellHolders:
     look at all rows.
     """
 
-    def __init__(self, reading: Reading, some: NDArray[np.int64] | None = None) -> None:
-        """Of all rows, or of ``some``, which are then known by their place among these."""
+    def __init__(self, reading: Reading, rows: NDArray[np.int64] | None = None) -> None:
+        """Of all rows, or of ``rows``, which are then known by their place among these."""
         self.reading, self.released = reading, reading.released
         self.looked_at = 0
-        self.original = reading.original if some is None else reading.original[some]
+        self.original = reading.original if rows is None else reading.original[rows]
         self.line = reading.scale != "category"
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         self.codes = (
@@ -235,8 +244,8 @@ class CellHolders:
         if reading.everything[label]:
             return np.array([0]), np.array([len(self.codes)])
         if reading.labels[label] is None or not self.line:
-            held = np.concatenate([[False], reading.held_by(label)[self.codes], [False]])
-            turns = np.flatnonzero(held[1:] != held[:-1])
+            is_held = np.concatenate([[False], reading.held_by(label)[self.codes], [False]])
+            turns = np.flatnonzero(is_held[1:] != is_held[:-1])
             return turns[::2], turns[1::2]
         first = np.searchsorted(self.places, reading.low[label] - self.slack, "left")
         last = np.searchsorted(self.places, reading.high[label] + self.slack, "right")
@@ -261,10 +270,10 @@ class CellHolders:
             return np.ones(len(rows), dtype=bool)
         if reading.labels[label] is None or not self.line:
             return np.asarray(reading.held_by(label)[values])
-        places = reading.places[values]
+        positions = reading.places[values]
         return np.asarray(
-            (places >= reading.low[label] - self.slack)
-            & (places <= reading.high[label] + self.slack)
+            (positions >= reading.low[label] - self.slack)
+            & (positions <= reading.high[label] + self.slack)
         )
 
 
@@ -276,14 +285,14 @@ def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np
     settled.
     """
     narrow = min(range(len(columns)), key=lambda c: columns[c].count(labels[c]))
-    asked, done = columns[narrow].rows(labels[narrow]), 0
-    found: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
-    while done < len(asked) and sum(map(len, found)) < SETTLED:
-        rows, done = asked[done : 8 * done + AT_FIRST], 8 * done + AT_FIRST
+    candidates, checked = columns[narrow].rows(labels[narrow]), 0
+    batches: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    while checked < len(candidates) and sum(map(len, batches)) < SETTLED:
+        rows, checked = candidates[checked : 8 * checked + AT_FIRST], 8 * checked + AT_FIRST
         for c, (column, label) in enumerate(zip(columns, labels, strict=True)):
             rows = rows if c == narrow else rows[column.fits(rows, label)]
-        found.append(rows)
-    return np.concatenate(found)
+        batches.append(rows)
+    return np.concatenate(batches)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -301,13 +310,18 @@ class Half:
     def of(cls, around: Surroundings, pair: TablePair, side: int) -> Half:
         """The first, third … of the columns, or the others."""
         columns = tuple(c for c in around.files.columns if c.name in around.names[side::2])
-        ours = alike_records(pair, [column.name for column in columns])
+        released_kinds = alike_records(pair, [column.name for column in columns])
         files = Files(
-            columns, distinct([column.theirs for column in columns]), ours, around.files.same
+            columns,
+            distinct([column.theirs for column in columns]),
+            released_kinds,
+            around.files.same,
         )
         order, starts = around.by_kind
         part = Surroundings(files, files.plain, around.targets, around.own, around.members)
-        return cls(around, part, np.asarray(ours.kind_of[order[starts[:-1]]], dtype=np.int64))
+        return cls(
+            around, part, np.asarray(released_kinds.kind_of[order[starts[:-1]]], dtype=np.int64)
+        )
 
     @functools.cached_property
     def having(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -315,32 +329,36 @@ class Half:
         amounts = np.bincount(self.kind_of, minlength=len(self.part.files.ours.records))
         return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
 
-    def met(self, other: Half, target: int) -> tuple[bool, bool]:
+    def met(self, other_half: Half, target: int) -> tuple[bool, bool]:
         """Whether some released record is nearest to a target by both halves: as it is, and without
         the target's own.
         """
-        ours = self.around.files.ours
-        own = int(ours.kind_of[self.around.own[target]])
-        near = [half.part.near(target, np.ones(len(half.part.names))) for half in (self, other)]
-        found, others = (self._both(other, near[0][way][1], near[1][way][1]) for way in (0, 1))
-        return bool(len(found)), bool(
-            len(found) if ours.records[own] > 1 else (others != own).any()
+        released_kinds = self.around.files.ours
+        own = int(released_kinds.kind_of[self.around.own[target]])
+        near = [
+            half.part.near(target, np.ones(len(half.part.names))) for half in (self, other_half)
+        ]
+        matches, matches_without_own = (
+            self._common_rows(other_half, near[0][way][1], near[1][way][1]) for way in (0, 1)
+        )
+        return bool(len(matches)), bool(
+            len(matches) if released_kinds.records[own] > 1 else (matches_without_own != own).any()
         )
 
-    def meets(self, other: Half, target: int) -> bool:
+    def meets(self, other_half: Half, target: int) -> bool:
         """Whether some released record is nearest to a target by both halves."""
-        mine, theirs = (half.part.nearest(target)[1] for half in (self, other))
-        return bool(len(self._both(other, mine, theirs)))
+        own_kinds, other_kinds = (half.part.nearest(target)[1] for half in (self, other_half))
+        return bool(len(self._common_rows(other_half, own_kinds, other_kinds)))
 
-    def _both(
-        self, other: Half, mine: NDArray[np.int64], theirs: NDArray[np.int64]
+    def _common_rows(
+        self, other_half: Half, own_kinds: NDArray[np.int64], other_kinds: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """The distinct records of all columns that have one of these here and one of those
         there.
         """
         order, starts = self.having
-        found = slices_of(order, starts[mine], starts[mine + 1])
-        return np.asarray(found[np.isin(other.kind_of[found], theirs)])
+        rows = slices_of(order, starts[own_kinds], starts[own_kinds + 1])
+        return np.asarray(rows[np.isin(other_half.kind_of[rows], other_kinds)])
 
 
 @parameters
@@ -364,8 +382,8 @@ class Linkability(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when there are two columns to split and someone to link."""
-        known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        if len(known) < 2:
+        known_columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
+        if len(known_columns) < 2:
             return NothingToAttack("linking two files takes two known columns")
         return refused(scene)
 
@@ -377,8 +395,10 @@ class Linkability(Attack):
             tally = around.tally(
                 scene, self.name, lambda target: halves[0].meets(halves[1], target)
             )
-            told = "two files about the same people meet in one drawn record"
-            return beside(self.name, told, tally, 1 / len(scene.pair.released), len(around.targets))
+            message = "two files about the same people meet in one drawn record"
+            return beside(
+                self.name, message, tally, 1 / len(scene.pair.released), len(around.targets)
+            )
         parts = [half.part for half in halves]
         people = scene.sampled(
             len(around.targets),
@@ -387,10 +407,14 @@ class Linkability(Attack):
             spent=lambda: sum(part.spent for part in parts),
         )
         met = [halves[0].met(halves[1], target) for target in people]
-        linked, control, trials = sum(one for one, _ in met), sum(one for _, one in met), len(met)
+        linked, control, trials = (
+            sum(outcome for outcome, _ in met),
+            sum(outcome for _, outcome in met),
+            len(met),
+        )
         rates = Rate.of(linked, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
-        told = (
+        message = (
             "two files about the same people meet in one released record for"
             f" {percent(linked / trials)} of {trials:,} people, for {percent(control / trials)}"
             f" without their own record{cut_short(trials, len(around.targets))}"
@@ -400,7 +424,9 @@ class Linkability(Attack):
             **told_rates(*rates, guess, trials),
             "limited_by_work": trials < len(around.targets),
         }
-        return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)
+        return Finding(
+            self.name, risk.clipped, message, risk.interval, details=details, trials=trials
+        )
 
 
 # Inference: a secret is guessed from the nearest released record.
@@ -443,9 +469,11 @@ class Inference(Attack):
         if not scene.pair.aligned:
             return worst_of(
                 [
-                    self._beside_held_out(seen, surroundings(seen, self.name), secret)
-                    for column, seen in self._not_knowing(scene).items()
-                    for secret in self._secrets(seen, column)
+                    self._beside_held_out(
+                        column_scene, surroundings(column_scene, self.name), secret
+                    )
+                    for column, column_scene in self._not_knowing(scene).items()
+                    for secret in self._secrets(column_scene, column)
                 ]
             )
         secrets = [secret for column in targets(scene) for secret in self._secrets(scene, column)]
@@ -458,17 +486,17 @@ class Inference(Attack):
         Nobody has an own record among drawn rows: so who knows a secret already still tells whether
         it could be guessed.
         """
-        pair, who = scene.pair, scene.intruder
-        known = {
-            column: tuple(name for name in who.knows if name != column)
+        pair, intruder = scene.pair, scene.intruder
+        columns_known = {
+            column: tuple(name for name in intruder.knows if name != column)
             for column in pair.original.schema.sensitive
             if column in pair.released.columns
         }
         return {
             column: dataclasses.replace(
-                scene, intruder=Intruder(who.file, knows, who.truth, who.sampled)
+                scene, intruder=Intruder(intruder.file, knows, intruder.truth, intruder.sampled)
             )
-            for column, knows in known.items()
+            for column, knows in columns_known.items()
             if any(name in pair.columns for name in knows)
         }
 
@@ -486,7 +514,7 @@ class Inference(Attack):
         self, scene: Scene, around: Surroundings, secrets: Sequence[_Secret]
     ) -> list[Finding]:
         """Per secret how often it is guessed of the same people, each of whom is looked up once."""
-        alike, seen, looked_at = np.ones(len(around.names)), list[int](), list[int]()
+        alike, attacked, looked_at = np.ones(len(around.names)), list[int](), list[int]()
         people = scene.intruder.truth[around.targets]
         values = [secret.reading.original[people].tolist() for secret in secrets]
         hits = np.zeros((len(secrets), 2), dtype=np.int64)
@@ -497,23 +525,26 @@ class Inference(Attack):
             spent=lambda: around.spent + sum(looked_at),
         )
         for target in targeted:
-            seen.append(target)
+            attacked.append(target)
             for without, (_, kinds) in enumerate(around.near(target, alike)):
                 rows = around.rows(kinds)
                 own = int(around.own[target]) if without else None
                 looked_at.append(len(rows) * len(secrets))
-                for place, secret in enumerate(secrets):
-                    hits[place, without] += secret.right(
-                        secret.guess(rows, own), values[place][target]
+                for number, secret in enumerate(secrets):
+                    hits[number, without] += secret.right(
+                        secret.guess(rows, own), values[number][target]
                     )
         return [
-            self._one(
-                around, secret, [values[place][target] for target in seen], *hits[place].tolist()
+            self._describe_secret(
+                around,
+                secret,
+                [values[number][target] for target in attacked],
+                *hits[number].tolist(),
             )
-            for place, secret in enumerate(secrets)
+            for number, secret in enumerate(secrets)
         ]
 
-    def _one(
+    def _describe_secret(
         self, around: Surroundings, secret: _Secret, values: list[int], right: int, control: int
     ) -> Finding:
         """What comes of so many right guesses of people with these values, with and without their
@@ -524,7 +555,7 @@ class Inference(Attack):
         common = secret.guess(np.arange(len(secret.released)), None)
         naive = float(np.mean([secret.right(common, value) for value in values]))
         risk = ExcessRisk.of(*rates)
-        told = (
+        message = (
             f"{column} is guessed rightly for {percent(right / trials)} of {trials:,} people, for"
             f" {percent(control / trials)} without "
             f"their own record; baseline (always the most common value): {percent(naive)}"
@@ -536,7 +567,9 @@ class Inference(Attack):
             "matrix": secret.beliefs is not None,
         }
         details["limited_by_work"] = trials < len(around.targets)
-        return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)
+        return Finding(
+            self.name, risk.clipped, message, risk.interval, details=details, trials=trials
+        )
 
     def _beside_held_out(self, scene: Scene, around: Surroundings, secret: _Secret) -> Finding:
         """The guesses of a secret from drawn records: of people they were learnt from, and of such
@@ -553,13 +586,13 @@ class Inference(Attack):
         common = secret.guess(np.arange(len(secret.released)), None)
         naive = float(np.mean([secret.right(common, value) for value in values[: around.members]]))
         column = secret.reading.name
-        told = (
+        message = (
             f"{column} is guessed rightly by the nearest drawn records (baseline, always the most"
             f" common value: {percent(naive)})"
         )
         return beside(
             self.name,
-            told,
+            message,
             tally,
             naive,
             len(around.targets),
@@ -569,29 +602,30 @@ class Inference(Attack):
 
 
 def beside(
-    name: str, told: str, tally: Successes, naive: float, wanted: int, **details: Any
+    name: str, message: str, tally: Successes, naive: float, planned_trials: int, **details: Any
 ) -> Finding:
     """What was found on people that drawn rows were learnt from, beside those who were set
     aside.
     """
-    rates, done = tally.rates, tally.trials + tally.control_trials
+    rates, trials = tally.rates, tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)
     sentence = (
-        f"{told}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from, for"
+        f"{message}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from, for"
         f" {percent(tally.control_share)} of {tally.control_trials:,} who were set"
-        f" aside{cut_short(done, wanted)}"
+        f" aside{cut_short(trials, planned_trials)}"
     )
     facts = {**told_rates(*rates, naive, tally.trials), "controls": tally.control_trials, **details}
-    facts["limited_by_work"] = done < wanted
+    facts["limited_by_work"] = trials < planned_trials
     return Finding(name, risk.clipped, sentence, risk.interval, details=facts, trials=tally.trials)
 
 
-def worst_of(found: Sequence[Finding]) -> Finding:
+def worst_of(findings: Sequence[Finding]) -> Finding:
     """The finding that counts: the largest of those that are certain, else one that is not defined,
     else the largest.
     """
     return max(
-        found, key=lambda f: (f.undefined is None and f.certain, f.undefined is not None, f.value)
+        findings,
+        key=lambda f: (f.undefined is None and f.certain, f.undefined is not None, f.value),
     )
 
 
@@ -616,8 +650,8 @@ class _Secret:
         if not len(labels):
             return None
         if self.reading.scale != "category":
-            places = self.reading.middle[labels]
-            return float(np.nanmean(places)) if not np.isnan(places).all() else None
+            positions = self.reading.middle[labels]
+            return float(np.nanmean(positions)) if not np.isnan(positions).all() else None
         counts = np.bincount(labels, minlength=len(self.reading.labels))
         return float((counts if self.beliefs is None else counts @ self.beliefs).argmax())
 
@@ -669,36 +703,36 @@ class Membership(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Score members and the same people as if they had not taken part."""
-        members, others, wanted = self._scores(scene)
+        members, non_members, planned_trials = self._scores(scene)
         hits = {
-            share: true_positives(members, others, share)
+            share: true_positives(members, non_members, share)
             for share in (self.false_alarms, *FALSE_ALARMS)
         }
         caught, alarms = hits[self.false_alarms]
         rate = Rate.of(caught * len(members), len(members))
-        told = (
+        message = (
             f"{percent(caught)} of {len(members):,} people are recognised as members at"
             f" {percent(alarms)} false alarms; the area under the curve is"
-            f" {area(members, others):.3f} (0.5: no better than a"
-            f" coin){cut_short(len(members), wanted)}"
+            f" {area(members, non_members):.3f} (0.5: no better than a"
+            f" coin){cut_short(len(members), planned_trials)}"
         )
         details: dict[str, Any] = {
             f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS
         }
-        details["limited_by_work"] = len(members) < wanted
+        details["limited_by_work"] = len(members) < planned_trials
         value = max(0.0, caught - alarms)
         interval = (
             max(0.0, rate.centre - rate.error - alarms),
             min(1.0, max(value, rate.centre + rate.error - alarms)),
         )
-        details["area_under_curve"] = area(members, others)
+        details["area_under_curve"] = area(members, non_members)
         if not scene.pair.aligned:
-            told += (
+            message += (
                 f"; {percent(hits[FALSE_ALARMS[1]][0])} at no more than {percent(FALSE_ALARMS[1])}"
-                f" (of {len(others):,} people set aside)"
+                f" (of {len(non_members):,} people set aside)"
             )
             interval = min(interval[0], value), interval[1]
-        return Finding(self.name, value, told, interval, details=details, trials=len(members))
+        return Finding(self.name, value, message, interval, details=details, trials=len(members))
 
     def _scores(self, scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         """How far members and their control are from the release, and how many members were to be
@@ -711,12 +745,15 @@ class Membership(Attack):
                 [d for target, d in far.items() if (target < around.members) == member]
                 for member in (True, False)
             )
-            members, others = (np.array(side, dtype=np.float64) for side in sides)
-            return members, others, around.members
+            members, non_members = (np.array(side, dtype=np.float64) for side in sides)
+            return members, non_members, around.members
         around = surroundings(scene, self.name)
-        members, others = np.full(len(around.targets), np.nan), np.full(len(around.targets), np.nan)
+        members, non_members = (
+            np.full(len(around.targets), np.nan),
+            np.full(len(around.targets), np.nan),
+        )
         alike = np.ones(len(around.names))
         for target in around.sampled(scene, self.name):
-            (members[target], _), (others[target], _) = around.near(target, alike)
-        seen = ~np.isnan(members)
-        return members[seen], others[seen], len(seen)
+            (members[target], _), (non_members[target], _) = around.near(target, alike)
+        has_score = ~np.isnan(members)
+        return members[has_score], non_members[has_score], len(has_score)

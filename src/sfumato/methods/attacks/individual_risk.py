@@ -56,13 +56,13 @@ def individual_risks(
     weights = weights_of(dataset)
     ids, first = alike(dataset, columns)
     sizes = np.bincount(ids, minlength=len(first))
-    counted = (
+    class_sums = (
         sizes.astype(np.float64)
         if weights is None
         else np.bincount(ids, weights=weights, minlength=len(first))
     )
     summed: NDArray[np.float64] = np.maximum(
-        counted, sizes.astype(np.float64)
+        class_sums, sizes.astype(np.float64)
     )  # a class cannot be rarer in the population than in the sample
     risks = individual_risk(sizes, summed)[ids]
     together = None
@@ -100,21 +100,21 @@ class IndividualRisk(Attack):
             return not_a_sample(scene)
         return (
             None
-            if _known(scene)
+            if _known_columns(scene)
             else NothingToAttack("this intruder knows no column of the release")
         )
 
     def attack(self, scene: Scene) -> Finding:
         """The risk of every released record."""
         homes = units_of(scene.pair.original, "household") if self.households else None
-        mine = None if homes is None else homes[scene.pair.rows]
-        per_record = individual_risks(scene.pair.released, _known(scene), mine)
+        households = None if homes is None else homes[scene.pair.rows]
+        per_record = individual_risks(scene.pair.released, _known_columns(scene), households)
         risks = per_record.risks if per_record.household is None else per_record.household
         hit = risks > self.threshold
         sentence = (
             f"about {per_record.expected:,.3g} of {len(risks):,} records would be re-identified in"
             f" the population; the risk of {int(hit.sum()):,}"
-            f" {'persons, household and all,' if mine is not None else 'records'} exceeds"
+            f" {'persons, household and all,' if households is not None else 'records'} exceeds"
             f" {self.threshold:g}"
         )
         details = {
@@ -126,5 +126,5 @@ class IndividualRisk(Attack):
         )
 
 
-def _known(scene: Scene) -> tuple[str, ...]:
+def _known_columns(scene: Scene) -> tuple[str, ...]:
     return tuple(c for c in scene.intruder.knows if c in scene.pair.released.columns)

@@ -57,9 +57,9 @@ class Homogeneity(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Read the secrets of classes that have but one."""
-        return worst_column(self.name, scene, lambda crowd: self._one(scene, crowd))
+        return worst_column(self.name, scene, lambda crowd: self._attack_column(scene, crowd))
 
-    def _one(self, scene: Scene, crowd: Crowd) -> Finding:
+    def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         certain = crowd.shares >= self.confidence - 1e-12
         hit = crowd.mine(certain)
         classes = (
@@ -72,7 +72,7 @@ class Homogeneity(Attack):
             if self.confidence == 1
             else f"{percent(self.confidence)} or more of the records have"
         )
-        told = (
+        message = (
             f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}:"
             f" {int(hit.sum()):,} records"
         )
@@ -81,7 +81,7 @@ class Homogeneity(Attack):
         return Finding(
             self.name,
             float(hit.mean()),
-            told,
+            message,
             baseline=guess,
             victims=rows_of(scene, hit),
             details=details,
@@ -89,8 +89,8 @@ class Homogeneity(Attack):
 
     def _known_of_all(self, crowd: Crowd) -> float:
         """The share of records whose value the table as one class gives away."""
-        known = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
-        return float(((crowd.truth >= 0) & known[crowd.truth]).mean())
+        near_certain = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
+        return float(((crowd.truth >= 0) & near_certain[crowd.truth]).mean())
 
 
 # Probabilistic inference: guess the most frequent value of the class.
@@ -121,18 +121,18 @@ class ProbabilisticInference(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Guess, class by class."""
-        return worst_column(self.name, scene, self._one)
+        return worst_column(self.name, scene, self._attack_column)
 
-    def _one(self, crowd: Crowd) -> Finding:
+    def _attack_column(self, crowd: Crowd) -> Finding:
         value = float((crowd.guesses()[crowd.classes] == crowd.truth).mean())
         guess = float((crowd.truth == crowd.totals.argmax()).mean())
-        told = (
+        message = (
             f"guessing {crowd.column} by class is right for {percent(value)} of the records, for"
             f" all alike {percent(guess)}"
         )
         strongest = float((crowd.largest() / crowd.sizes).max())
         return Finding(
-            self.name, value, told, baseline=guess, details={"strongest_class": strongest}
+            self.name, value, message, baseline=guess, details={"strongest_class": strongest}
         )
 
 
@@ -178,29 +178,27 @@ class BackgroundKnowledge(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Rule out the others and renormalise."""
-        return worst_column(self.name, scene, lambda crowd: self._one(scene, crowd))
+        return worst_column(self.name, scene, lambda crowd: self._attack_column(scene, crowd))
 
-    def _one(self, scene: Scene, crowd: Crowd) -> Finding:
-        left = crowd.sizes[crowd.pair_classes] - self._excluded(crowd)
-        posterior = crowd.counts / np.maximum(left, crowd.counts)
+    def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
+        remaining = crowd.sizes[crowd.pair_classes] - self._excluded(crowd)
+        posterior = crowd.counts / np.maximum(remaining, crowd.counts)
         hit = crowd.mine(posterior >= self.confidence - 1e-12)
-        what = (
+        exclusion = (
             f"{self.amount} other"
             f" {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
         )
-        told = (
-            f"who can rule out {what} is sure of the {crowd.column} of {int(hit.sum()):,} records"
-        )
-        return Finding(self.name, float(hit.mean()), told, victims=rows_of(scene, hit))
+        message = f"who can rule out {exclusion} is sure of the {crowd.column} of {int(hit.sum()):,} records"
+        return Finding(self.name, float(hit.mean()), message, victims=rows_of(scene, hit))
 
     def _excluded(self, crowd: Crowd) -> NDArray[np.float64]:
         """Per pair of class and value, the records of other values that can be ruled out at
         most.
         """
-        others = crowd.sizes[crowd.pair_classes] - crowd.counts
+        other_records = crowd.sizes[crowd.pair_classes] - crowd.counts
         if self.excludes == "records":
-            few: NDArray[np.float64] = np.minimum(others, self.amount)
-            return few
+            excluded: NDArray[np.float64] = np.minimum(other_records, self.amount)
+            return excluded
         order = np.lexsort([-crowd.counts, crowd.pair_classes])
         starts = np.searchsorted(crowd.pair_classes[order], np.arange(len(crowd.sizes)))
         rank = np.empty(len(order), dtype=np.int64)
@@ -255,12 +253,12 @@ class Skewness(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Look for values that pile up in a class."""
-        return worst_column(self.name, scene, lambda crowd: self._one(scene, crowd))
+        return worst_column(self.name, scene, lambda crowd: self._attack_column(scene, crowd))
 
-    def _one(self, scene: Scene, crowd: Crowd) -> Finding:
+    def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         lifts = crowd.shares / (crowd.totals[crowd.pair_values] / crowd.sizes.sum())
         hit = crowd.mine(lifts >= self.lift - 1e-12)
-        told = (
+        message = (
             f"the {crowd.column} of {int(hit.sum()):,} records is at least {self.lift:g} times as"
             " frequent in their class as in the table; at most"
             f" {upper_figure(float(lifts.max()), 3)} times"
@@ -269,7 +267,7 @@ class Skewness(Attack):
         return Finding(
             self.name,
             float(hit.mean()),
-            f"{told}; in classes drawn at random {percent(guess)} are",
+            f"{message}; in classes drawn at random {percent(guess)} are",
             baseline=guess,
             victims=rows_of(scene, hit),
             details={"largest_lift": float(lifts.max())},
@@ -284,7 +282,7 @@ class Skewness(Attack):
         records = float(crowd.sizes.sum())
         sizes, classes = np.unique(crowd.sizes[crowd.sizes > 1], return_counts=True)
         totals, values = np.unique(crowd.totals[crowd.totals > 0], return_counts=True)
-        found = 0.0
+        expected_share = 0.0
         for size, often in zip(sizes.tolist(), classes.tolist(), strict=True):
             needed = (
                 np.ceil(self.lift * size * totals / records - 1e-9) - 1
@@ -292,8 +290,10 @@ class Skewness(Attack):
             odds = np.clip((totals - 1) / max(1.0, records - 1), 0.0, 1.0)
             above = bdtrc(np.clip(needed - 1, 0, size - 1), size - 1, odds)
             chance = np.where(needed <= 0, 1.0, np.where(needed > size - 1, 0.0, above))
-            found += size * often / records * float((chance * totals * values).sum() / records)
-        return min(1.0, found)
+            expected_share += (
+                size * often / records * float((chance * totals * values).sum() / records)
+            )
+        return min(1.0, expected_share)
 
 
 # The similarity attack: different values that mean much the same.
@@ -332,17 +332,17 @@ class Similarity(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Look for classes whose values mean much the same."""
         return worst_column(
-            self.name, scene, lambda crowd: self._one(scene, crowd), by_matrix=False
+            self.name, scene, lambda crowd: self._attack_column(scene, crowd), by_matrix=False
         )
 
-    def _one(self, scene: Scene, crowd: Crowd) -> Finding:
+    def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         reading = scene.pair.reading(crowd.column)
         near, hit = (
             self._on_a_line(scene, crowd)
             if reading.scale != "category"
             else self._below_a_node(scene, crowd)
         )
-        told = (
+        message = (
             f"in {int(near.sum()):,} of {len(near):,} classes the values of {crowd.column} are"
             f" close: {int(hit.sum()):,} records"
         )
@@ -352,11 +352,11 @@ class Similarity(Attack):
             else _guess_of_nodes(scene, crowd)
         )
         details = {"classes": int(near.sum())}
-        told = f"{told}; for all alike {percent(guess)} are as close"
+        message = f"{message}; for all alike {percent(guess)} are as close"
         return Finding(
             self.name,
             float(hit.mean()),
-            told,
+            message,
             baseline=guess,
             victims=rows_of(scene, hit),
             details=details,
@@ -386,18 +386,18 @@ class Similarity(Attack):
         low, high = np.full(len(crowd.sizes), np.inf), np.full(len(crowd.sizes), -np.inf)
         np.fmin.at(low, crowd.pair_classes, reading.low[crowd.pair_values])
         np.fmax.at(high, crowd.pair_classes, reading.high[crowd.pair_values])
-        known = reading.low[crowd.pair_values][~np.isnan(reading.low[crowd.pair_values])]
-        width = float(np.nanmax(reading.high) - np.nanmin(reading.low)) if known.size else 0.0
+        low_ends = reading.low[crowd.pair_values][~np.isnan(reading.low[crowd.pair_values])]
+        width = float(np.nanmax(reading.high) - np.nanmin(reading.low)) if low_ends.size else 0.0
         if width <= 0:
             return np.zeros(len(crowd.sizes), dtype=bool), np.zeros(len(crowd.classes), dtype=bool)
         near: NDArray[np.bool_] = np.isfinite(low) & (
             high - low <= self.range * width + 1e-12 * abs(width)
         )
-        place, slack = (
+        position, slack = (
             reading.places[reading.original[scene.pair.rows]],
             1e-9 * max(1.0, abs(reading.span)),
         )
-        outside = (place < low[crowd.classes] - slack) | (place > high[crowd.classes] + slack)
+        outside = (position < low[crowd.classes] - slack) | (position > high[crowd.classes] + slack)
         return near, near[crowd.classes] & ~outside
 
     def _below_a_node(
@@ -421,8 +421,8 @@ def _guess_of_nodes(scene: Scene, crowd: Crowd) -> float:
     """The share of records whose true value lies below the one node, not the top, that holds
     most.
     """
-    found = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
-    return max((float(np.bincount(true).max(initial=0)) for true in found), default=0.0) / len(
+    true_nodes = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
+    return max((float(np.bincount(true).max(initial=0)) for true in true_nodes), default=0.0) / len(
         crowd.classes
     )
 
@@ -457,8 +457,8 @@ def _node_levels(
         labels,
         [*crowd.totals.astype(int).tolist(), *[0] * (len(labels) - len(crowd.labels))],
     )
-    place = {label: i for i, label in enumerate(ladder.labels[0])}
-    leaf = np.array([place[label] for label in labels], dtype=np.int64)
+    label_codes = {label: i for i, label in enumerate(ladder.labels[0])}
+    leaf = np.array([label_codes[label] for label in labels], dtype=np.int64)
     for level in range(1, ladder.top):
         nodes = ladder.climb(0, level)[leaf]
         yield nodes, np.where(true >= 0, nodes[true], -1)

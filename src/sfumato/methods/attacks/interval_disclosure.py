@@ -93,19 +93,19 @@ class IntervalDisclosure(Attack):
         dealt = scene.seed.stream("interval disclosure: other people").permutation(
             len(scene.pair.rows)
         )
-        found = {c: self.disclosed(scene.pair, c) for c in self._targets(scene)}
-        guess = {c: float(self.disclosed(scene.pair, c, dealt).mean()) for c in found}
-        rates = {c: float(d.mean()) for c, d in found.items()}
+        disclosed_by_column = {c: self.disclosed(scene.pair, c) for c in self._targets(scene)}
+        guess = {c: float(self.disclosed(scene.pair, c, dealt).mean()) for c in disclosed_by_column}
+        rates = {c: float(d.mean()) for c, d in disclosed_by_column.items()}
         worst = max(rates, key=lambda c: (rates[c] - guess[c], c))
-        certain = np.flatnonzero(found[worst] >= 1 - 1e-12)
-        told = (
+        certain = np.flatnonzero(disclosed_by_column[worst] >= 1 - 1e-12)
+        message = (
             f"the released {worst} is near the original one for {percent(rates[worst])} of the"
             f" records, by chance for {percent(guess[worst])}"
         )
         return Finding(
             self.name,
             rates[worst],
-            told,
+            message,
             baseline=guess[worst],
             victims=scene.pair.rows[certain],
             details={"column": worst, "per_column": rates},
@@ -133,16 +133,16 @@ class IntervalDisclosure(Attack):
         labels = released if order is None else released[order]
         if reading.scale == "category":
             return self._same_category(pair, column, labels, values).astype(np.float64)
-        few = len(reading.values) * len(reading.labels) <= len(
+        few_combinations = len(reading.values) * len(reading.labels) <= len(
             labels
         )  # pairs of a value and a label, each looked at once
-        cells = distinct([values, labels]) if few and len(labels) else None
+        cells = distinct([values, labels]) if few_combinations and len(labels) else None
         value, label = (values, labels) if cells is None else (cells.codes[:, 0], cells.codes[:, 1])
-        place, hits = reading.places[value], []
+        position, hits = reading.places[value], []
         for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
             narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
             hits.append(
-                narrow[label] & (place >= low[label] - 1e-12) & (place <= high[label] + 1e-12)
+                narrow[label] & (position >= low[label] - 1e-12) & (position <= high[label] + 1e-12)
             )
         shares = (
             np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64))
@@ -158,22 +158,24 @@ class IntervalDisclosure(Attack):
         middle = reading.middle
         order = np.argsort(middle, kind="stable")
         order = order[~np.isnan(middle[order])]
-        known = np.repeat(middle[order], records[order])
+        sorted_values = np.repeat(middle[order], records[order])
         first, last = np.zeros(len(middle), dtype=np.int64), np.zeros(len(middle), dtype=np.int64)
-        first[order] = np.searchsorted(known, middle[order], side="left")
-        last[order] = np.searchsorted(known, middle[order], side="right") - 1
+        first[order] = np.searchsorted(sorted_values, middle[order], side="left")
+        last[order] = np.searchsorted(sorted_values, middle[order], side="right") - 1
         spread = (
-            float(np.std(known, ddof=1)) if self.kind == "deviation" and len(known) > 1 else 0.0
+            float(np.std(sorted_values, ddof=1))
+            if self.kind == "deviation" and len(sorted_values) > 1
+            else 0.0
         )
         for window in map(float, self.widths):
-            if self.kind == "deviation" or not known.size:
+            if self.kind == "deviation" or not sorted_values.size:
                 half = window / 100 * spread
                 yield middle - half, middle + half
                 continue
-            width = int(window * len(known) / 200 + 1e-9)
+            width = int(window * len(sorted_values) / 200 + 1e-9)
             low, high = (
-                known[np.maximum(first - width, 0)],
-                known[np.minimum(last + width, len(known) - 1)],
+                sorted_values[np.maximum(first - width, 0)],
+                sorted_values[np.minimum(last + width, len(sorted_values) - 1)],
             )
             yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
 
@@ -187,13 +189,13 @@ class IntervalDisclosure(Attack):
         counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()
         ladder = bind(attribute.hierarchy, reading.values, counts)
         level = min(self.levels, max(0, ladder.top - 1))
-        place = {label: code for code, label in enumerate(ladder.labels[0])}
+        label_codes = {label: code for code, label in enumerate(ladder.labels[0])}
         above = ladder.climb(0, level)
-        node = {label: int(above[place[label]]) for label in reading.values}
-        mine = np.array([node[v] for v in reading.values], dtype=np.int64)
-        theirs = np.array([node.get(label, -1) for label in reading.labels], dtype=np.int64)
-        same: NDArray[np.bool_] = mine[values] == theirs[labels]
-        return same
+        node = {label: int(above[label_codes[label]]) for label in reading.values}
+        value_nodes = np.array([node[v] for v in reading.values], dtype=np.int64)
+        label_nodes = np.array([node.get(label, -1) for label in reading.labels], dtype=np.int64)
+        in_same_category: NDArray[np.bool_] = value_nodes[values] == label_nodes[labels]
+        return in_same_category
 
 
 def _changed(pair: TablePair, column: str) -> bool:

@@ -78,9 +78,11 @@ def log_linear_risk(
     fitted = fit_log_linear(counts.reshape(shape), interactions).reshape(-1)
     rate = fitted / fraction * (1 - fraction)
     alone = (counts == 1)[cells]
-    mine = rate[cells]
-    chance = np.exp(-mine)
-    inverse = np.where(mine > 1e-12, -np.expm1(-mine) / np.maximum(mine, 1e-300), 1.0)
+    cell_rates = rate[cells]
+    chance = np.exp(-cell_rates)
+    inverse = np.where(
+        cell_rates > 1e-12, -np.expm1(-cell_rates) / np.maximum(cell_rates, 1e-300), 1.0
+    )
     return LogLinearRisk(np.where(alone, chance, 0.0), np.where(alone, inverse, 0.0))
 
 
@@ -89,14 +91,14 @@ def fit_log_linear(table: NDArray[np.float64], interactions: int) -> NDArray[np.
     proportional fitting.
     """
     axes = range(table.ndim)
-    kept = list(itertools.combinations(axes, min(interactions, table.ndim)))
-    margins = [(tuple(a for a in axes if a not in keep), keep) for keep in kept]
-    wanted = [table.sum(axis=others, keepdims=True) for others, _ in margins]
+    kept_axes = list(itertools.combinations(axes, min(interactions, table.ndim)))
+    margins = [(tuple(a for a in axes if a not in keep), keep) for keep in kept_axes]
+    target_margins = [table.sum(axis=summed_axes, keepdims=True) for summed_axes, _ in margins]
     fitted = np.full(table.shape, table.sum() / table.size)
     for _ in range(ROUNDS):
         far = 0.0
-        for (others, _), margin in zip(margins, wanted, strict=True):
-            now = fitted.sum(axis=others, keepdims=True)
+        for (summed_axes, _), margin in zip(margins, target_margins, strict=True):
+            now = fitted.sum(axis=summed_axes, keepdims=True)
             far = max(far, float(np.abs(now - margin).max()))
             fitted = fitted * np.divide(margin, now, out=np.zeros_like(margin), where=now > 0)
         if far <= CLOSE * max(1.0, float(table.sum())):
@@ -128,7 +130,7 @@ class LogLinear(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when the sampling fraction is known and the grid of keys is not too large."""
-        columns = self._known(scene)
+        columns = self._known_columns(scene)
         if not columns:
             return NothingToAttack("this intruder knows no column of the release")
         if self.fraction is None and weights_of(scene.pair.released) is None:
@@ -143,7 +145,10 @@ class LogLinear(Attack):
         if fraction is None and weights is not None:
             fraction = min(1.0, len(weights) / max(float(weights.sum()), 1e-300))
         fitted = log_linear_risk(
-            scene.pair.released, self._known(scene), fraction or 1.0, interactions=self.interactions
+            scene.pair.released,
+            self._known_columns(scene),
+            fraction or 1.0,
+            interactions=self.interactions,
         )
         hit = fitted.inverse > 0.5
         sentence = (
@@ -159,5 +164,5 @@ class LogLinear(Attack):
             details=details,
         )
 
-    def _known(self, scene: Scene) -> tuple[str, ...]:
+    def _known_columns(self, scene: Scene) -> tuple[str, ...]:
         return tuple(c for c in scene.intruder.knows if c in scene.pair.released.columns)

@@ -71,10 +71,13 @@ class Minimality(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Rule out what would have been released finer."""
-        found = [self._one(scene, column, degree) for column, degree in _promised(scene).items()]
-        return max(found, key=lambda finding: finding.value)
+        findings = [
+            self._attack_column(scene, column, degree)
+            for column, degree in _promised(scene).items()
+        ]
+        return max(findings, key=lambda finding: finding.value)
 
-    def _one(self, scene: Scene, column: str, degree: int) -> Finding:
+    def _attack_column(self, scene: Scene, column: str, degree: int) -> Finding:
         """Look at the classes in a random order, until all are seen or the work is done."""
         pair = scene.pair
         crowd = crowd_of(pair, scene.intruder.knows, column)
@@ -101,19 +104,19 @@ class Minimality(Attack):
         each may be hit or not.
         """
         hits, looked_at = int(hit.sum()), len(hit) - unseen
-        told = (
+        message = (
             f"knowing that no more was generalised than {degree}-diversity needs exposes the"
             f" {column} of {hits:,} records"
         )
         details = {"column": column, "l": degree}
         victims = scene.pair.rows[hit]
         if not unseen:
-            return Finding(self.name, float(hit.mean()), told, victims=victims, details=details)
-        told += f" of {looked_at:,}{cut_short(looked_at, len(hit))}"
+            return Finding(self.name, float(hit.mean()), message, victims=victims, details=details)
+        message += f" of {looked_at:,}{cut_short(looked_at, len(hit))}"
         return Finding(
             self.name,
             hits / looked_at,
-            told,
+            message,
             interval=(hits / len(hit), (hits + unseen) / len(hit)),
             victims=victims,
             details={**details, "limited_by_work": True},
@@ -158,12 +161,12 @@ class Subgroups:
             quiet, -1, np.minimum(sizes, carriers)
         )  # beyond these ends nothing changes
         key = (carriers, sizes.tobytes(), bounded.tobytes())
-        known = self.posteriors.get(key)
-        if known is None:
+        cached = self.posteriors.get(key)
+        if cached is None:
             self.spent += TERM_WORK * len(sizes)
-            known = posterior_by_minimality(sizes.tolist(), carriers, bounded.tolist())
-            self.posteriors[key] = known
-        return known
+            cached = posterior_by_minimality(sizes.tolist(), carriers, bounded.tolist())
+            self.posteriors[key] = cached
+        return cached
 
 
 def _exposed(subgroups: Subgroups, inside: NDArray[np.int64], degree: int) -> NDArray[np.bool_]:
@@ -200,14 +203,14 @@ def posterior_by_minimality(
     calm, calm_weight = _expected(sizes, carriers, quiet)
     if weight - calm_weight <= weight * 1e-12:
         calm, calm_weight = np.zeros(len(sizes)), 0.0
-    found: NDArray[np.float64] = np.clip(
+    posterior: NDArray[np.float64] = np.clip(
         (every - calm) / (weight - calm_weight) / np.array(sizes), 0.0, 1.0
     )
-    return found
+    return posterior
 
 
 def _expected(
-    sizes: list[int], carriers: int, most: list[int]
+    sizes: list[int], carriers: int, limits: list[int]
 ) -> tuple[NDArray[np.float64], float]:
     """Σ s_i·weight per sub-group, and Σ weight, over allocations with s_i at most ``most[i]``;
     weights are scaled alike.
@@ -219,7 +222,7 @@ def _expected(
 
     def terms(i: int) -> NDArray[np.float64]:
         s = np.arange(carriers + 1)
-        allowed = s <= min(most[i], sizes[i])  # none where even nobody breaks it
+        allowed = s <= min(limits[i], sizes[i])  # none where even nobody breaks it
         log = (
             gammaln(sizes[i] + 1)
             - gammaln(s + 1)
@@ -228,19 +231,19 @@ def _expected(
         )
         return np.where(allowed, np.exp(np.where(allowed, log, 0.0)), 0.0)
 
-    each = [terms(i) for i in range(len(sizes))]
+    terms_of_groups = [terms(i) for i in range(len(sizes))]
     before = [np.array([1.0])]
-    for term in each:
+    for term in terms_of_groups:
         before.append(np.convolve(before[-1], term)[: carriers + 1])
     after = [np.array([1.0])]
-    for term in reversed(each):
+    for term in reversed(terms_of_groups):
         after.append(np.convolve(after[-1], term)[: carriers + 1])
     weight = float(before[-1][carriers]) if len(before[-1]) > carriers else 0.0
     sums = []
-    for i, term in enumerate(each):
-        rest = np.convolve(before[i], after[len(sizes) - 1 - i])[: carriers + 1]
-        both = np.convolve(term * np.arange(carriers + 1), rest)
-        sums.append(float(both[carriers]) if len(both) > carriers else 0.0)
+    for i, term in enumerate(terms_of_groups):
+        other_groups = np.convolve(before[i], after[len(sizes) - 1 - i])[: carriers + 1]
+        product = np.convolve(term * np.arange(carriers + 1), other_groups)
+        sums.append(float(product[carriers]) if len(product) > carriers else 0.0)
     return np.array(sums), weight
 
 
@@ -248,8 +251,8 @@ def crowd_of_originals(scene: Scene, column: str) -> NDArray[np.int64]:
     """Per released row the sub-group it came from: people with the same original
     quasi-identifiers.
     """
-    known = [c for c in scene.intruder.knows if c in scene.pair.columns and c != column]
-    codes = [scene.pair.reading(c).original[scene.pair.rows] for c in known]
+    known_columns = [c for c in scene.intruder.knows if c in scene.pair.columns and c != column]
+    codes = [scene.pair.reading(c).original[scene.pair.rows] for c in known_columns]
     ids, _ = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))
     return ids.astype(np.int64)
 
@@ -261,9 +264,9 @@ def _classes(crowd: Crowd) -> list[NDArray[np.int64]]:
 
 def _promised(scene: Scene) -> dict[str, int]:
     """The sensitive columns for which l-diversity was promised, and the l."""
-    wanted = {}
+    degrees = {}
     for model in scene.models:
         column, degree = model.diversity or ((), 0)
         if isinstance(column, str) and column in targets(scene):
-            wanted[column] = max(2, int(degree))
-    return wanted
+            degrees[column] = max(2, int(degree))
+    return degrees

@@ -63,9 +63,9 @@ class Surroundings:
         left then.
         """
         own = int(self.files.ours.kind_of[self.own[target]])
-        found = self.nearest(target, weights)
-        return found, (
-            found if self.files.ours.records[own] > 1 else self._near(target, weights, own)
+        nearest_kinds = self.nearest(target, weights)
+        return nearest_kinds, (
+            nearest_kinds if self.files.ours.records[own] > 1 else self._near(target, weights, own)
         )
 
     def nearest(self, target: int, weights: NDArray[np.float64] | None = None) -> Near:
@@ -75,21 +75,21 @@ class Surroundings:
     def cost(self, target: int) -> float:
         """How far the nearest released record is from a target, all columns alike."""
         query = self._query(target, np.ones(len(self.names)), -1)
-        least: float = kernels.neighbours.least_cost(
+        cost: float = kernels.neighbours.least_cost(
             query, self.arrays.files, self.arrays.tree, self._buffers
         )
-        return least
+        return cost
 
     def tally(self, scene: Scene, purpose: str, succeeds: Callable[[int], bool]) -> Successes:
         """On how many members and on how many of their control an attack succeeds, of a random
         sample as large as the work allows.
         """
-        seen = [
+        outcomes = [
             (target < self.members, succeeds(target)) for target in self.sampled(scene, purpose)
         ]
-        members = [hit for member, hit in seen if member]
-        others = [hit for member, hit in seen if not member]
-        return Successes(sum(members), len(members), sum(others), len(others))
+        members = [hit for member, hit in outcomes if member]
+        non_members = [hit for member, hit in outcomes if not member]
+        return Successes(sum(members), len(members), sum(non_members), len(non_members))
 
     def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
         query = self._query(target, weights, skip)
@@ -141,18 +141,18 @@ class Surroundings:
     @functools.cached_property
     def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The released rows in order of their distinct record, and where those of each begin."""
-        ours = self.files.ours
-        return np.argsort(ours.kind_of, kind="stable"), np.concatenate(
-            [[0], np.cumsum(ours.records)]
+        released_kinds = self.files.ours
+        return np.argsort(released_kinds.kind_of, kind="stable"), np.concatenate(
+            [[0], np.cumsum(released_kinds.records)]
         )
 
     def rows(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
         """The released rows that have some of the distinct records, in order."""
         order, starts = self.by_kind
         if 8 * int(self.files.ours.records[kinds].sum()) > len(order):
-            chosen = np.zeros(len(self.files.ours.records), dtype=bool)
-            chosen[kinds] = True
-            return np.flatnonzero(chosen[self.files.ours.kind_of])
+            is_kind = np.zeros(len(self.files.ours.records), dtype=bool)
+            is_kind[kinds] = True
+            return np.flatnonzero(is_kind[self.files.ours.kind_of])
         return np.sort(slices_of(order, starts[kinds], starts[kinds + 1]))
 
 
@@ -168,38 +168,46 @@ def slices_of(
         return values[begins[0] : ends[0]]
     sizes = ends - begins
     gone = np.cumsum(sizes) - sizes
-    places = np.arange(int(sizes.sum())) + np.repeat(begins - gone, sizes)
-    taken: NDArray[np.int64] = values[places]
-    return taken
+    positions = np.arange(int(sizes.sum())) + np.repeat(begins - gone, sizes)
+    slices: NDArray[np.int64] = values[positions]
+    return slices
 
 
-def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surroundings:
+def surroundings(scene: Scene, purpose: str, limit: int = AT_MOST) -> Surroundings:
     """Read both files and draw the targets; where rows were drawn anew, as many of the control
     besides.
     """
     files = files_of(scene)
     if not scene.pair.aligned:
-        drawn = [_some(scene, group, purpose, most) for group in beside_held_out(scene)]
-        nobody = np.full(sum(map(len, drawn)), NOT_IN_FILE, dtype=np.int64)
-        return Surroundings(files, files.plain, np.concatenate(drawn), nobody, len(drawn[0]))
+        sampled_groups = [
+            _sample_rows(scene, group, purpose, limit) for group in beside_held_out(scene)
+        ]
+        nobody = np.full(sum(map(len, sampled_groups)), NOT_IN_FILE, dtype=np.int64)
+        return Surroundings(
+            files, files.plain, np.concatenate(sampled_groups), nobody, len(sampled_groups[0])
+        )
     released = np.full(len(scene.pair.original), -1, dtype=np.int64)
     released[scene.pair.rows] = np.arange(len(scene.pair.rows))
     truth = scene.intruder.truth
-    there = _some(
+    target_rows = _sample_rows(
         scene,
         np.flatnonzero((truth != NOT_IN_FILE) & (released[np.maximum(truth, 0)] >= 0)),
         purpose,
-        most,
+        limit,
     )
-    return Surroundings(files, files.plain, there, released[truth[there]], len(there))
+    return Surroundings(
+        files, files.plain, target_rows, released[truth[target_rows]], len(target_rows)
+    )
 
 
-def _some(scene: Scene, rows: NDArray[np.int64], purpose: str, most: int) -> NDArray[np.int64]:
+def _sample_rows(
+    scene: Scene, rows: NDArray[np.int64], purpose: str, limit: int
+) -> NDArray[np.int64]:
     """At most so many of some rows, in order."""
-    if len(rows) <= most:
+    if len(rows) <= limit:
         return rows
     return np.sort(
-        scene.seed.stream(f"{purpose}: whom to attack").choice(rows, most, replace=False)
+        scene.seed.stream(f"{purpose}: whom to attack").choice(rows, limit, replace=False)
     )
 
 
@@ -217,8 +225,8 @@ def beside_held_out(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     pair, truth = scene.pair, scene.intruder.truth
     none = np.zeros(0, dtype=np.int64)
     groups = (none if rows is None else rows for rows in (pair.learnt_from, pair.held_out))
-    learnt, aside = (np.flatnonzero(np.isin(truth, group)) for group in groups)
-    return learnt, aside
+    members, aside = (np.flatnonzero(np.isin(truth, group)) for group in groups)
+    return members, aside
 
 
 def no_control(scene: Scene) -> str | None:
@@ -227,10 +235,10 @@ def no_control(scene: Scene) -> str | None:
     """
     if scene.held_out is None or scene.pair.learnt_from is None:
         return NO_CONTROL
-    learnt, aside = beside_held_out(scene)
-    if not len(learnt) or not len(aside):
+    members, aside = beside_held_out(scene)
+    if not len(members) or not len(aside):
         return (
-            f"the intruder knows {len(learnt):,} people that the rows were learnt from and"
+            f"the intruder knows {len(members):,} people that the rows were learnt from and"
             f" {len(aside):,} set aside: both are needed"
         )
     return None
@@ -244,7 +252,7 @@ def refused(scene: Scene) -> str | None:
     if not scene.pair.aligned:
         return no_control(scene)
     truth = scene.intruder.truth
-    known = truth[truth != NOT_IN_FILE]
-    if not np.isin(known, scene.pair.rows).any():
+    rows_known = truth[truth != NOT_IN_FILE]
+    if not np.isin(rows_known, scene.pair.rows).any():
         return "nobody the intruder knows was released"
     return None if len(scene.pair.released) > 1 else "one record alone has no control"

@@ -51,15 +51,17 @@ class NodeColumn:
                 f"{name} has {len(reading.values):,} values under {len(reading.labels):,} labels,"
                 " too many to audit its classes; generalise it further, or leave it out"
             )
-        found = [_node(ladder, levels, label, reading.level) for label in reading.labels]
-        holds = np.array([mask for mask, _ in found], dtype=bool).reshape(
-            len(found), len(reading.values)
+        nodes = [_node(ladder, levels, label, reading.level) for label in reading.labels]
+        holds = np.array([mask for mask, _ in nodes], dtype=bool).reshape(
+            len(nodes), len(reading.values)
         )
-        known: NDArray[np.bool_] = holds.sum(axis=1) > 0
+        is_node: NDArray[np.bool_] = holds.sum(axis=1) > 0
         inside = _contained(holds)
-        below = (inside & known[:, None] & known[None, :]) | np.eye(len(found), dtype=bool)
-        parts = tuple(parts for _, parts in found)
-        return cls(name, reading.released, reading.original[pair.rows], holds, known, parts, below)
+        below = (inside & is_node[:, None] & is_node[None, :]) | np.eye(len(nodes), dtype=bool)
+        parts = tuple(parts for _, parts in nodes)
+        return cls(
+            name, reading.released, reading.original[pair.rows], holds, is_node, parts, below
+        )
 
 
 def _contained(holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -79,15 +81,15 @@ class NodeParts(Sequence["NDArray[np.bool_]"]):
     label may have very many.
     """
 
-    def __init__(self, held: NDArray[np.bool_], nodes: NDArray[np.int64]) -> None:
-        self._held, self._nodes = held, nodes
-        self._parts = np.unique(nodes[held])
+    def __init__(self, mask: NDArray[np.bool_], nodes: NDArray[np.int64]) -> None:
+        self._held, self._nodes = mask, nodes
+        self._parts = np.unique(nodes[mask])
 
     def __len__(self) -> int:
         return len(self._parts)
 
-    def __getitem__(self, place: Any) -> Any:
-        mask: NDArray[np.bool_] = self._held & (self._nodes == self._parts[place])
+    def __getitem__(self, number: Any) -> Any:
+        mask: NDArray[np.bool_] = self._held & (self._nodes == self._parts[number])
         return mask
 
     @property
@@ -104,29 +106,32 @@ def _levels(ladder: Ladder, values: tuple[str | None, ...]) -> list[NDArray[np.i
 
 
 def _node(
-    ladder: Ladder, levels: list[NDArray[np.int64]], label: str | None, known: int | None
+    ladder: Ladder, levels: list[NDArray[np.int64]], label: str | None, known_level: int | None
 ) -> tuple[NDArray[np.bool_], Sequence[NDArray[np.bool_]]]:
     """The values below a label, and how they divide one step below; nothing for a label that is no
     node.
     """
     having = [level for level, labels in enumerate(ladder.labels) if label in labels]
     if having:
-        level = known if known in having else having[0]
-        held = [levels[each] == ladder.labels[each].index(label) for each in having]
-        if level != known and any((mask != held[0]).any() for mask in held):
+        level = known_level if known_level in having else having[0]
+        masks = [
+            levels[level_number] == ladder.labels[level_number].index(label)
+            for level_number in having
+        ]
+        if level != known_level and any((mask != masks[0]).any() for mask in masks):
             return np.zeros(len(levels[0]), dtype=bool), ()
-        return held[having.index(level)], _divided(levels[:level], held[having.index(level)])
+        return masks[having.index(level)], _divided(levels[:level], masks[having.index(level)])
     everything = np.full(len(levels[0]), label == TOP, dtype=bool)
     lower = levels[: max(1, ladder.top)]  # a cell suppressed in a column that has no such node
     return everything, _divided(lower, everything)
 
 
 def _divided(
-    lower: list[NDArray[np.int64]], held: NDArray[np.bool_]
+    lower: list[NDArray[np.int64]], mask: NDArray[np.bool_]
 ) -> Sequence[NDArray[np.bool_]]:
     """The parts into which values fall on the next level where they do fall apart."""
     for nodes in reversed(lower):
-        parts = NodeParts(held, nodes)
+        parts = NodeParts(mask, nodes)
         if len(parts) > 1:
             return parts
     return ()

@@ -67,11 +67,13 @@ class ExcessRisk:
         >>> round(risk.value, 6), round(risk.error, 6)
         (0.217579, 0.112944)
         """
-        left = 1 - control.centre
-        if left <= 1e-12:
+        remaining = 1 - control.centre
+        if remaining <= 1e-12:
             return cls(0.0, 1.0)
-        value = (attack.centre - control.centre) / left
-        error = math.hypot(attack.error / left, (1 - attack.centre) * control.error / left**2)
+        value = (attack.centre - control.centre) / remaining
+        error = math.hypot(
+            attack.error / remaining, (1 - attack.centre) * control.error / remaining**2
+        )
         return cls(value, error)
 
     @property
@@ -134,8 +136,8 @@ class Successes:
         >>> round(Successes(2507, 10_000, 449, 10_000).excess, 4)
         0.2155
         """
-        left = 1 - self.control_share
-        return (self.share - self.control_share) / left if left > 1e-12 else 0.0
+        remaining = 1 - self.control_share
+        return (self.share - self.control_share) / remaining if remaining > 1e-12 else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -151,7 +153,7 @@ class Successes:
 
 
 def true_positives(
-    members: NDArray[np.float64], others: NDArray[np.float64], false_alarms: float
+    members: NDArray[np.float64], non_members: NDArray[np.float64], false_alarms: float
 ) -> tuple[float, float]:
     """The highest rate of members found, with at most this share of false alarms, and that share;
     nearer is likelier.
@@ -161,19 +163,19 @@ def true_positives(
     (0.6666666666666666, 0.0)
     """
     best = (0.0, 0.0)
-    for cut in np.unique(np.concatenate([members, others[np.isfinite(others)]])):
-        alarms = float((others <= cut + 1e-12).mean())
+    for cut in np.unique(np.concatenate([members, non_members[np.isfinite(non_members)]])):
+        alarms = float((non_members <= cut + 1e-12).mean())
         if alarms > false_alarms:
             break
         best = float((members <= cut + 1e-12).mean()), alarms
     return best
 
 
-def area(members: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+def area(members: NDArray[np.float64], non_members: NDArray[np.float64]) -> float:
     """The chance that a member is nearer than a non-member, ties half: the area under the ROC
     curve.
     """
-    ordered = np.sort(others)
+    ordered = np.sort(non_members)
     below = np.searchsorted(ordered, members, side="right")
     at = below - np.searchsorted(ordered, members, side="left")
-    return float(((len(others) - below) + at / 2).mean() / len(others))
+    return float(((len(non_members) - below) + at / 2).mean() / len(non_members))

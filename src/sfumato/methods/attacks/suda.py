@@ -132,13 +132,13 @@ class _Classes:
         )
 
 
-def _checked(dataset: Table, names: tuple[str, ...], most: int | None, fraction: float) -> int:
+def _checked(dataset: Table, names: tuple[str, ...], max_size: int | None, fraction: float) -> int:
     dataset.require(names)
     if not names or not len(dataset):
         raise SchemaError("special uniques need at least one column and one row")
     if not 0 < fraction <= 1:
         raise ParameterError("the sampling fraction must be above 0 and at most 1")
-    size = len(names) if most is None else min(most, len(names))
+    size = len(names) if max_size is None else min(max_size, len(names))
     if size < 1:
         raise ParameterError("sets of columns must have at least one column")
     subsets = sum(math.comb(len(names), s) for s in range(1, size + 1))
@@ -152,15 +152,15 @@ def _checked(dataset: Table, names: tuple[str, ...], most: int | None, fraction:
 
 
 def _masks(columns: int, size: int) -> Iterator[int]:
-    for chosen in itertools.combinations(range(columns), size):
-        yield sum(1 << a for a in chosen)
+    for subset in itertools.combinations(range(columns), size):
+        yield sum(1 << a for a in subset)
 
 
 def _walk(
     table: _Classes, masks: list[int], size: int, between: Callable[[], object]
 ) -> NDArray[np.uint64]:
     """For every record that is alone on all columns, on which subsets it is: a bit a subset."""
-    place = {mask: j for j, mask in enumerate(masks)}
+    mask_position = {mask: j for j, mask in enumerate(masks)}
     columns, rows = table.codes.shape
     order = sorted(
         range(columns), key=lambda a: -int(table.codes[a].max())
@@ -180,16 +180,16 @@ def _walk(
             groups_below = kernels.uniques.refine(
                 ids, groups, table.codes[a], widths[a], live, table.sizes, fresh, counts, room
             )
-            kept, kept_ids = np.empty_like(live), np.empty_like(live)
-            j = place[mask | 1 << a]
+            survivors, kept_ids = np.empty_like(live), np.empty_like(live)
+            j = mask_position[mask | 1 << a]
             going = kernels.uniques.mark_uniques(
-                live, fresh, counts, table.single, bits, j >> 6, j & 63, kept, kept_ids
+                live, fresh, counts, table.single, bits, j >> 6, j & 63, survivors, kept_ids
             )
             if going and step + 1 < columns and (mask | 1 << a).bit_count() < size:
                 below(
                     mask | 1 << a,
                     step + 1,
-                    kept[:going].copy(),
+                    survivors[:going].copy(),
                     kept_ids[:going].copy(),
                     groups_below,
                 )
@@ -206,13 +206,20 @@ def _scored(
         float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1)))
         for m in masks
     ]
-    places = np.full(1 << columns, -1, dtype=np.int64)
-    places[masks] = np.arange(len(masks))
+    mask_positions = np.full(1 << columns, -1, dtype=np.int64)
+    mask_positions[masks] = np.arange(len(masks))
     scores, amounts = np.zeros(len(bits)), np.zeros(len(bits), dtype=np.int64)
     parts = np.zeros((len(bits), columns))
     if len(bits):
         kernels.uniques.score_minimal(
-            bits, np.array(masks), places, np.array(weights), columns, scores, parts, amounts
+            bits,
+            np.array(masks),
+            mask_positions,
+            np.array(weights),
+            columns,
+            scores,
+            parts,
+            amounts,
         )
     return scores, parts, amounts
 
@@ -280,11 +287,13 @@ class Suda(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Score every released record."""
         columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        most = self.most if self.most is not None or len(columns) <= 12 else 3
-        sets = sum(math.comb(len(columns), size) for size in range(1, (most or len(columns)) + 1))
+        max_size = self.most if self.most is not None or len(columns) <= 12 else 3
+        sets = sum(
+            math.comb(len(columns), size) for size in range(1, (max_size or len(columns)) + 1)
+        )
         between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
         uniques = special_uniques(
-            scene.pair.released, columns, most=most, fraction=self.fraction, between=between
+            scene.pair.released, columns, most=max_size, fraction=self.fraction, between=between
         )
         hit = uniques.disclosure > self.threshold
         sentence = (

@@ -67,8 +67,10 @@ def data_columns(pair: TablePair) -> tuple[str, ...]:
     A copy is one whatever survey weight it has: those of drawn records are multiplied, so that they
     add up to the population again.
     """
-    named = {Role.DIRECT, Role.UNIT, Role.WEIGHT}
-    return tuple(name for name in pair.columns if not named & set(pair.original.schema[name].roles))
+    excluded_roles = {Role.DIRECT, Role.UNIT, Role.WEIGHT}
+    return tuple(
+        name for name in pair.columns if not excluded_roles & set(pair.original.schema[name].roles)
+    )
 
 
 def out_of_reach(scene: Scene) -> str | None:
@@ -86,8 +88,8 @@ def _groups(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     both.
     """
     none = np.zeros(0, dtype=np.int64)
-    learnt, aside = scene.pair.learnt_from, scene.held_out
-    return none if learnt is None else learnt, none if aside is None else aside
+    members, aside = scene.pair.learnt_from, scene.held_out
+    return none if members is None else members, none if aside is None else aside
 
 
 # Copies: drawn rows that are a unique person of the table in every column.
@@ -128,33 +130,33 @@ class CopiedRecords(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Look for every unique person among the drawn rows."""
-        unique, there = reappearing(scene.pair, data_columns(scene.pair))
-        learnt, aside = (group[unique[group]] for group in _groups(scene))
-        if not len(learnt):
-            told = (
+        unique, reappears = reappearing(scene.pair, data_columns(scene.pair))
+        members, aside = (group[unique[group]] for group in _groups(scene))
+        if not len(members):
+            message = (
                 "nobody that the rows were learnt from is unique in the table: no drawn record can"
                 " be told to be a copy"
             )
-            return Finding(self.name, 0.0, told, details=_copies(Successes(0, 0, 0, len(aside))))
+            return Finding(self.name, 0.0, message, details=_copies(Successes(0, 0, 0, len(aside))))
         if not len(aside):
             raise ParameterError(
                 f"none of the {len(_groups(scene)[1]):,} people set aside is unique in the table,"
                 " so nobody knows how often records reappear by chance; set more people aside"
             )
         tally = Successes(
-            int(there[learnt].sum()), len(learnt), int(there[aside].sum()), len(aside)
+            int(reappears[members].sum()), len(members), int(reappears[aside].sum()), len(aside)
         )
-        told = (
+        message = (
             f"{tally.hits:,} of {tally.trials:,} unique people that the rows were learnt from stand"
             f" among them in every column ({percent(tally.share)}), and {tally.control_hits:,} of"
             f" {tally.control_trials:,} who were set aside ({percent(tally.control_share)}): a"
             f" copied excess of {max(0.0, tally.excess):.4f}"
         )
-        value, victims = min(1.0, max(0.0, tally.excess)), learnt[there[learnt]]
+        value, victims = min(1.0, max(0.0, tally.excess)), members[reappears[members]]
         return Finding(
             self.name,
             value,
-            told,
+            message,
             tally.interval,
             victims=victims,
             details=_copies(tally),
@@ -183,27 +185,27 @@ def reappearing(
     released.
     """
     before, after = {}, {}
-    for place, name in enumerate(columns):
+    for number, name in enumerate(columns):
         reading = pair.reading(name)
         under = standing_under(reading)
         codes = np.where(under >= 0, under, -1 - np.arange(len(under)))
-        before[str(place)], after[str(place)] = codes[reading.original], reading.released
+        before[str(number)], after[str(number)] = codes[reading.original], reading.released
     original = pl.DataFrame(before).with_row_index("row")
-    places = list(before)
+    column_names = list(before)
     alone = (
-        original.group_by(places)
+        original.group_by(column_names)
         .agg(pl.len().alias("records"), pl.col("row").first())
         .filter(pl.col("records") == 1)
     )
-    drawn = pl.DataFrame(after).unique().with_columns(pl.lit(True).alias("there"))
-    found = (
-        original.join(drawn, on=places, how="left", maintain_order="left")["there"]
+    released = pl.DataFrame(after).unique().with_columns(pl.lit(True).alias("there"))
+    reappears = (
+        original.join(released, on=column_names, how="left", maintain_order="left")["there"]
         .fill_null(False)
         .to_numpy()
     )
     unique = np.zeros(len(pair.original), dtype=bool)
     unique[alone["row"].to_numpy()] = True
-    return unique, np.asarray(found, dtype=bool)
+    return unique, np.asarray(reappears, dtype=bool)
 
 
 # Distances between people and drawn rows, in all columns alike.
@@ -236,36 +238,44 @@ class Distances:
         return Successes(near[0], len(self.members), near[1], len(self.others))
 
 
-def distances(scene: Scene, most: int = MOST_PEOPLE) -> Distances:
+def distances(scene: Scene, limit: int = MOST_PEOPLE) -> Distances:
     """The distances of some people of either kind, in all columns alike; measured once for all who
     ask.
     """
-    key = ("distances to drawn rows", scene.seed.text, most)
+    key = ("distances to drawn rows", scene.seed.text, limit)
     if key not in scene.pair.memo:
-        scene.pair.memo[key] = _distances(scene, most)
-    found: Distances = scene.pair.memo[key]
-    return found
+        scene.pair.memo[key] = _distances(scene, limit)
+    result: Distances = scene.pair.memo[key]
+    return result
 
 
-def _distances(scene: Scene, most: int) -> Distances:
-    people = [_some(scene, group, most, "whose distance") for group in _groups(scene)]
+def _distances(scene: Scene, limit: int) -> Distances:
+    people = [_sample_rows(scene, group, limit, "whose distance") for group in _groups(scene)]
     rows = np.concatenate(people)
     intruder = Intruder(scene.pair.original.take(rows), data_columns(scene.pair), rows)
-    around = surroundings(dataclasses.replace(scene, intruder=intruder), "distance", most)
+    around = surroundings(dataclasses.replace(scene, intruder=intruder), "distance", limit)
     far = {
         target: around.cost(target) for target in around.sampled(scene, "distance to drawn rows")
     }
-    tried = np.array(sorted(far), dtype=np.int64)
-    costs = np.sqrt(np.array([far[target] for target in tried.tolist()], dtype=np.float64))
-    member, who = tried < around.members, rows[around.targets[tried]]
-    return Distances(costs[member], costs[~member], len(around.targets), who[member], who[~member])
+    attempted = np.array(sorted(far), dtype=np.int64)
+    costs = np.sqrt(np.array([far[target] for target in attempted.tolist()], dtype=np.float64))
+    member, person_rows = attempted < around.members, rows[around.targets[attempted]]
+    return Distances(
+        costs[member],
+        costs[~member],
+        len(around.targets),
+        person_rows[member],
+        person_rows[~member],
+    )
 
 
-def _some(scene: Scene, rows: NDArray[np.int64], most: int, purpose: str) -> NDArray[np.int64]:
+def _sample_rows(
+    scene: Scene, rows: NDArray[np.int64], limit: int, purpose: str
+) -> NDArray[np.int64]:
     """At most so many of some rows, in order."""
-    if len(rows) <= most:
+    if len(rows) <= limit:
         return rows
-    return np.sort(scene.seed.stream(f"drawn rows: {purpose}").choice(rows, most, replace=False))
+    return np.sort(scene.seed.stream(f"drawn rows: {purpose}").choice(rows, limit, replace=False))
 
 
 def from_people(
@@ -289,27 +299,27 @@ def from_people(
         distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero")
         for c in columns
     ]
-    theirs, nobody = (
+    intruder_kinds, nobody = (
         distinct([c.theirs for c in columns]),
         np.full(len(file), NOT_IN_FILE, dtype=np.int64),
     )
     ends = np.cumsum([0, *map(len, groups)])
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
-        ours = distinct([c.ours[start:end] for c in columns])
-        files = Files(columns, theirs, ours, np.zeros((0, 2), dtype=np.int64))
+        released_kinds = distinct([c.ours[start:end] for c in columns])
+        files = Files(columns, intruder_kinds, released_kinds, np.zeros((0, 2), dtype=np.int64))
         searches.append(
             Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file))
         )
-    found = np.full((len(searches), len(file)), np.nan)
+    table = np.full((len(searches), len(file)), np.nan)
     for row in scene.sampled(
         len(file),
         purpose,
         cost=sum(search.full_cost for search in searches),
         spent=lambda: sum(search.spent for search in searches),
     ):
-        found[:, row] = [np.sqrt(search.cost(row)) for search in searches]
-    return list(found)
+        table[:, row] = [np.sqrt(search.cost(row)) for search in searches]
+    return list(table)
 
 
 # Near copies: drawn rows all but the same as a person.
@@ -352,13 +362,13 @@ class NearCopies(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Look how many people have a drawn row within a small radius."""
         far, radius = distances(scene), self.within * usual_distance(scene)
-        tally, wanted = far.within(radius), far.wanted
-        done = tally.trials + tally.control_trials
-        told = (
+        tally, planned_trials = far.within(radius), far.wanted
+        trials = tally.trials + tally.control_trials
+        message = (
             f"{percent(tally.share)} of {tally.trials:,} people that the rows were learnt from have"
             f" one within {self.within:g} of the usual distance between people,"
             f" {percent(tally.control_share)} of {tally.control_trials:,} who were set"
-            f" aside{cut_short(done, wanted)}"
+            f" aside{cut_short(trials, planned_trials)}"
         )
         details = {
             "radius": radius,
@@ -367,7 +377,9 @@ class NearCopies(Attack):
             "excess": tally.excess,
         }
         value = min(1.0, max(0.0, tally.excess))
-        return Finding(self.name, value, told, tally.interval, details=details, trials=tally.trials)
+        return Finding(
+            self.name, value, message, tally.interval, details=details, trials=tally.trials
+        )
 
 
 def usual_distance(scene: Scene) -> float:
@@ -376,12 +388,12 @@ def usual_distance(scene: Scene) -> float:
     """
     key = ("usual distance", scene.seed.text)
     if key not in scene.pair.memo:
-        learnt, aside = _groups(scene)
-        some = _some(scene, aside, MOST_DRAWN, "usual distance")
-        far = from_people(scene, scene.pair.original.take(some), [learnt], "usual distance")[0]
+        members, aside = _groups(scene)
+        sample = _sample_rows(scene, aside, MOST_DRAWN, "usual distance")
+        far = from_people(scene, scene.pair.original.take(sample), [members], "usual distance")[0]
         scene.pair.memo[key] = float(np.nanmedian(far))
-    found: float = scene.pair.memo[key]
-    return found
+    distance: float = scene.pair.memo[key]
+    return distance
 
 
 # What is surely more than chance: copies, near copies and recognised members together.
@@ -417,14 +429,14 @@ class DrawnEvidence:
         """The three excesses if these were the members; no excess of copies where nobody of either
         kind is unique.
         """
-        found = {
+        excesses = {
             "near_copies": _excess(self.far <= self.radius + 1e-12, member),
             "membership": self._advantage(member),
         }
         unique = member[self.unique]
         if unique.any() and not unique.all():
-            found["copied_records"] = _excess(self.there[self.unique], unique)
-        return found
+            excesses["copied_records"] = _excess(self.there[self.unique], unique)
+        return excesses
 
     def _advantage(self, member: NDArray[np.bool_]) -> float:
         """Members less others that are nearer than a threshold, the one with most members at few
@@ -459,13 +471,15 @@ def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, fl
     largest :math:`(R_i - \mu_i)/\sigma_i` of the three, it is
     :math:`\mu_i + c\,\sigma_i`.
     """
-    drawn = [people.excesses(draws.permutation(people.member)) for _ in range(EXCHANGES)]
-    names = sorted(set(drawn[0]).intersection(*drawn))
-    values = np.array([[one[name] for name in names] for one in drawn])
+    permuted_excesses = [
+        people.excesses(draws.permutation(people.member)) for _ in range(EXCHANGES)
+    ]
+    names = sorted(set(permuted_excesses[0]).intersection(*permuted_excesses))
+    values = np.array([[excesses[name] for name in names] for excesses in permuted_excesses])
     means, spreads = values.mean(axis=0), values.std(axis=0)
     scaled = (values - means) / np.where(spreads > 0, spreads, 1.0)
-    most = float(np.quantile(scaled.max(axis=1), SURE, method="higher"))
-    return dict(zip(names, (means + most * spreads).tolist(), strict=True))
+    quantile = float(np.quantile(scaled.max(axis=1), SURE, method="higher"))
+    return dict(zip(names, (means + quantile * spreads).tolist(), strict=True))
 
 
 @parameters
@@ -505,8 +519,8 @@ class RecognisedMembers(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Measure the three excesses, and what chance makes of them."""
-        for most in (ENOUGH_PEOPLE, MOST_PEOPLE):
-            far = distances(scene, most)
+        for limit in (ENOUGH_PEOPLE, MOST_PEOPLE):
+            far = distances(scene, limit)
             people = _recognition(scene, far)
             excesses = people.excesses(people.member)
             chance = chance_of(
@@ -514,8 +528,8 @@ class RecognisedMembers(Attack):
             )
             blind = [
                 name
-                for name, one in chance.items()
-                if one > TELLING and excesses[name] - one <= TELLING
+                for name, threshold in chance.items()
+                if threshold > TELLING and excesses[name] - threshold <= TELLING
             ]
             if not blind:
                 break
@@ -529,13 +543,13 @@ class RecognisedMembers(Attack):
             )
         lowest = {name: max(0.0, excesses[name] - chance[name]) for name in chance}
         worst = max(lowest, key=lambda name: (lowest[name], excesses[name]))
-        each = ", ".join(
+        attack_shares = ", ".join(
             f"{name.replace('_', ' ')} {excesses[name]:.4f} (by chance up to {chance[name]:.4f})"
             for name in chance
         )
-        told = (
+        message = (
             f"excess of {int(people.member.sum()):,} people learnt from over {aside:,} set aside:"
-            f" {each}{cut_short(len(people.far), far.wanted)}"
+            f" {attack_shares}{cut_short(len(people.far), far.wanted)}"
         )
         details = {
             "excesses": {n: excesses[n] for n in chance},
@@ -546,7 +560,7 @@ class RecognisedMembers(Attack):
         return Finding(
             self.name,
             lowest[worst],
-            told,
+            message,
             interval,
             details=details,
             trials=int(people.member.sum()),
@@ -554,12 +568,12 @@ class RecognisedMembers(Attack):
 
 
 def _recognition(scene: Scene, far: Distances) -> DrawnEvidence:
-    unique, there = reappearing(scene.pair, data_columns(scene.pair))
+    unique, reappears = reappearing(scene.pair, data_columns(scene.pair))
     rows = np.concatenate([far.member_rows, far.other_rows])
     return DrawnEvidence(
         member=np.arange(len(rows)) < len(far.member_rows),
         unique=unique[rows],
-        there=there[rows],
+        there=reappears[rows],
         far=np.concatenate([far.members, far.others]),
         radius=NearCopies().within * usual_distance(scene),
     )
@@ -605,32 +619,34 @@ class ClosestRecord(Attack):
         hide.
         """
         groups = _groups(scene)
-        alike = [_some(scene, group, min(map(len, groups)), "as many people") for group in groups]
-        rows = _some(scene, np.arange(len(scene.pair.released)), MOST_DRAWN, "which rows")
+        alike = [
+            _sample_rows(scene, group, min(map(len, groups)), "as many people") for group in groups
+        ]
+        rows = _sample_rows(scene, np.arange(len(scene.pair.released)), MOST_DRAWN, "which rows")
         near, control = from_people(scene, scene.pair.released.take(rows), alike, self.name)
-        seen = ~np.isnan(near)
-        nearer = (near[seen] < control[seen] - 1e-12) + 0.5 * (
-            np.abs(near[seen] - control[seen]) <= 1e-12
+        has_distance = ~np.isnan(near)
+        nearer = (near[has_distance] < control[has_distance] - 1e-12) + 0.5 * (
+            np.abs(near[has_distance] - control[has_distance]) <= 1e-12
         )
-        value, trials = float(nearer.mean()), int(seen.sum())
+        value, trials = float(nearer.mean()), int(has_distance.sum())
         beside = self._beside(scene)
-        told = (
+        message = (
             f"{percent(value)} of {trials:,} drawn rows are nearer to people they were learnt from"
-            f" than to as many who were set aside (median distance {np.median(near[seen]):.3g} and"
-            f" {np.median(control[seen]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS}, so beside"
+            f" than to as many who were set aside (median distance {np.median(near[has_distance]):.3g} and"
+            f" {np.median(control[has_distance]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS}, so beside"
             f" it: copied excess {beside['copied_excess']}, near copies"
             f" {beside['near_copy_excess']}, {percent(beside['recognised'])} of people recognised"
             f" as members at {percent(beside['false_alarms'])} false alarms"
         )
         medians = {
-            "median_distance": float(np.median(near[seen])),
-            "median_distance_set_aside": float(np.median(control[seen])),
+            "median_distance": float(np.median(near[has_distance])),
+            "median_distance_set_aside": float(np.median(control[has_distance])),
         }
         interval = wilson(float(nearer.sum()), trials)
         return Finding(
             self.name,
             value,
-            told,
+            message,
             interval,
             baseline=0.5,
             details={**medians, **beside},

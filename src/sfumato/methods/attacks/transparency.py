@@ -73,8 +73,8 @@ def clue_from_cells(pair: TablePair, column: str) -> Likelihood:
 
     def score(targets: Codes) -> Scores:
         scores = np.empty((len(targets), len(reading.released)))
-        for place, value in enumerate(reading.original[targets].tolist()):
-            scores[place] = np.where(possible.of(value), 0.0, -np.inf)[reading.released]
+        for number, value in enumerate(reading.original[targets].tolist()):
+            scores[number] = np.where(possible.of(value), 0.0, -np.inf)[reading.released]
         return scores
 
     return Likelihood((column,), score, True, CELLS)
@@ -105,16 +105,16 @@ class LabelsOfValues:
     def of(self, value: int) -> NDArray[np.bool_]:
         """Per label whether it may stand for a value, given by its code."""
         reading = self.reading
-        found: NDArray[np.bool_] = self.always.copy()
+        possible: NDArray[np.bool_] = self.always.copy()
         if reading.values[value] is None:
-            return found
+            return possible
         if reading.scale == "category":
-            found[self.labels[self.starts[value] : self.starts[value + 1]]] = True
-            return found
-        place = reading.places[value]
-        found |= (reading.low - self.slack <= place) & (place <= reading.high + self.slack)
-        found[self.unplaced[self.unplaced[:, 0] == value, 1]] = True
-        return found
+            possible[self.labels[self.starts[value] : self.starts[value + 1]]] = True
+            return possible
+        position = reading.places[value]
+        possible |= (reading.low - self.slack <= position) & (position <= reading.high + self.slack)
+        possible[self.unplaced[self.unplaced[:, 0] == value, 1]] = True
+        return possible
 
 
 def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
@@ -130,24 +130,26 @@ def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
     """
     reading = pair.reading(column)
     released = reading.middle[reading.released]
-    known = np.sort(released[~np.isnan(released)])
-    reach = int(share * len(known) + 1e-9)
+    sorted_values = np.sort(released[~np.isnan(released)])
+    reach = int(share * len(sorted_values) + 1e-9)
     low, high = (
-        np.searchsorted(known, released, side="left"),
-        np.searchsorted(known, released, side="right") - 1,
+        np.searchsorted(sorted_values, released, side="left"),
+        np.searchsorted(sorted_values, released, side="right") - 1,
     )
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]]
-        first = np.searchsorted(known, value, side="left")[:, None]
+        first = np.searchsorted(sorted_values, value, side="left")[:, None]
         last = np.maximum(
-            np.searchsorted(known, value, side="right") - 1,
-            np.searchsorted(known, value, side="left"),
+            np.searchsorted(sorted_values, value, side="right") - 1,
+            np.searchsorted(sorted_values, value, side="left"),
         )
         near = (low[None, :] <= last[:, None] + reach) & (high[None, :] >= first - reach)
         both_missing = np.isnan(value)[:, None] == np.isnan(released)[None, :]
-        here = np.where(np.isnan(value)[:, None], both_missing, near & ~np.isnan(released)[None, :])
-        return np.where(here, 0.0, -np.inf)
+        is_near = np.where(
+            np.isnan(value)[:, None], both_missing, near & ~np.isnan(released)[None, :]
+        )
+        return np.where(is_near, 0.0, -np.inf)
 
     return Likelihood((column,), score, True, "rank_swap")
 
@@ -159,14 +161,14 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
     reading = pair.reading(column)
     released = reading.middle[reading.released]
     centres = np.unique(released[~np.isnan(released)])
-    place = np.searchsorted(centres, released)
+    positions = np.searchsorted(centres, released)
     slack = 1e-9 * max(1.0, abs(reading.span))
     below = np.concatenate([[-np.inf], centres[:-1]]) - slack if len(centres) else centres
     above = np.concatenate([centres[1:], [np.inf]]) + slack if len(centres) else centres
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]][:, None]
-        spot = np.minimum(place, max(0, len(centres) - 1))[None, :]
+        spot = np.minimum(positions, max(0, len(centres) - 1))[None, :]
         inside = (
             (below[spot] <= value) & (value <= above[spot])
             if len(centres)
@@ -196,13 +198,20 @@ def clue_from_differences(
     readings = [pair.reading(c) for c in columns]
     released = np.stack([r.middle[r.released] for r in readings], axis=1)
     root = _root_of_inverse(spread)
-    lacking = np.any(np.isnan(released), axis=1)[None, :]
+    released_missing = np.any(np.isnan(released), axis=1)[None, :]
 
     def score(targets: Codes) -> Scores:
         value = np.stack([r.places[r.original[targets]] for r in readings], axis=1)
-        here, there = np.nan_to_num(value) @ root.T, np.nan_to_num(released) @ root.T
-        far = (here**2).sum(axis=1)[:, None] + (there**2).sum(axis=1)[None, :] - 2 * here @ there.T
-        unknown = np.any(np.isnan(value), axis=1, keepdims=True) | lacking
+        original_points, released_points = (
+            np.nan_to_num(value) @ root.T,
+            np.nan_to_num(released) @ root.T,
+        )
+        far = (
+            (original_points**2).sum(axis=1)[:, None]
+            + (released_points**2).sum(axis=1)[None, :]
+            - 2 * original_points @ released_points.T
+        )
+        unknown = np.any(np.isnan(value), axis=1, keepdims=True) | released_missing
         return np.where(unknown, 0.0, -0.5 * np.maximum(far, 0.0))
 
     return Likelihood(columns, score, True, method, nearest)
@@ -213,8 +222,8 @@ def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     would be infinitely telling).
     """
     values, vectors = np.linalg.eigh((spread + spread.T) / 2)
-    kept = values > max(float(values.max(initial=0.0)), 1e-300) * 1e-10
-    root: NDArray[np.float64] = (vectors[:, kept] / np.sqrt(values[kept])).T
+    positive = values > max(float(values.max(initial=0.0)), 1e-300) * 1e-10
+    root: NDArray[np.float64] = (vectors[:, positive] / np.sqrt(values[positive])).T
     return root
 
 
@@ -225,26 +234,32 @@ def clue_from_transitions(
     this label.
     """
     reading = pair.reading(column)
-    place = {label[0] if isinstance(label, tuple) else label: i for i, label in enumerate(labels)}
+    label_codes = {
+        label[0] if isinstance(label, tuple) else label: i for i, label in enumerate(labels)
+    }
     nowhere = -1
     of_value = np.array(
-        [nowhere if v is None else place.get(v, nowhere) for v in reading.values], dtype=np.int64
+        [nowhere if v is None else label_codes.get(v, nowhere) for v in reading.values],
+        dtype=np.int64,
     )
     of_label = np.array(
-        [nowhere if c is None else place.get(c, nowhere) for c in reading.labels], dtype=np.int64
+        [nowhere if c is None else label_codes.get(c, nowhere) for c in reading.labels],
+        dtype=np.int64,
     )
     with np.errstate(divide="ignore"):
         logs = np.log(matrix)
     same_label = {label: code for code, label in enumerate(reading.labels)}
-    same = np.array([same_label.get(value, nowhere) for value in reading.values], dtype=np.int64)
+    own_label = np.array(
+        [same_label.get(value, nowhere) for value in reading.values], dtype=np.int64
+    )
 
     def score(targets: Codes) -> Scores:
         scores = np.empty((len(targets), len(reading.released)))
         for row, value in enumerate(reading.original[targets].tolist()):
-            of_labels = np.where(np.arange(len(of_label)) == same[value], 0.0, -np.inf)
+            of_labels = np.where(np.arange(len(of_label)) == own_label[value], 0.0, -np.inf)
             if of_value[value] != nowhere:
-                known = of_label != nowhere
-                of_labels[known] = logs[of_value[value], of_label[known]]
+                has_column = of_label != nowhere
+                of_labels[has_column] = logs[of_value[value], of_label[has_column]]
             scores[row] = of_labels[reading.released]
         return scores
 
@@ -260,13 +275,19 @@ def clues_of(scene: Scene) -> list[Likelihood]:
     of another kind, give none.
     """
     pair = scene.pair
-    known = [c for c in scene.intruder.knows if c in pair.columns]
-    steps = {c: [s for s in scene.steps if c in s.masks and not s.keeps_quasi] for c in known}
-    clues = [clue_from_cells(pair, c) for c in known if not steps[c] and generalises(pair, c)]
-    alone = {c: found[0] for c, found in steps.items() if len(found) == 1}
+    known_columns = [c for c in scene.intruder.knows if c in pair.columns]
+    steps = {
+        c: [s for s in scene.steps if c in s.masks and not s.keeps_quasi] for c in known_columns
+    }
+    clues = [
+        clue_from_cells(pair, c) for c in known_columns if not steps[c] and generalises(pair, c)
+    ]
+    alone = {c: column_steps[0] for c, column_steps in steps.items() if len(column_steps) == 1}
     for step in dict.fromkeys(map(id, alone.values())):
-        mine = next(s for s in alone.values() if id(s) == step)
-        clues += _by_step(pair, mine, tuple(c for c in known if alone.get(c) is mine))
+        step_object = next(s for s in alone.values() if id(s) == step)
+        clues += _by_step(
+            pair, step_object, tuple(c for c in known_columns if alone.get(c) is step_object)
+        )
     return clues
 
 
@@ -300,10 +321,10 @@ def _by_step(pair: TablePair, step: Step, columns: tuple[str, ...]) -> list[Like
 
 def _covariance(pair: TablePair, columns: tuple[str, ...]) -> NDArray[np.float64]:
     values = np.stack([pair.reading(c).middle[pair.reading(c).released] for c in columns], axis=1)
-    known = values[~np.isnan(values).any(axis=1)]
-    if len(known) < 2:
+    complete_rows = values[~np.isnan(values).any(axis=1)]
+    if len(complete_rows) < 2:
         return np.eye(len(columns))
-    return np.atleast_2d(np.cov(known, rowvar=False))
+    return np.atleast_2d(np.cov(complete_rows, rowvar=False))
 
 
 def _diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -388,40 +409,42 @@ class Transparency(Attack):
         """Intersect what all columns say of each target."""
         clues = clues_of(scene)
         people = np.flatnonzero(scene.intruder.truth != NOT_IN_FILE)
-        found = narrowed(scene, clues, people)
-        credit = found.credits[:, found.best]
-        single = found.candidates == 1
-        sure = single & found.contained
-        limited = len(found.targets) < len(people)
+        narrowing = narrowed(scene, clues, people)
+        credit = narrowing.credits[:, narrowing.best]
+        single = narrowing.candidates == 1
+        sure = single & narrowing.contained
+        limited = len(narrowing.targets) < len(people)
         sample = (
-            f" (a random sample of {len(found.targets):,}, to bound the work)" if limited else ""
+            f" (a random sample of {len(narrowing.targets):,}, to bound the work)"
+            if limited
+            else ""
         )
-        told = (
-            f"knowing how it was made leaves {float(found.candidates.mean()):,.1f} records a person"
+        message = (
+            f"knowing how it was made leaves {float(narrowing.candidates.mean()):,.1f} records a person"
             f" on average; {percent(float(credit.mean()))} of the people are found,"
-            f" {int(sure.sum()):,} of {len(found.targets):,} for certain{sample}"
+            f" {int(sure.sum()):,} of {len(narrowing.targets):,} for certain{sample}"
         )
         return Finding(
             self.name,
             float(credit.mean()),
-            told,
+            message,
             interval=sampled_interval(credit, everybody=not limited and not scene.intruder.sampled),
             baseline=1 / max(1, len(scene.pair.released)),
-            victims=np.unique(found.targets[sure]),
+            victims=np.unique(narrowing.targets[sure]),
             details={
-                "mean_candidates": float(found.candidates.mean()),
+                "mean_candidates": float(narrowing.candidates.mean()),
                 "singletons": float(single.mean()),
                 "correct_singletons": float(sure.mean()),
-                "contained": float(found.contained.mean()),
+                "contained": float(narrowing.contained.mean()),
                 "expected_by_candidates": float(
-                    (found.contained / np.maximum(1, found.candidates)).mean()
+                    (narrowing.contained / np.maximum(1, narrowing.candidates)).mean()
                 ),
-                "guess": GUESSES[found.best],
-                "guesses": dict(zip(GUESSES, found.credits.mean(axis=0).tolist(), strict=True)),
+                "guess": GUESSES[narrowing.best],
+                "guesses": dict(zip(GUESSES, narrowing.credits.mean(axis=0).tolist(), strict=True)),
                 "methods": sorted({clue.method for clue in clues}),
                 "limited_by_work": limited,
             },
-            trials=len(found.targets),
+            trials=len(narrowing.targets),
         )
 
 
@@ -434,15 +457,15 @@ def narrowed(scene: Scene, clues: list[Likelihood], people: NDArray[np.int64]) -
     order = people[scene.seed.stream("transparency sample").permutation(len(people))]
     parts: list[tuple[Any, ...]] = []
     arrays = ARRAYS + len(clues) + len(common_columns(scene))
-    wanted = scene.affordable(len(order), released * arrays)
+    affordable_count = scene.affordable(len(order), released * arrays)
     step = max(1, min(BLOCK_BYTES // 8, AT_ONCE) // max(1, released * arrays))
-    for start in range(0, wanted, step):
+    for start in range(0, affordable_count, step):
         scene.require_time()
-        some = order[start : min(wanted, start + step)]
-        targets = scene.intruder.truth[some]
+        batch = order[start : min(affordable_count, start + step)]
+        targets = scene.intruder.truth[batch]
         scores, candidates = _intersected(clues, targets, released)
-        parts.append((targets, *_judged(scores, near(some), candidates, own[targets])))
-        scene.progress(min(1.0, (start + step) / wanted), "intersecting clues")
+        parts.append((targets, *_judge_candidates(scores, near(batch), candidates, own[targets])))
+        scene.progress(min(1.0, (start + step) / affordable_count), "intersecting clues")
     return Narrowed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -469,15 +492,15 @@ def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]
         return lambda people: np.zeros((len(people), len(scene.pair.rows)))
     files = files_of(scene)
     arrays = files.plain
-    ours = np.arange(len(files.ours.records))
+    released_kinds = np.arange(len(files.ours.records))
 
     def near(people: NDArray[np.int64]) -> NDArray[np.float64]:
-        kinds, place = np.unique(files.theirs.kind_of[people], return_inverse=True)
-        pairs = np.column_stack([np.repeat(kinds, len(ours)), np.tile(ours, len(kinds))]).astype(
-            np.int64
-        )
-        distances = arrays.costs(pairs).sum(axis=1).reshape(len(kinds), len(ours))
-        return np.asarray(-distances[place][:, files.ours.kind_of])
+        kinds, kind_numbers = np.unique(files.theirs.kind_of[people], return_inverse=True)
+        pairs = np.column_stack(
+            [np.repeat(kinds, len(released_kinds)), np.tile(released_kinds, len(kinds))]
+        ).astype(np.int64)
+        distances = arrays.costs(pairs).sum(axis=1).reshape(len(kinds), len(released_kinds))
+        return np.asarray(-distances[kind_numbers][:, files.ours.kind_of])
 
     return near
 
@@ -489,7 +512,7 @@ def _best(scores: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.b
     return np.asarray(among & (scores >= best - slack))
 
 
-def _judged(
+def _judge_candidates(
     scores: NDArray[np.float64],
     near: NDArray[np.float64],
     candidates: NDArray[np.bool_],
@@ -498,12 +521,12 @@ def _judged(
     """How many candidates there are, whether the own record is one, and the credit of each
     guess.
     """
-    there, place, line = own >= 0, np.maximum(own, 0), np.arange(len(own))
+    is_released, record, line = own >= 0, np.maximum(own, 0), np.arange(len(own))
     shares = []
     for among in (np.isfinite(scores), candidates):
         for guess in (scores, near):
             tied = _best(guess, among)
             shares.append(
-                np.where(there & tied[line, place], 1 / np.maximum(1, tied.sum(axis=1)), 0.0)
+                np.where(is_released & tied[line, record], 1 / np.maximum(1, tied.sum(axis=1)), 0.0)
             )
-    return candidates.sum(axis=1), there & candidates[line, place], np.column_stack(shares)
+    return candidates.sum(axis=1), is_released & candidates[line, record], np.column_stack(shares)

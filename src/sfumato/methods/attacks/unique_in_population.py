@@ -36,8 +36,8 @@ def share_unique_in_population(
     hierarchies of the sample (of ``original``, where they depend on the values). Numbers are
     compared as numbers, 30 and 30.0 are the same.
     """
-    alone, found = _unique(sample, population, columns, original)
-    return float(found[alone].mean()) if alone.any() else 0.0
+    alone, unique_in_both = _unique(sample, population, columns, original)
+    return float(unique_in_both[alone].mean()) if alone.any() else 0.0
 
 
 @parameters
@@ -79,19 +79,23 @@ class UniqueInPopulation(Attack):
         if population is None or not _columns(scene, population):
             raise SchemaError(f"{self.name}: {self.applies(scene)}")
         columns = _columns(scene, population)
-        alone, both = _unique(scene.pair.released, population, columns, scene.pair.original)
-        number, found = int(alone.sum()), int(both.sum())
-        told = (
-            f"{found:,} of {number:,} records that are unique in the release are unique among the"
+        alone, unique_in_both = _unique(
+            scene.pair.released, population, columns, scene.pair.original
+        )
+        number, both_count = int(alone.sum()), int(unique_in_both.sum())
+        message = (
+            f"{both_count:,} of {number:,} records that are unique in the release are unique among the"
             f" {len(population):,} people of the population too"
         )
         details = {
             "sample_uniques": number,
-            "population_uniques": found,
+            "population_uniques": both_count,
             "population": len(population),
         }
-        value = found / number if number else 0.0
-        return Finding(self.name, value, told, victims=rows_of(scene, both), details=details)
+        value = both_count / number if number else 0.0
+        return Finding(
+            self.name, value, message, victims=rows_of(scene, unique_in_both), details=details
+        )
 
 
 def _columns(scene: Scene, population: Table) -> tuple[str, ...]:
@@ -105,7 +109,7 @@ def _unique(
     """Per row whether it is unique in the sample, and whether in both."""
     sample.require(columns)
     classes, class_of = count_rows(sample, columns)
-    found, _ = matched(classes, population, (original or sample).schema, original)
+    matches, _ = matched(classes, population, (original or sample).schema, original)
     alone = classes.records == 1
-    both = alone & (np.asarray(found.population) == 1)
-    return alone[class_of], both[class_of]
+    unique_in_both = alone & (np.asarray(matches.population) == 1)
+    return alone[class_of], unique_in_both[class_of]

@@ -213,11 +213,11 @@ class RegressionRuns(Prepared):
         """Intercept and coefficients of some records; None where several lines are equally good."""
         design, outcome = self.design[rows], self.outcome[rows]
         if exactly:
-            found = _solved(
+            solved = _solved(
                 [[exact(v) for v in row] for row in design.tolist()],
                 [exact(v) for v in outcome.tolist()],
             )
-            return None if found is None else tuple(on_grid(value, self.grid) for value in found)
+            return None if solved is None else tuple(on_grid(value, self.grid) for value in solved)
         if len(rows) < design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
             return None
         coefficients = np.linalg.lstsq(design, outcome, rcond=None)[0]
@@ -243,16 +243,16 @@ def _solved(design: list[list[Fraction]], outcome: list[Fraction]) -> list[Fract
         for i in range(width)
     ]
     for pivot in range(width):
-        chosen = next((i for i in range(pivot, width) if rows[i][pivot]), None)
-        if chosen is None:
+        pivot_row = next((i for i in range(pivot, width) if rows[i][pivot]), None)
+        if pivot_row is None:
             return None
-        rows[pivot], rows[chosen] = rows[chosen], rows[pivot]
+        rows[pivot], rows[pivot_row] = rows[pivot_row], rows[pivot]
         rows[pivot] = [value / rows[pivot][pivot] for value in rows[pivot]]
-        for other in range(width):
-            if other != pivot and rows[other][pivot]:
-                factor = rows[other][pivot]
-                rows[other] = [
-                    a - factor * b for a, b in zip(rows[other], rows[pivot], strict=True)
+        for row_number in range(width):
+            if row_number != pivot and rows[row_number][pivot]:
+                factor = rows[row_number][pivot]
+                rows[row_number] = [
+                    a - factor * b for a, b in zip(rows[row_number], rows[pivot], strict=True)
                 ]
     return [row[width] for row in rows]
 
@@ -311,27 +311,27 @@ class StumpRuns(Prepared):
         values: NDArray[np.float64],
         classes: NDArray[np.int64],
         labels: tuple[str, ...],
-        asked: StumpOf,
+        stump: StumpOf,
     ) -> None:
-        self.values, self.classes, self.labels, self.asked = values, classes, labels, asked
+        self.values, self.classes, self.labels, self.asked = values, classes, labels, stump
 
     def form(self, rows: NDArray[np.int64], *, exactly: bool) -> tuple[Fraction, int] | None:
         """The threshold (or the lower end of its bin) and the class below it."""
         order = rows[np.lexsort((rows, self.values[rows]))]
-        values, ones = self.values[order], self.classes[order]
+        values, is_one = self.values[order], self.classes[order]
         cuts = np.flatnonzero(np.diff(values) > 0) + 1
         if not len(cuts):
             return None
-        ones_left = np.cumsum(ones)[cuts - 1]
-        zeros_right = (len(ones) - cuts) - (ones.sum() - ones_left)
-        errors = np.stack([ones_left + zeros_right, len(ones) - ones_left - zeros_right])
-        place = int(np.argmin(errors.min(axis=0)))
-        left = int(errors[1, place] < errors[0, place])
-        threshold = (exact(values[cuts[place] - 1]) + exact(values[cuts[place]])) / 2
+        ones_left = np.cumsum(is_one)[cuts - 1]
+        zeros_right = (len(is_one) - cuts) - (is_one.sum() - ones_left)
+        errors = np.stack([ones_left + zeros_right, len(is_one) - ones_left - zeros_right])
+        best_cut = int(np.argmin(errors.min(axis=0)))
+        left_class = int(errors[1, best_cut] < errors[0, best_cut])
+        threshold = (exact(values[cuts[best_cut] - 1]) + exact(values[cuts[best_cut]])) / 2
         if self.asked.grid is None:
-            return threshold, left
+            return threshold, left_class
         step = exact(self.asked.grid)
-        return (threshold // step) * step, left
+        return (threshold // step) * step, left_class
 
     def utility(self, form: tuple[Fraction, int]) -> float:
         """Share of all records that it classifies rightly; of a bin, by its middle."""
@@ -398,11 +398,11 @@ class TreeOf(Computed):
 def _bins(dataset: Table, name: str, grid: float) -> tuple[NDArray[np.uint8], list[str]]:
     """A predictor in bins, and what a split behind each bin says of it."""
     if dataset.dtype(name).is_numeric():
-        places = np.floor(complete_numbers(dataset, name) / grid)
-        low = float(places.min(initial=0.0)) if len(places) else 0.0
-        width = int(places.max(initial=low) - low) + 1
+        bin_numbers = np.floor(complete_numbers(dataset, name) / grid)
+        low = float(bin_numbers.min(initial=0.0)) if len(bin_numbers) else 0.0
+        width = int(bin_numbers.max(initial=low) - low) + 1
         ends = [f"{name} < {(low + at + 1) * grid:g}" for at in range(min(width, MOST_BINS))]
-        codes = (places - low).astype(np.int64)
+        codes = (bin_numbers - low).astype(np.int64)
     else:
         codes, labels = classes_of(dataset, name)
         width, ends = len(labels), [f"{name} <= {text}" for text in labels]
@@ -422,11 +422,11 @@ class TreeRuns(Prepared):
         predictors: Sequence[tuple[NDArray[np.uint8], list[str]]],
         classes: NDArray[np.int64],
         labels: tuple[str, ...],
-        asked: TreeOf,
+        tree: TreeOf,
     ) -> None:
         self.bins = np.stack([bins for bins, _ in predictors])
         self.ends = [ends for _, ends in predictors]
-        self.classes, self.labels, self.asked = classes, labels, asked
+        self.classes, self.labels, self.asked = classes, labels, tree
 
     def form(self, rows: NDArray[np.int64], *, exactly: bool) -> tuple[tuple[int, int], ...]:
         """The nodes in preorder: (column, last bin on the left) of a split, (−1, class) of a
@@ -450,9 +450,9 @@ class TreeRuns(Prepared):
 
     def utility(self, form: tuple[tuple[int, int], ...]) -> float:
         """Share of all records that it classifies rightly."""
-        found = np.empty(len(self.classes), dtype=np.int64)
-        _sent(form, 0, self.bins, np.arange(len(found)), found)
-        return float((found == self.classes).mean())
+        predictions = np.empty(len(self.classes), dtype=np.int64)
+        _sent(form, 0, self.bins, np.arange(len(predictions)), predictions)
+        return float((predictions == self.classes).mean())
 
     def told(self, form: tuple[tuple[int, int], ...]) -> str:
         """The tree in preorder: a split, what is below when it is so, what is below when it is
@@ -464,9 +464,9 @@ class TreeRuns(Prepared):
         feature, cut = form[at]
         if feature < 0:
             return self.labels[cut], at + 1
-        left, behind = self._words(form, at + 1)
+        left_words, behind = self._words(form, at + 1)
         right, end = self._words(form, behind)
-        return f"({self.ends[feature][cut]}: {left} else {right})", end
+        return f"({self.ends[feature][cut]}: {left_words} else {right})", end
 
 
 def _pruned(form: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
@@ -477,9 +477,13 @@ def _pruned(form: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     def below(at: int) -> tuple[tuple[tuple[int, int], ...], int]:
         if form[at][0] < 0:
             return (form[at],), at + 1
-        left, behind = below(at + 1)
+        left_tree, behind = below(at + 1)
         right, end = below(behind)
-        return (left, end) if left == right and len(left) == 1 else ((form[at], *left, *right), end)
+        return (
+            (left_tree, end)
+            if left_tree == right and len(left_tree) == 1
+            else ((form[at], *left_tree, *right), end)
+        )
 
     return below(0)[0]
 
@@ -489,13 +493,13 @@ def _sent(
     at: int,
     bins: NDArray[np.uint8],
     rows: NDArray[np.int64],
-    found: NDArray[np.int64],
+    predictions: NDArray[np.int64],
 ) -> int:
     """Write the class of every row below a node; returns where the next node stands."""
     feature, cut = form[at]
     if feature < 0:
-        found[rows] = cut
+        predictions[rows] = cut
         return at + 1
     below = bins[feature, rows] <= cut
-    behind = _sent(form, at + 1, bins, rows[below], found)
-    return _sent(form, behind, bins, rows[~below], found)
+    behind = _sent(form, at + 1, bins, rows[below], predictions)
+    return _sent(form, behind, bins, rows[~below], predictions)

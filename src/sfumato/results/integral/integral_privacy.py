@@ -106,8 +106,12 @@ class IntegralPrivacy(Reportable):
         """The most useful of the proved results; of equally useful ones the one that recurs
         most.
         """
-        proved = [one for one in self.outcomes if one.status == "proved"]
-        return max(proved, key=lambda one: (one.utility, one.generators, -one.share), default=None)
+        proved = [outcome for outcome in self.outcomes if outcome.status == "proved"]
+        return max(
+            proved,
+            key=lambda outcome: (outcome.utility, outcome.generators, -outcome.share),
+            default=None,
+        )
 
     @property
     def result(self) -> Any:
@@ -116,11 +120,11 @@ class IntegralPrivacy(Reportable):
 
     def count(self, status: Status) -> int:
         """How many results have a status."""
-        return sum(one.status == status for one in self.outcomes)
+        return sum(outcome.status == status for outcome in self.outcomes)
 
     def to_dict(self) -> dict[str, Any]:
         """What may be published: the chosen result, and counts; no other result."""
-        chosen = self.chosen
+        outcome = self.chosen
         facts = {
             "algorithm": self.algorithm,
             "k": self.k,
@@ -136,25 +140,28 @@ class IntegralPrivacy(Reportable):
             "without_result": self.without_result,
             "result": self.result,
         }
-        if chosen is None:
+        if outcome is None:
             return facts
-        told = {
+        result_fields = {
             "generators": (
-                chosen.generators if chosen.generators < EXACT else told_count(chosen.generators)
+                outcome.generators if outcome.generators < EXACT else told_count(outcome.generators)
             ),
-            "largest_share": float(chosen.share),
-            "at_least": None if chosen.at_least is None else told_count(chosen.at_least),
-            "confidence": None if chosen.at_least is None else CONFIDENCE,
+            "largest_share": float(outcome.share),
+            "at_least": None if outcome.at_least is None else told_count(outcome.at_least),
+            "confidence": None if outcome.at_least is None else CONFIDENCE,
         }
-        return {**facts, **told}
+        return {**facts, **result_fields}
 
     def __repr__(self) -> str:
         return str(self)
 
     def blocks(self) -> Sequence[Block]:
         """Whether a result may be published, and how many were tried."""
-        tried, verdict = self.sentences()
-        return [VerdictBlock(self.chosen is not None, verdict, headline=True), Paragraph(tried)]
+        trial_sentence, verdict = self.sentences()
+        return [
+            VerdictBlock(self.chosen is not None, verdict, headline=True),
+            Paragraph(trial_sentence),
+        ]
 
     def sentences(self) -> list[str]:
         """What a data steward reads; nothing but a proved result is told."""
@@ -165,8 +172,8 @@ class IntegralPrivacy(Reportable):
             f" {self.count('proved'):,} proved {self.k}-integrally private,"
             f" {self.count('not shown'):,} not shown, {self.count('disproved'):,} disproved"
         )
-        chosen = self.chosen
-        if chosen is None:
+        outcome = self.chosen
+        if outcome is None:
             why = (
                 "coarsen the grid, or lower k"
                 if self.exact
@@ -175,17 +182,17 @@ class IntegralPrivacy(Reportable):
             return [head, f"no result may be published: {why}"]
         sure = (
             ""
-            if chosen.at_least is None
+            if outcome.at_least is None
             else (
-                f" (in all at least {told_count(chosen.at_least)} with {percent(CONFIDENCE)}"
+                f" (in all at least {told_count(outcome.at_least)} with {percent(CONFIDENCE)}"
                 " confidence)"
             )
         )
-        told = (
-            f"publish {self.result}: {told_count(chosen.generators)} different sets give it{sure},"
-            f" no record is in all of them, and none in more than {percent(float(chosen.share))}"
+        verdict_text = (
+            f"publish {self.result}: {told_count(outcome.generators)} different sets give it{sure},"
+            f" no record is in all of them, and none in more than {percent(float(outcome.share))}"
         )
-        return [head, told]
+        return [head, verdict_text]
 
 
 def integral_privacy(
@@ -230,31 +237,33 @@ def integral_privacy(
     >>> found.result, found.chosen.generators, found.count("disproved")
     (3.5, 3, 8)
     """
-    known = _known_rows(dataset, background)
-    _require_sense(dataset, algorithm, k, size, samples, len(known))
+    background_rows = _known_rows(dataset, background)
+    _require_sense(dataset, algorithm, k, size, samples, len(background_rows))
     order = canonical_order(dataset)
     runs = algorithm.on(dataset.take(order))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    known = np.sort(place[known])
-    free = np.setdiff1d(np.arange(len(order)), known)
-    drawn = size - len(known)
-    total = math.comb(len(free), drawn)
+    new_positions = np.empty(len(order), dtype=np.int64)
+    new_positions[order] = np.arange(len(order))
+    background_rows = np.sort(new_positions[background_rows])
+    free = np.setdiff1d(np.arange(len(order)), background_rows)
+    free_count = size - len(background_rows)
+    total = math.comb(len(free), free_count)
     if samples is None and isinstance(runs, MeanRuns):
-        found, none = _by_sums(runs, free, known, drawn), 0
+        results_found, none = _by_sums(runs, free, background_rows, free_count), 0
     elif samples is None:
-        found, none = _by_listing(runs, free, known, drawn, progress)
+        results_found, none = _by_listing(runs, free, background_rows, free_count, progress)
     else:
         key = Seed.of(seed).stream("integral privacy: samples")
-        found, none = _by_samples(runs, free, known, drawn, samples, key, progress)
-    outcomes = [_judged(one, k, samples, total, runs) for one in found]
-    outcomes.sort(key=lambda one: (-one.generators, one.share, str(one.form)))
+        results_found, none = _by_samples(
+            runs, free, background_rows, free_count, samples, key, progress
+        )
+    outcomes = [_judge_result(result, k, samples, total, runs) for result in results_found]
+    outcomes.sort(key=lambda result: (-result.generators, result.share, str(result.form)))
     return IntegralPrivacy(
         algorithm.name,
         k,
         size,
         len(dataset),
-        len(known),
+        len(background_rows),
         total,
         samples,
         tuple(outcomes),
@@ -271,15 +280,20 @@ def _known_rows(dataset: Table, background: Iterable[int]) -> NDArray[np.int64]:
 
 
 def _require_sense(
-    dataset: Table, algorithm: Computed, k: int, size: int, samples: int | None, known: int
+    dataset: Table,
+    algorithm: Computed,
+    k: int,
+    size: int,
+    samples: int | None,
+    background_count: int,
 ) -> None:
     dataset.require(algorithm.columns)
     if k < 1 or (samples is not None and samples < 1):
         raise ParameterError("integral privacy: k and the number of samples must be at least 1")
-    if not known < size <= len(dataset):
+    if not background_count < size <= len(dataset):
         raise ParameterError(
             f"integral privacy: sets of {size:,} records must be larger than the background"
-            f" ({known:,}) and no larger than the table ({len(dataset):,})"
+            f" ({background_count:,}) and no larger than the table ({len(dataset):,})"
         )
     if samples is not None and samples * size > MOST_CELLS:
         raise ParameterError(
@@ -306,16 +320,20 @@ class _Found:
     hits: int = 0
 
 
-def _judged(one: _Found, k: int, samples: int | None, total: int, runs: Prepared) -> Recurring:
-    share = Fraction(one.most, one.generators)
-    proved = one.generators >= k and share < 1
+def _judge_result(
+    result: _Found, k: int, samples: int | None, total: int, runs: Prepared
+) -> Recurring:
+    share = Fraction(result.most, result.generators)
+    proved = result.generators >= k and share < 1
     status: Status = "proved" if proved else "disproved" if samples is None else "not shown"
-    least = (
-        None if samples is None else math.floor(Fraction(lower_limit(one.hits, samples)) * total)
+    lower_bound = (
+        None if samples is None else math.floor(Fraction(lower_limit(result.hits, samples)) * total)
     )
-    if least is not None:
-        least = max(least, one.generators)
-    return Recurring(one.form, one.generators, share, status, runs.utility(one.form), least)
+    if lower_bound is not None:
+        lower_bound = max(lower_bound, result.generators)
+    return Recurring(
+        result.form, result.generators, share, status, runs.utility(result.form), lower_bound
+    )
 
 
 def lower_limit(hits: int, trials: int, confidence: float = CONFIDENCE) -> float:
@@ -330,63 +348,65 @@ def lower_limit(hits: int, trials: int, confidence: float = CONFIDENCE) -> float
 
 
 def _by_sums(
-    runs: MeanRuns, free: NDArray[np.int64], known: NDArray[np.int64], drawn: int
+    runs: MeanRuns, free: NDArray[np.int64], background_rows: NDArray[np.int64], free_count: int
 ) -> list[_Found]:
     """All means at once, from the numbers of subsets with each sum."""
     values = [runs.scaled[row] for row in free.tolist()]
-    base = sum(runs.scaled[row] for row in known.tolist())
-    sums = subset_sums(values, drawn)
+    base = sum(runs.scaled[row] for row in background_rows.tolist())
+    sums = subset_sums(values, free_count)
     groups: dict[Fraction, list[int]] = {}
     for total in np.flatnonzero(sums.counts).tolist():
-        groups.setdefault(runs.of_sum(base + total, drawn + len(known)), []).append(total)
-    found = []
+        groups.setdefault(runs.of_sum(base + total, free_count + len(background_rows)), []).append(
+            total
+        )
+    results_found = []
     for form, totals in groups.items():
         every = int(sums.counts[totals].sum())
-        least = min(int(left[totals].sum()) for left in sums.without.values())
-        found.append(_Found(form, every, every - least))
-    return found
+        fewest = min(int(sums_without[totals].sum()) for sums_without in sums.without.values())
+        results_found.append(_Found(form, every, every - fewest))
+    return results_found
 
 
 def _by_listing(
     runs: Prepared,
     free: NDArray[np.int64],
-    known: NDArray[np.int64],
-    drawn: int,
+    background_rows: NDArray[np.int64],
+    free_count: int,
     progress: Progress,
 ) -> tuple[list[_Found], int]:
     """Every set of records, one by one."""
-    total = math.comb(len(free), drawn)
+    total = math.comb(len(free), free_count)
     if total > MOST_SETS:
         raise ParameterError(
             f"integral privacy: there are {told_count(total)} sets of records, and at most"
             f" {MOST_SETS:,} are tried one by one; draw samples instead"
         )
-    sets = np.array(list(itertools.combinations(free.tolist(), drawn)), dtype=np.int64).reshape(
-        total, drawn
-    )
-    return _grouped(runs, sets, known, progress, exactly=True)
+    sets = np.array(
+        list(itertools.combinations(free.tolist(), free_count)), dtype=np.int64
+    ).reshape(total, free_count)
+    return _grouped(runs, sets, background_rows, progress, exactly=True)
 
 
 def _by_samples(
     runs: Prepared,
     free: NDArray[np.int64],
-    known: NDArray[np.int64],
-    drawn: int,
+    background_rows: NDArray[np.int64],
+    free_count: int,
     samples: int,
     stream: np.random.Generator,
     progress: Progress,
 ) -> tuple[list[_Found], int]:
     """Random sets of records, each as likely as any other."""
-    sets = np.empty((samples, drawn), dtype=np.int64)
+    sets = np.empty((samples, free_count), dtype=np.int64)
     for number in range(samples):
-        sets[number] = np.sort(stream.choice(free, drawn, replace=False))
-    return _grouped(runs, sets, known, progress, exactly=False)
+        sets[number] = np.sort(stream.choice(free, free_count, replace=False))
+    return _grouped(runs, sets, background_rows, progress, exactly=False)
 
 
 def _grouped(
     runs: Prepared,
     sets: NDArray[np.int64],
-    known: NDArray[np.int64],
+    background_rows: NDArray[np.int64],
     progress: Progress,
     *,
     exactly: bool,
@@ -402,7 +422,7 @@ def _grouped(
     for number, rows in enumerate(sets):
         if number % 256 == 0:
             progress(number / len(sets), "computing results")
-        form = runs.form(np.concatenate([known, rows]), exactly=exactly)
+        form = runs.form(np.concatenate([background_rows, rows]), exactly=exactly)
         if form is None:
             none += 1
         else:

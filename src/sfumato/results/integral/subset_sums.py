@@ -52,17 +52,17 @@ def subset_sums(values: Sequence[int], size: int) -> SubsetSums:
     table = np.zeros((size + 1, top + 1), dtype=object)
     table[0, 0] = 1
     for value in values:
-        for held in range(size, 0, -1):
-            table[held, value:] += table[held - 1, : top + 1 - value]
+        for member_count in range(size, 0, -1):
+            table[member_count, value:] += table[member_count - 1, : top + 1 - value]
     return SubsetSums(table[size], {value: _without(table, value) for value in sorted(set(values))})
 
 
 def _without(table: NDArray[Any], value: int) -> NDArray[Any]:
     """The counts of subsets that leave one record of a value out."""
     width = table.shape[1]
-    left: NDArray[Any] = table[0].copy()
-    for held in range(1, len(table)):
-        following = table[held].copy()
-        following[value:] -= left[: width - value]
-        left = following
-    return left
+    sums_left: NDArray[Any] = table[0].copy()
+    for member_count in range(1, len(table)):
+        following = table[member_count].copy()
+        following[value:] -= sums_left[: width - value]
+        sums_left = following
+    return sums_left

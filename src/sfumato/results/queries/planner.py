@@ -73,8 +73,8 @@ def success(epsilon: float, *, prior: float = 0.5, delta: float = 0.0) -> float:
     _require(epsilon, prior)
     if not 0 <= delta < 1:
         raise ParameterError("delta must be at least 0 and below 1")
-    both = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
-    corners = ((0.0, 1 - delta), (both, both), (1 - delta, 0.0))
+    equal_error = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    corners = ((0.0, 1 - delta), (equal_error, equal_error), (1 - delta, 0.0))
     return max(prior * (1 - missed) + (1 - prior) * (1 - false) for false, missed in corners)
 
 
@@ -137,11 +137,13 @@ def expected_error(
         raise ParameterError("rows, how many rows you expect, must be at least 1")
     if bounds is None and statistic != "count":
         raise ParameterError(f"a {statistic} needs the bounds of its column")
-    loss, whom = PrivacyLoss.of(epsilon=epsilon), relation or Relation()
+    loss, neighbours = PrivacyLoss.of(epsilon=epsilon), relation or Relation()
     if statistic == "quantile":
-        chosen = chooser(0.5, grid(bounds or (0.0, 1.0), candidates), whom, loss, cells=groups)
-        return chosen.rank_error(1 - CONFIDENCE) / rows
-    return _half_width(statistic, loss, rows, value, bounds or (0.0, 1.0), whom, groups)
+        quantile_chooser = chooser(
+            0.5, grid(bounds or (0.0, 1.0), candidates), neighbours, loss, cells=groups
+        )
+        return quantile_chooser.rank_error(1 - CONFIDENCE) / rows
+    return _half_width(statistic, loss, rows, value, bounds or (0.0, 1.0), neighbours, groups)
 
 
 def _half_width(
@@ -175,7 +177,7 @@ def _half_width(
 
 
 def epsilon_for(
-    statistic: str, *, within: float, rows: float, value: float | None = None, **known: Any
+    statistic: str, *, within: float, rows: float, value: float | None = None, **query_options: Any
 ) -> float:
     """The smallest ε whose answer is within a share of the expected value with 95 %, to three
     digits, rounded up.
@@ -186,7 +188,7 @@ def epsilon_for(
         a share of rows.
         rows: how many rows you expect (in a group, when there are groups).
         value: the result you expect; for a count it is ``rows``.
-        known: ``bounds``, ``relation``, ``groups``, ``candidates``, as for :func:`expected_error`.
+        query_options: ``bounds``, ``relation``, ``groups``, ``candidates``, as for :func:`expected_error`.
 
     >>> epsilon_for("count", within=0.02, rows=10_000)
     0.015
@@ -198,7 +200,9 @@ def epsilon_for(
     allowed = within * _size(statistic, rows, value)
 
     def good(epsilon: float) -> bool:
-        return expected_error(statistic, epsilon, rows=rows, value=value, **known) <= allowed
+        return (
+            expected_error(statistic, epsilon, rows=rows, value=value, **query_options) <= allowed
+        )
 
     if not good(LARGEST):
         raise Unsatisfiable(
@@ -218,7 +222,7 @@ def choices(
     rows: float,
     value: float | None = None,
     epsilons: Sequence[float] = USUAL,
-    **known: Any,
+    **query_options: Any,
 ) -> tuple[Choice, ...]:
     """What several ε mean: what an attacker can learn, and the error of the user's own question.
 
@@ -230,7 +234,7 @@ def choices(
     size = _size(statistic, rows, value)
     ways = []
     for epsilon in epsilons:
-        error = expected_error(statistic, epsilon, rows=rows, value=value, **known)
+        error = expected_error(statistic, epsilon, rows=rows, value=value, **query_options)
         ways.append(
             Choice(float(epsilon), belief_after(epsilon), success(epsilon), error, error / size)
         )

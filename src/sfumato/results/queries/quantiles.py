@@ -51,15 +51,15 @@ class Chooser:
         values: NDArray[np.float64],
         cell: NDArray[np.int64],
         cells: int,
-        drawn: NDArray[np.int64],
+        noise: NDArray[np.int64],
     ) -> NDArray[np.float64]:
         """The winning candidate of every group; rows with the number after the last group do not
         count.
         """
         a, b = self.level.numerator, self.level.denominator
-        less, greater = _ranks(values, cell, cells, self.candidates)
-        score = np.abs((b - a) * less - a * greater)
-        winners: NDArray[np.float64] = np.array(self.candidates)[np.argmax(drawn - score, axis=1)]
+        below_counts, greater = _ranks(values, cell, cells, self.candidates)
+        score = np.abs((b - a) * below_counts - a * greater)
+        winners: NDArray[np.float64] = np.array(self.candidates)[np.argmax(noise - score, axis=1)]
         return winners
 
     def rank_error(self, failure: float) -> float:
@@ -131,14 +131,14 @@ def _ranks(
     """Per group and candidate, the rows below and above it, by one scan and running sums."""
     width = len(candidates) + 1
 
-    def counted(side: Any) -> NDArray[np.int64]:
-        place = np.searchsorted(candidates, values, side=side)
-        return np.bincount(cell * width + place, minlength=(cells + 1) * width).reshape(
+    def count_side(side: Any) -> NDArray[np.int64]:
+        positions = np.searchsorted(candidates, values, side=side)
+        return np.bincount(cell * width + positions, minlength=(cells + 1) * width).reshape(
             cells + 1, width
         )[:cells]
 
-    below = np.cumsum(counted("right"), axis=1)[:, :-1]
-    smaller = np.cumsum(counted("left"), axis=1)
+    below = np.cumsum(count_side("right"), axis=1)[:, :-1]
+    smaller = np.cumsum(count_side("left"), axis=1)
     return below, smaller[:, -1:] - smaller[:, :-1]
 
 

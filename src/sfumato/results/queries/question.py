@@ -59,7 +59,7 @@ class Condition:
     def __str__(self) -> str:
         if self.operator in COMPARISONS:
             return f"{self.column} {self.operator} {self.values[0]:g}"
-        return f"{self.column} {self.operator} ({', '.join(_shown(v) for v in self.values)})"
+        return f"{self.column} {self.operator} ({', '.join(_value_text(v) for v in self.values)})"
 
 
 def condition(column: str, operator: str, value: Any, declared: Declared) -> Condition:
@@ -71,30 +71,34 @@ def condition(column: str, operator: str, value: Any, declared: Declared) -> Con
         raise ParameterError(
             f"operator {str(operator)!r} is not known.{did_you_mean(name, [*ALIASES, *OPERATORS])}"
         )
-    given = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
-    if not given or (name in COMPARISONS and len(given) > 1):
+    values_given = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    if not values_given or (name in COMPARISONS and len(values_given) > 1):
         raise ParameterError(
             f"column {column!r}: {name} compares with"
-            f" {'one value' if given else 'at least one value'}"
+            f" {'one value' if values_given else 'at least one value'}"
         )
     if column in declared.domains:
-        return Condition(column, name, _words(column, name, given, declared))
+        return Condition(column, name, _words(column, name, values_given, declared))
     if column not in declared.bounds:
         raise ParameterError(
             f"column {column!r} cannot be filtered by: it has neither declared bounds nor a"
             " declared domain." + did_you_mean(column, [*declared.bounds, *declared.domains])
         )
-    if not all(_is_finite(v) for v in given):
+    if not all(_is_finite(v) for v in values_given):
         raise ParameterError(f"column {column!r} has bounds, so it is compared with finite numbers")
-    return Condition(column, name, tuple(sorted({float(v) for v in given})))
+    return Condition(column, name, tuple(sorted({float(v) for v in values_given})))
 
 
-def _words(column: str, operator: str, given: list[Any], declared: Declared) -> tuple[str, ...]:
+def _words(
+    column: str, operator: str, values_given: list[Any], declared: Declared
+) -> tuple[str, ...]:
     if operator in COMPARISONS:
         raise ParameterError(
             f"column {column!r} has a domain of words: it is compared by =, !=, in and not in"
         )
-    words = {("true" if v else "false") if isinstance(v, bool) else _shown(v) for v in given}
+    words = {
+        ("true" if v else "false") if isinstance(v, bool) else _value_text(v) for v in values_given
+    }
     unknown = sorted(words - set(declared.domains[column]))
     if unknown:
         raise ParameterError(
@@ -108,7 +112,7 @@ def _is_finite(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -124,10 +128,10 @@ class GroupAxis:
         if self.edges is None:
             return (*declared.domain_of(self.column), OUTSIDE)
         pairs = list(zip(self.edges[:-1], self.edges[1:], strict=True))
-        shown = [
+        texts = [
             f"[{low:g}, {high:g}{']' if high == self.edges[-1] else ')'}" for low, high in pairs
         ]
-        return (*shown, OUTSIDE)
+        return (*texts, OUTSIDE)
 
     def codes(self, table: DeclaredTable) -> NDArray[np.int64]:
         """The group of every row."""
@@ -135,9 +139,9 @@ class GroupAxis:
             return table.codes(self.column)
         values, present = table.numbers(self.column)
         last = len(self.edges) - 1
-        place = np.searchsorted(self.edges, values, side="right") - 1
-        place = np.where(values == self.edges[-1], last - 1, place)
-        return np.where(present & (place >= 0) & (place < last), place, last)
+        positions = np.searchsorted(self.edges, values, side="right") - 1
+        positions = np.where(values == self.edges[-1], last - 1, positions)
+        return np.where(present & (positions >= 0) & (positions < last), positions, last)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,12 +176,12 @@ class Question:
 
     def __str__(self) -> str:
         level = f"{self.level:g} " if self.level is not None else ""
-        what = f"{level}{self.statistic}" + (
+        statistic_text = f"{level}{self.statistic}" + (
             f" of {self.column}" if self.column is not None else ""
         )
         by = f" by {', '.join(axis.column for axis in self.by)}" if self.by else ""
         where = f" where {' and '.join(map(str, self.where))}" if self.where else ""
-        return what + by + where
+        return statistic_text + by + where
 
 
 # What a question gets: values, how far the noise may have moved them, and what it cost.
@@ -248,22 +252,22 @@ class Answer:
                 f"at {percent(CONFIDENCE)}, without noise, it lies in [{self.low[0]:.6g},"
                 f" {self.high[0]:.6g}]"
             )
-        shown = f"{self.values[0]:.6g}" if not self.by else f"{len(self.values)} groups"
+        value_text = f"{self.values[0]:.6g}" if not self.by else f"{len(self.values)} groups"
         name = f"{self.label} ({self.question})" if self.label else self.question
         return (
-            f"{name}: {shown}; {error}. It cost {self.cost} ({self.mechanism}) and protects"
+            f"{name}: {value_text}; {error}. It cost {self.cost} ({self.mechanism}) and protects"
             f" {self.protects}."
         )
 
     def __str__(self) -> str:
         lines = [self.sentence]
-        for place, group in enumerate(self.groups if self.by else ()):
+        for number, group in enumerate(self.groups if self.by else ()):
             error = (
                 ""
                 if self.rank_error is not None
-                else f"  [{self.low[place]:.6g}, {self.high[place]:.6g}]"
+                else f"  [{self.low[number]:.6g}, {self.high[number]:.6g}]"
             )
-            lines.append(f"  {', '.join(group)}: {self.values[place]:.6g}{error}")
+            lines.append(f"  {', '.join(group)}: {self.values[number]:.6g}{error}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -278,7 +282,7 @@ class Answer:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Answer:
         """The inverse of :meth:`to_dict`."""
-        given = {field.name: plain[field.name] for field in dataclasses.fields(cls)}
-        given["groups"] = tuple(tuple(group) for group in given["groups"])
-        lists = {name: tuple(given[name]) for name in ("by", "values", "low", "high")}
-        return cls(**{**given, **lists})
+        fields = {field.name: plain[field.name] for field in dataclasses.fields(cls)}
+        fields["groups"] = tuple(tuple(group) for group in fields["groups"])
+        lists = {name: tuple(fields[name]) for name in ("by", "values", "low", "high")}
+        return cls(**{**fields, **lists})

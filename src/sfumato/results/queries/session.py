@@ -62,11 +62,11 @@ class Quantum:
     alarm: Callable[[int], None] = warn_operator
 
     def __post_init__(self) -> None:
-        given: object = self.seconds
+        seconds_given: object = self.seconds
         if (
-            isinstance(given, bool)
-            or not isinstance(given, int | float)
-            or not SHORTEST <= given <= LONGEST
+            isinstance(seconds_given, bool)
+            or not isinstance(seconds_given, int | float)
+            or not SHORTEST <= seconds_given <= LONGEST
         ):
             raise ParameterError(
                 f"a time quantum must be a number of seconds from {SHORTEST:g} to {LONGEST:,}"
@@ -94,8 +94,8 @@ class Quantum:
     def _wait(self, start: float) -> int:
         """Sleep until the next multiple of the quantum; how many have passed then."""
         quanta = max(1, math.ceil((self.clock() - start) / self.seconds))
-        while (rest := start + quanta * self.seconds - self.clock()) > 0:
-            self.sleep(rest)
+        while (seconds_left := start + quanta * self.seconds - self.clock()) > 0:
+            self.sleep(seconds_left)
         return quanta
 
 
@@ -206,9 +206,12 @@ class Session:
 
         def ask() -> Asked:
             values = grid(self.table.declared.bounds_of(column), candidates)
-            known: dict[str, Any] = {"level": float(exact_level(level)), "candidates": values}
+            quantile_options: dict[str, Any] = {
+                "level": float(exact_level(level)),
+                "candidates": values,
+            }
             return Question(
-                "quantile", column, self.axes, self.conditions, **known
+                "quantile", column, self.axes, self.conditions, **quantile_options
             ), PrivacyLoss.of(epsilon, rho)
 
         return self._replied(ask, fresh=fresh)
@@ -222,13 +225,15 @@ class Session:
         from sfumato.results.queries.sql import questions
 
         with self._reply():
-            asked = questions(statement, self.table.declared, self.ledger.terms.dataset)
-            part = PrivacyLoss.of(epsilon, rho).divided(len(asked))
-            answers = self._answers([(question, part) for _, question in asked], fresh=fresh)
-            names = (name for name, _ in asked)
+            named_questions = questions(statement, self.table.declared, self.ledger.terms.dataset)
+            part = PrivacyLoss.of(epsilon, rho).divided(len(named_questions))
+            answers = self._answers(
+                [(question, part) for _, question in named_questions], fresh=fresh
+            )
+            names = (name for name, _ in named_questions)
             return tuple(
-                dataclasses.replace(one, label=name)
-                for one, name in zip(answers, names, strict=True)
+                dataclasses.replace(answer, label=name)
+                for answer, name in zip(answers, names, strict=True)
             )
 
     @property
@@ -257,7 +262,7 @@ class Session:
         """
         from sfumato.results.queries.planner import epsilon_for
 
-        return epsilon_for(statistic, **self._known(column), **expected)
+        return epsilon_for(statistic, **self._column_facts(column), **expected)
 
     def choices(
         self, statistic: str, column: str | None = None, **expected: Any
@@ -267,7 +272,7 @@ class Session:
         """
         from sfumato.results.queries.planner import choices
 
-        return choices(statistic, **self._known(column), **expected)
+        return choices(statistic, **self._column_facts(column), **expected)
 
     def _replied(self, ask: Callable[[], Asked], *, fresh: bool) -> Answer:
         """The answer to a question, or its refusal: both leave at a multiple of the quantum."""
@@ -284,12 +289,12 @@ class Session:
 
         return self._replied(ask, fresh=fresh)
 
-    def _answers(self, asked: Sequence[Asked], *, fresh: bool) -> tuple[Answer, ...]:
+    def _answers(self, questions_asked: Sequence[Asked], *, fresh: bool) -> tuple[Answer, ...]:
         """All questions are paid for, or none is; then all are answered."""
         declared_columns, relation = self.table.declared, self.ledger.terms.relation
         plans = {
             q.key(declared_columns, relation, loss): planned(q, declared_columns, relation, loss)
-            for q, loss in asked
+            for q, loss in questions_asked
         }
         with self.ledger.hold() as book:
             old = {} if fresh else {key: book.answers[key] for key in plans if key in book.answers}
@@ -302,15 +307,16 @@ class Session:
             for key, plain in old.items()
         }
         return tuple(
-            {**answers, **repeated}[q.key(declared_columns, relation, loss)] for q, loss in asked
+            {**answers, **repeated}[q.key(declared_columns, relation, loss)]
+            for q, loss in questions_asked
         )
 
     def _computed(self, plans: Mapping[str, PlannedQuestion]) -> dict[str, Answer]:
         """All noise first; then the data."""
-        drawn = {key: plan.with_noise() for key, plan in plans.items()}
-        return {key: plan.answered(self.table) for key, plan in drawn.items()}
+        noisy_plans = {key: plan.with_noise() for key, plan in plans.items()}
+        return {key: plan.answered(self.table) for key, plan in noisy_plans.items()}
 
-    def _known(self, column: str | None) -> dict[str, Any]:
+    def _column_facts(self, column: str | None) -> dict[str, Any]:
         bounds = None if column is None else self.table.declared.bounds_of(column)
         groups = 1
         for axis in self.axes:
@@ -412,9 +418,9 @@ def _ledger(
             f"a budget is missing{where}: say what may be lost in total, e.g. budget=1.0 (--budget"
             " 1.0)"
         )
-    called = name or _name_of(dataset)
+    ledger_name = name or _name_of(dataset)
     relation = _relation(dataset, protects, neighbours or "add_remove", contributions)
-    terms = Terms(called, total, relation)
+    terms = Terms(ledger_name, total, relation)
     if path is None:
         return Ledger(terms)
     try:
@@ -470,17 +476,19 @@ def _agree(
     one.
     """
     terms = ledger.terms
-    asked = {
+    term_pairs = {
         "budget": (budget, terms.budget),
         "name": (name, terms.dataset),
         "protects": (protects, terms.relation.protects),
         "neighbours": (neighbours, terms.relation.neighbours),
         "contributions": (contributions, terms.relation.contributions),
     }
-    other = [
-        f"{what} is {kept}, not {given}"
-        for what, (given, kept) in asked.items()
-        if given not in (None, kept)
+    differences = [
+        f"{term} is {stored_value}, not {given_value}"
+        for term, (given_value, stored_value) in term_pairs.items()
+        if given_value not in (None, stored_value)
     ]
-    if other:
-        raise ParameterError(f"the ledger {ledger.path} was started otherwise: {'; '.join(other)}")
+    if differences:
+        raise ParameterError(
+            f"the ledger {ledger.path} was started otherwise: {'; '.join(differences)}"
+        )

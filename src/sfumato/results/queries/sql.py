@@ -93,15 +93,15 @@ def questions(
             "a SELECT without an aggregate",
             "ask for COUNT(*), SUM, AVG, VARIANCE, MEDIAN, MIN or MAX",
         )
-    asked = tuple(
+    parsed_questions = tuple(
         (name, _question(aggregate, declared, by, where)) for name, aggregate in aggregates
     )
     _require_known(select)
     _require_qualifiers(select)
-    return asked
+    return parsed_questions
 
 
-def _written(dataset: str) -> str:
+def _quoted(dataset: str) -> str:
     """The name of the table as SQL wants it."""
     return dataset if dataset.isidentifier() else f'"{dataset}"'
 
@@ -114,10 +114,12 @@ def _select(statement: str, dataset: str) -> Any:
         with _unlogged():
             parsed = [tree for tree in sqlglot.parse(statement) if tree is not None]
     except sqlglot.errors.SqlglotError as error:
-        place = (getattr(error, "errors", None) or [{}])[0]
-        where = f" at line {place['line']}, column {place['col']}" if place.get("line") else ""
+        position = (getattr(error, "errors", None) or [{}])[0]
+        where = (
+            f" at line {position['line']}, column {position['col']}" if position.get("line") else ""
+        )
         raise ParameterError(
-            f"the SQL cannot be read{where}; the table is written {_written(dataset)}"
+            f"the SQL cannot be read{where}; the table is written {_quoted(dataset)}"
         ) from None
     except RecursionError:
         raise ParameterError("the SQL is nested too deeply") from None
@@ -160,20 +162,20 @@ def _require_clauses(select: Any) -> None:
 def _require_table(select: Any, dataset: str) -> None:
     source = select.args.get("from_")
     if source is None:
-        raise _outside("a SELECT without FROM", f"write FROM {_written(dataset)}")
+        raise _outside("a SELECT without FROM", f"write FROM {_quoted(dataset)}")
     table = source.this
     if type(table).__name__ != "Table":
-        raise _outside("a subquery in FROM", f"write FROM {_written(dataset)}")
+        raise _outside("a subquery in FROM", f"write FROM {_quoted(dataset)}")
     extra = [part for part, value in table.args.items() if value and part not in ("this", "alias")]
     if extra or type(table.this).__name__ != "Identifier":
         raise _outside(
             f"{extra[0].upper() if extra else 'a function'} in FROM",
-            f"write FROM {_written(dataset)}",
+            f"write FROM {_quoted(dataset)}",
         )
     if table.name.lower() != dataset.lower():
         raise ParameterError(
             f"there is no table {table.name!r}.{did_you_mean(table.name, [dataset])} Write FROM"
-            f" {_written(dataset)}"
+            f" {_quoted(dataset)}"
         )
 
 
@@ -214,7 +216,7 @@ def _groups(select: Any, declared: Declared) -> tuple[GroupAxis, ...]:
     extra = [part for part, value in group.args.items() if value and part != "expressions"]
     if extra:
         raise _outside(f"GROUP BY {extra[0].replace('_', ' ').upper()}", "group by columns")
-    columns = [_column(one, "GROUP BY") for one in group.expressions]
+    columns = [_column(expression, "GROUP BY") for expression in group.expressions]
     if len(set(columns)) < len(columns):
         raise ParameterError("GROUP BY names a column twice")
     for column in columns:
@@ -224,12 +226,12 @@ def _groups(select: Any, declared: Declared) -> tuple[GroupAxis, ...]:
 
 def _aggregates(select: Any, by: tuple[GroupAxis, ...]) -> Iterator[tuple[str | None, Any]]:
     grouped = {axis.column for axis in by}
-    for one in select.expressions:
-        named = type(one).__name__ == "Alias"
-        inner = one.this if named else one
+    for expression in select.expressions:
+        has_alias = type(expression).__name__ == "Alias"
+        inner = expression.this if has_alias else expression
         if type(inner).__name__ != "Column":
-            yield str(one.alias) if named else None, inner
-        elif named:
+            yield str(expression.alias) if has_alias else None, inner
+        elif has_alias:
             raise _outside("AS behind a column of GROUP BY", "name aggregates only")
         elif inner.name not in grouped:
             raise _outside(
@@ -301,16 +303,16 @@ def _conditions(tree: Any, declared: Declared) -> Iterator[Condition]:
 
 
 def _comparison(tree: Any, operator: str, declared: Declared) -> Condition:
-    left, right = tree.left, tree.right
-    if type(left).__name__ != "Column":  # 40 <= age
-        left, right, operator = right, left, MIRRORED[operator]
-    return condition(_column(left, "WHERE"), operator, _value(right, "WHERE"), declared)
+    left_side, right_side = tree.left, tree.right
+    if type(left_side).__name__ != "Column":  # 40 <= age
+        left_side, right_side, operator = right_side, left_side, MIRRORED[operator]
+    return condition(_column(left_side, "WHERE"), operator, _value(right_side, "WHERE"), declared)
 
 
 def _listed(tree: Any, operator: str, declared: Declared) -> Condition:
     if tree.args.get("query") or not tree.expressions:
         raise _outside("a subquery in IN", "list the values")
-    values = [_value(one, "IN") for one in tree.expressions]
+    values = [_value(expression, "IN") for expression in tree.expressions]
     return condition(_column(tree.this, "IN"), operator, values, declared)
 
 

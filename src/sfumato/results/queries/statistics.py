@@ -72,11 +72,11 @@ def statistic(name: str, bounds: tuple[float, float]) -> Statistic:
     return {"count": _count, "sum": _sum, "mean": _mean, "variance": _variance}[name](bounds)
 
 
-def _one(_values: Floats) -> Any:
+def _constant_one(_values: Floats) -> Any:
     return np.ones_like(_values)
 
 
-ROWS = Total(0, 1, 1.0, _one)
+ROWS = Total(0, 1, 1.0, _constant_one)
 
 
 def _count(_bounds: tuple[float, float]) -> Statistic:
@@ -123,29 +123,36 @@ def _variance(bounds: tuple[float, float]) -> Statistic:
     rows, counted noisily, n/(n−1) is taken as 2.
     """
     middle, half = _middle(bounds)
-    most = half * half
+    largest_square = half * half
     centred = Total(-STEPS, STEPS, _positive(half / STEPS), lambda values: values - middle)
     # squares lie in [0, half²]; taken from the middle of that, one row moves the total half as far
     squares = Total(
-        -STEPS, STEPS, _positive(most / 2 / STEPS), lambda values: (values - middle) ** 2 - most / 2
+        -STEPS,
+        STEPS,
+        _positive(largest_square / 2 / STEPS),
+        lambda values: (values - middle) ** 2 - largest_square / 2,
     )
 
     def combine(totals: Sequence[Floats], tails: Sequence[float]) -> Estimate:
         rows, distance, square = totals
         low_mean, high_mean = _ratio(distance, tails[1], rows, tails[0], half)
-        low_square, high_square = _ratio(square, tails[2], rows, tails[0], most / 2)
-        least = np.where(
+        low_square, high_square = _ratio(square, tails[2], rows, tails[0], largest_square / 2)
+        lowest_square = np.where(
             (low_mean <= 0) & (high_mean >= 0), 0.0, np.minimum(low_mean**2, high_mean**2)
         )
         mean = np.clip(distance / np.maximum(rows, 1), -half, half)
-        value = np.clip(square / np.maximum(rows, 1), -most / 2, most / 2) + most / 2 - mean**2
-        low = low_square + most / 2 - np.maximum(low_mean**2, high_mean**2)
-        high = high_square + most / 2 - least
+        value = (
+            np.clip(square / np.maximum(rows, 1), -largest_square / 2, largest_square / 2)
+            + largest_square / 2
+            - mean**2
+        )
+        low = low_square + largest_square / 2 - np.maximum(low_mean**2, high_mean**2)
+        high = high_square + largest_square / 2 - lowest_square
         variances = [
-            np.clip(part, 0, most) * _bessel(at)
+            np.clip(part, 0, largest_square) * _bessel(at)
             for part, at in ((value, rows), (low, rows + tails[0]))
         ]
-        top = np.clip(high, 0, most) * _bessel(rows - tails[0])
+        top = np.clip(high, 0, largest_square) * _bessel(rows - tails[0])
         return Estimate(
             variances[0], np.minimum(variances[1], variances[0]), np.maximum(top, variances[0])
         )
@@ -158,7 +165,7 @@ def _bessel(rows: Floats) -> Any:
 
 
 def _ratio(
-    above: Floats, above_tail: float, below: Floats, below_tail: float, most: float
+    above: Floats, above_tail: float, below: Floats, below_tail: float, bound: float
 ) -> tuple[Floats, Floats]:
     """The least and the greatest quotient within the tails; all of ±most where the divisor may be
     below one row.
@@ -168,8 +175,8 @@ def _ratio(
         [(above + sign * above_tail) / by for sign in (-1, 1) for by in (fewest, largest)]
     )
     unknown = below - below_tail < 1
-    low = np.where(unknown, -most, np.clip(corners.min(axis=0), -most, most))
-    return low, np.where(unknown, most, np.clip(corners.max(axis=0), -most, most))
+    low = np.where(unknown, -bound, np.clip(corners.min(axis=0), -bound, bound))
+    return low, np.where(unknown, bound, np.clip(corners.max(axis=0), -bound, bound))
 
 
 def _middle(bounds: tuple[float, float]) -> tuple[float, float]:
@@ -235,17 +242,19 @@ class PlannedQuestion:
         cells = len(self.groups)
         values, cell = scan(self.question, table, cells)
         if self.chooser is not None:
-            chosen = self.chooser.choose(values, cell, cells, self.drawn[0])
-            return self._answer(chosen, None, None)
+            quantile_values = self.chooser.choose(values, cell, cells, self.drawn[0])
+            return self._answer(quantile_values, None, None)
         return self._combined(values, cell)
 
     def _combined(self, values: NDArray[np.float64], cell: NDArray[np.int64]) -> Answer:
         statistic, cells = _made(self.statistic), len(self.groups)
         totals: list[NDArray[np.float64]] = []
         tails = []
-        for total, noise, drawn in zip(statistic.totals, self.noises, self.drawn, strict=True):
+        for total, noise, noise_drawn in zip(
+            statistic.totals, self.noises, self.drawn, strict=True
+        ):
             whole = np.bincount(cell, weights=total.whole(values), minlength=cells + 1)[:cells]
-            totals.append((whole.astype(np.int64) + drawn).astype(np.float64) * total.step)
+            totals.append((whole.astype(np.int64) + noise_drawn).astype(np.float64) * total.step)
             tails.append(noise.tail(failure(len(self.noises))) * total.step)
         estimate = statistic.combine(totals, tails)
         return self._answer(estimate.value, estimate.low, estimate.high)

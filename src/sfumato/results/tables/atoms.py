@@ -22,7 +22,7 @@ MOST_ATOMS = 20_000
 
 def leaves(dimensions: Sequence[Dimension]) -> tuple[int, ...]:
     """How many codes each column has at its lowest level."""
-    return tuple(len(one.ancestors[0]) for one in dimensions)
+    return tuple(len(dimension.ancestors[0]) for dimension in dimensions)
 
 
 def lowest(
@@ -30,27 +30,27 @@ def lowest(
 ) -> NDArray[np.int64]:
     """What the cells of the lowest level of one table hold, by the codes of its columns."""
     dimensions = [table.dimensions[at] for at in group]
-    grid: NDArray[np.int64] = variables.reshape([one.size for one in dimensions])
-    return grid[np.ix_(*(one.ancestors[-1] for one in dimensions))]
+    grid: NDArray[np.int64] = variables.reshape([dimension.size for dimension in dimensions])
+    return grid[np.ix_(*(dimension.ancestors[-1] for dimension in dimensions))]
 
 
 def _could_be(
-    table: MagnitudeTable, open_to: NDArray[np.bool_], there: NDArray[np.int64]
+    table: MagnitudeTable, open_to: NDArray[np.bool_], occupied: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Combinations of values that a record of a table could have: those of its records, and all
     whose cells are ``open_to`` somebody, as far as readers know.
     """
     shape = leaves(table.dimensions)
     if np.prod([float(size) for size in shape]) > MOST_ATOMS:
-        return there
+        return occupied
     possible = np.ones(shape, dtype=bool)
     for group, variables in zip(table.places, table.variables, strict=True):
-        found = open_to[lowest(table, group, variables)]
+        is_open = open_to[lowest(table, group, variables)]
         order = np.argsort(group)
-        possible &= found.transpose(order).reshape(
+        possible &= is_open.transpose(order).reshape(
             [shape[at] if at in group else 1 for at in range(len(shape))]
         )
-    return np.union1d(there, np.flatnonzero(possible))
+    return np.union1d(occupied, np.flatnonzero(possible))
 
 
 def _values(
@@ -60,34 +60,36 @@ def _values(
     code.
     """
     column = memory.dataset.encoded(table.dimensions[at].column)
-    found = np.zeros((len(table.dimensions[at].ancestors[0]), len(column.labels)), dtype=bool)
-    found[table.contributions.codes[at], column.codes[rows]] = True
-    return found
+    occurs = np.zeros((len(table.dimensions[at].ancestors[0]), len(column.labels)), dtype=bool)
+    occurs[table.contributions.codes[at], column.codes[rows]] = True
+    return occurs
 
 
-def _chosen(
+def _selection_keys(
     tables: Sequence[MagnitudeTable], combined: NDArray[np.int64], chosen_by: Collection[str]
 ) -> NDArray[np.int64]:
     """What combinations of cells say of the columns that records were chosen by: per table the
     codes of these, −1 where they are not in it.
     """
-    told = []
+    key_columns = []
     for table, kind in zip(tables, combined.T, strict=False):
         codes = np.unravel_index(kind.clip(min=0), leaves(table.dimensions))
-        kept = [
+        column_codes = [
             code
-            for code, one in zip(codes, table.dimensions, strict=True)
-            if one.column in chosen_by
+            for code, dimension in zip(codes, table.dimensions, strict=True)
+            if dimension.column in chosen_by
         ]
-        told += [np.where(kind < 0, -1, code) for code in kept or [np.zeros_like(kind)]]
-    return np.stack(told, axis=1)
+        key_columns += [
+            np.where(kind < 0, -1, code) for code in column_codes or [np.zeros_like(kind)]
+        ]
+    return np.stack(key_columns, axis=1)
 
 
-def _rows_in(found: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _rows_in(rows: NDArray[np.int64], known_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which rows of one array are rows of another."""
-    _, number = np.unique(np.concatenate([known, found]), axis=0, return_inverse=True)
+    _, number = np.unique(np.concatenate([known_rows, rows]), axis=0, return_inverse=True)
     number = number.reshape(-1)
-    inside: NDArray[np.bool_] = np.isin(number[len(known) :], number[: len(known)])
+    inside: NDArray[np.bool_] = np.isin(number[len(known_rows) :], number[: len(known_rows)])
     return inside
 
 
@@ -117,35 +119,40 @@ def with_empty(
         (1, len(tables)), -1, dtype=np.int64
     )  # records that are in some tables only, and in none of the first
     for number, table in enumerate(tables):
-        there = distinct[distinct[:, number] >= 0, number]
+        occupied = distinct[distinct[:, number] >= 0, number]
         own = np.append(
-            -1, _could_be(table, open_to[number], np.unique(there))
+            -1, _could_be(table, open_to[number], np.unique(occupied))
         )  # −1: not in the table
         if len(joined) * len(own) > MOST_ATOMS * 50:
             return distinct
         fits = np.ones((len(joined), len(own)), dtype=bool)
-        mine = np.unravel_index(own.clip(min=0), leaves(table.dimensions))
+        own_codes = np.unravel_index(own.clip(min=0), leaves(table.dimensions))
         for before in range(number):
-            other = tables[before]
-            theirs = np.unravel_index(joined[:, before].clip(min=0), leaves(other.dimensions))
-            for at, one in enumerate(table.dimensions):
-                for place, two in enumerate(other.dimensions):
-                    if one.column == two.column:
+            other_table = tables[before]
+            other_codes = np.unravel_index(
+                joined[:, before].clip(min=0), leaves(other_table.dimensions)
+            )
+            for at, dimension in enumerate(table.dimensions):
+                for other_axis, other_dimension in enumerate(other_table.dimensions):
+                    if dimension.column == other_dimension.column:
                         shared = (
-                            values[before][place].astype(np.int64)
+                            values[before][other_axis].astype(np.int64)
                             @ values[number][at].T.astype(np.int64)
                             > 0
                         )
                         free = (joined[:, before] < 0)[:, None] | (own < 0)[None, :]
-                        fits &= shared[np.ix_(theirs[place], mine[at])] | free
-        left, right = np.nonzero(fits)
-        joined = np.column_stack([joined[left], own[right]])
-        known = np.concatenate([distinct, nowhere])[:, : number + 1]
+                        fits &= shared[np.ix_(other_codes[other_axis], own_codes[at])] | free
+        left_rows, right_rows = np.nonzero(fits)
+        joined = np.column_stack([joined[left_rows], own[right_rows]])
+        known_rows = np.concatenate([distinct, nowhere])[:, : number + 1]
         joined = joined[
-            _rows_in(_chosen(tables, joined, chosen_by), _chosen(tables, known, chosen_by))
+            _rows_in(
+                _selection_keys(tables, joined, chosen_by),
+                _selection_keys(tables, known_rows, chosen_by),
+            )
         ]
         if len(joined) > MOST_ATOMS:
             return distinct
     joined = joined[(joined >= 0).any(axis=1)]
-    more = joined[~_rows_in(joined, distinct)]
-    return np.concatenate([distinct, more])
+    added_rows = joined[~_rows_in(joined, distinct)]
+    return np.concatenate([distinct, added_rows])

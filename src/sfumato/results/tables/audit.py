@@ -100,7 +100,9 @@ class TableAudit:
 
     def __repr__(self) -> str:
         word = (
-            "holds" if self.holds else f"{len({one.cell for one in self.exposed}):,} cells exposed"
+            "holds"
+            if self.holds
+            else f"{len({exposure.cell for exposure in self.exposed}):,} cells exposed"
         )
         return (
             f"Audit({word}: {len(self.hidden):,} suppressed cells, {self.components:,} components,"
@@ -142,13 +144,13 @@ class TableIntruder:
         self.programs = 0
         self.tight = True
 
-    def extreme(self, at: int, sign: int, known: NDArray[np.bool_] | None = None) -> float:
-        """The most (sign 1) or least (sign −1) that the cell at a place can be; ``known`` cells are
+    def extreme(self, at: int, sign: int, fixed_cells: NDArray[np.bool_] | None = None) -> float:
+        """The most (sign 1) or least (sign −1) that the cell at a place can be; ``fixed_cells`` cells are
         what they are.
         """
         low, high = self.problem.lower[self.cells].copy(), self.problem.upper[self.cells].copy()
-        if known is not None:
-            low[known], high[known] = self.value[known], self.value[known]
+        if fixed_cells is not None:
+            low[fixed_cells], high[fixed_cells] = self.value[fixed_cells], self.value[fixed_cells]
         aim = np.zeros(len(self.cells))
         aim[at] = -sign
         self.programs += 1
@@ -157,7 +159,7 @@ class TableIntruder:
             solution = self._in_whole_numbers(aim, low, high)
         elif self.problem.whole:
             solution = np.round(solution)
-        if known is None:
+        if fixed_cells is None:
             self.low, self.high = np.minimum(self.low, solution), np.maximum(self.high, solution)
         return float(solution[at])
 
@@ -174,7 +176,7 @@ class TableIntruder:
             return met
         aim = np.zeros(len(self.cells))
         aim[at] = -sign
-        found = linprog(
+        solution = linprog(
             aim,
             A_eq=self.matrix,
             b_eq=self.right,
@@ -182,12 +184,12 @@ class TableIntruder:
             method="highs",
         )
         if (
-            found.x is None
-            or np.abs(self.matrix @ found.x - self.right).max(initial=0.0) > self.problem.slack
+            solution.x is None
+            or np.abs(self.matrix @ solution.x - self.right).max(initial=0.0) > self.problem.slack
         ):
             self.tight = False
             return self.value  # nothing is known to be wide
-        return np.asarray(found.x)
+        return np.asarray(solution.x)
 
     @cached_property
     def small(self) -> SmallProgram | None:
@@ -211,22 +213,25 @@ class TableIntruder:
         low[own] = high[own] = far
         high[(own + count) % (2 * count)] = 0.0
         self.programs += 1
-        price, both = np.ones(2 * count), sparse.hstack([self.matrix, -self.matrix], format="csr")
-        zeros = np.zeros(self.matrix.shape[0])
-        found = linprog(
-            price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
+        price, both_signs = (
+            np.ones(2 * count),
+            sparse.hstack([self.matrix, -self.matrix], format="csr"),
         )
-        if found.x is not None and np.abs(found.x - np.round(found.x)).max() > WHOLE:
-            found = milp(
+        zeros = np.zeros(self.matrix.shape[0])
+        solution = linprog(
+            price, A_eq=both_signs, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
+        )
+        if solution.x is not None and np.abs(solution.x - np.round(solution.x)).max() > WHOLE:
+            solution = milp(
                 price,
-                constraints=LinearConstraint(both, 0.0, 0.0),
+                constraints=LinearConstraint(both_signs, 0.0, 0.0),
                 bounds=Bounds(low, high),
                 integrality=np.ones(2 * count),
                 options={"node_limit": MOST_NODES},
             )
-        if found.x is None:
+        if solution.x is None:
             return False
-        change = np.round(found.x[:count]) - np.round(found.x[count:])
+        change = np.round(solution.x[:count]) - np.round(solution.x[count:])
         if np.abs(self.matrix @ change).max(initial=0.0) > WHOLE or sign * change[at] < far:
             return False
         self.low, self.high = (
@@ -243,18 +248,21 @@ class TableIntruder:
 
         rows = LinearConstraint(self.matrix, self.right, self.right)
         limit = {"node_limit": MOST_NODES}
-        found = milp(
+        solution = milp(
             aim,
             constraints=rows,
             bounds=Bounds(low, high),
             integrality=np.ones(len(aim)),
             options=limit,
         )
-        if found.x is None or (np.abs(self.matrix @ np.round(found.x) - self.right) > WHOLE).any():
+        if (
+            solution.x is None
+            or (np.abs(self.matrix @ np.round(solution.x) - self.right) > WHOLE).any()
+        ):
             self.tight = False
             return self.value
-        self.tight &= found.status == 0
-        return np.asarray(np.round(found.x))
+        self.tight &= solution.status == 0
+        return np.asarray(np.round(solution.x))
 
 
 def audit(
@@ -325,12 +333,12 @@ class _Proofs:
     down: NDArray[np.float64]
 
     @classmethod
-    def laid(cls, named: Sequence[tuple[int, Move]]) -> _Proofs:
+    def laid(cls, cell_moves: Sequence[tuple[int, Move]]) -> _Proofs:
         """Moves laid end to end."""
-        moves = [move for _, move in named]
+        moves = [move for _, move in cell_moves]
         return cls(
             moves,
-            np.array([cell for cell, _ in named], dtype=np.int64),
+            np.array([cell for cell, _ in cell_moves], dtype=np.int64),
             np.repeat(np.arange(len(moves)), [len(move.cells) for move in moves]).astype(np.int64),
             np.concatenate([np.zeros(0, dtype=np.int64), *(move.cells for move in moves)]),
             np.concatenate([np.zeros(0), *(move.signs for move in moves)]),
@@ -377,10 +385,10 @@ class _Proofs:
 
     def by_cell(self) -> dict[int, list[Move]]:
         """The moves of every cell."""
-        found: dict[int, list[Move]] = {}
+        moves_by_cell: dict[int, list[Move]] = {}
         for cell, move in zip(self.of.tolist(), self.moves, strict=True):
-            found.setdefault(cell, []).append(move)
-        return found
+            moves_by_cell.setdefault(cell, []).append(move)
+        return moves_by_cell
 
     def for_all(self, problem: Problem) -> NDArray[np.bool_]:
         """The cells that moves carry far enough which touch no cell that some other
@@ -403,17 +411,22 @@ def proofs_of(
     problem: Problem, hidden: NDArray[np.bool_], moves: Mapping[int, Iterable[Move]]
 ) -> _Proofs:
     """The moves that are proofs; what is none is left out."""
-    named = [
-        (int(cell), move) for cell, given in moves.items() for move in given if len(move.cells)
+    cell_moves = [
+        (int(cell), move)
+        for cell, cell_move_list in moves.items()
+        for move in cell_move_list
+        if len(move.cells)
     ]
-    found = _Proofs.laid(named)
-    if not named:
-        return found
-    sound = found.sound(problem, hidden)
+    proofs = _Proofs.laid(cell_moves)
+    if not cell_moves:
+        return proofs
+    sound = proofs.sound(problem, hidden)
     return (
-        found
+        proofs
         if sound.all()
-        else _Proofs.laid([one for one, holds in zip(named, sound, strict=True) if holds])
+        else _Proofs.laid(
+            [cell_move for cell_move, holds in zip(cell_moves, sound, strict=True) if holds]
+        )
     )
 
 
@@ -474,7 +487,10 @@ def knowing(problem: Problem, cell: int, moves: Sequence[Move]) -> list[int]:
         owner
         for owner in sorted(set().union(*met) - {own})
         if not _suffice(
-            problem, cell, [m for m, who in zip(moves, met, strict=True) if owner not in who], owner
+            problem,
+            cell,
+            [m for m, owners_met in zip(moves, met, strict=True) if owner not in owners_met],
+            owner,
         )
     ]
 
@@ -493,15 +509,18 @@ def _singles(
     exposed = []
     for at in np.flatnonzero(problem.primary[cells] & ~blind[cells]) if owners else ():
         cell = int(cells[at])
-        given = moves.get(cell, [])
-        proved = _suffice(problem, cell, given)
-        others = [owner for owner in owners if owner != problem.owner[cell]]
-        lacking = knowing(problem, cell, given) if proved else others
-        if len(lacking) > 1 and _wide_to_all(problem, intruder, int(at), cells):
+        cell_moves = moves.get(cell, [])
+        proved = _suffice(problem, cell, cell_moves)
+        other_owners = [owner for owner in owners if owner != problem.owner[cell]]
+        unproved_owners = knowing(problem, cell, cell_moves) if proved else other_owners
+        if len(unproved_owners) > 1 and _wide_to_all(problem, intruder, int(at), cells):
             continue
-        for owner in lacking:
-            known = problem.known_to(owner)[cells]
-            low, high = intruder.extreme(int(at), -1, known), intruder.extreme(int(at), 1, known)
+        for owner in unproved_owners:
+            known_cells = problem.known_to(owner)[cells]
+            low, high = (
+                intruder.extreme(int(at), -1, known_cells),
+                intruder.extreme(int(at), 1, known_cells),
+            )
             if not _wide(problem, cell, low, high, owner):
                 exposed.append(Exposed(cell, int(owner), low, high))
     return exposed
@@ -514,8 +533,10 @@ def _wide_to_all(
     than each of them.
     """
     cell = int(cells[at])
-    known = (problem.knower[cells] != NOBODY) & (problem.knower[cells] != problem.owner[cell])
-    return _wide(problem, cell, intruder.extreme(at, -1, known), intruder.extreme(at, 1, known))
+    known_cells = (problem.knower[cells] != NOBODY) & (problem.knower[cells] != problem.owner[cell])
+    return _wide(
+        problem, cell, intruder.extreme(at, -1, known_cells), intruder.extreme(at, 1, known_cells)
+    )
 
 
 def _suffice(problem: Problem, cell: int, moves: Sequence[Move], owner: int = NOBODY) -> bool:

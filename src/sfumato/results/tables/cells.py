@@ -55,11 +55,11 @@ class Dimension:
     def same(self) -> NDArray[np.int64]:
         """Per node the one that holds the same records: a node with one child is that child."""
         children = np.bincount(self.parent[1:], minlength=self.size)
-        same = np.arange(self.size)
+        representative = np.arange(self.size)
         for node in range(self.size - 1, 0, -1):  # children stand after their parents
             if children[self.parent[node]] == 1:
-                same[self.parent[node]] = same[node]
-        return same
+                representative[self.parent[node]] = representative[node]
+        return representative
 
     @cached_property
     def above(self) -> NDArray[np.int64]:
@@ -97,18 +97,18 @@ def dimension_of(
         levels = [0]
     labels, parent = [TOTAL], [np.array([-1])]
     nodes: list[NDArray[np.int64]] = []
-    for place, level in enumerate(levels):
+    for number, level in enumerate(levels):
         names = [MISSING if label is None else label for label in ladder.labels[level]]
         above = (
-            nodes[-1][_parents(ladder, level, levels[place - 1])]
+            nodes[-1][_parents(ladder, level, levels[number - 1])]
             if nodes
             else np.zeros(len(names), dtype=np.int64)
         )
         only = np.bincount(above)[above] == 1
-        again = [
+        repeats = [
             bool(nodes and only[at] and labels[above[at]] == name) for at, name in enumerate(names)
         ]
-        order = [at for at in in_order(ladder.labels[level], above) if not again[at]]
+        order = [at for at in in_order(ladder.labels[level], above) if not repeats[at]]
         node = above.copy()  # what is called as before, and all there is of it, is there already
         node[order] = len(labels) + np.arange(len(order))
         nodes.append(node)
@@ -116,7 +116,7 @@ def dimension_of(
         parent.append(above[order])
     values = np.arange(len(ladder.labels[0]))
     ancestors = [np.zeros(len(values), dtype=np.int64)]
-    ancestors += [nodes[place][ladder.climb(0, level)] for place, level in enumerate(levels)]
+    ancestors += [nodes[number][ladder.climb(0, level)] for number, level in enumerate(levels)]
     at = {label: code for code, label in enumerate(ladder.labels[0])}
     codes = np.array([at[label] for label in encoded.labels], dtype=np.int64)
     return Dimension(column, apart(labels), np.concatenate(parent), tuple(ancestors)), codes
@@ -132,7 +132,7 @@ def in_order(labels: Sequence[str | None], above: Sequence[int] | NDArray[np.int
     >>> in_order(["1", "10", "2", None], [0, 0, 0, 0]), in_order(["b", "a"], [0, 0])
     ([0, 2, 1, 3], [0, 1])
     """
-    if not all(one is None or NUMBER.fullmatch(one) for one in labels):
+    if not all(label is None or NUMBER.fullmatch(label) for label in labels):
         return list(range(len(labels)))
     return sorted(
         range(len(labels)),
@@ -151,16 +151,18 @@ def apart(labels: Sequence[str]) -> tuple[str, ...]:
     >>> apart(["Total", "Total", "Total (2)", "a"])
     ('Total', 'Total (3)', 'Total (2)', 'a')
     """
-    taken, told = set(labels), list(labels)
-    seen: set[str] = set()
+    labels_used, new_labels = set(labels), list(labels)
+    labels_seen: set[str] = set()
     for at, label in enumerate(labels):
-        if label in seen:
-            told[at] = next(
-                name for count in itertools.count(2) if (name := f"{label} ({count})") not in taken
+        if label in labels_seen:
+            new_labels[at] = next(
+                name
+                for count in itertools.count(2)
+                if (name := f"{label} ({count})") not in labels_used
             )
-        seen.add(label)
-        taken.add(told[at])
-    return tuple(told)
+        labels_seen.add(label)
+        labels_used.add(new_labels[at])
+    return tuple(new_labels)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -197,7 +199,7 @@ class TableCells:
     @property
     def shape(self) -> tuple[int, ...]:
         """Nodes per dimension."""
-        return tuple(one.size for one in self.dimensions)
+        return tuple(dimension.size for dimension in self.dimensions)
 
     def largest(self, count: int) -> NDArray[np.float64]:
         """The sum of the largest contributions of every cell."""
@@ -206,12 +208,12 @@ class TableCells:
 
 
 def cells_of(
-    dimensions: tuple[Dimension, ...], given: Contributions, *, counted: bool, depth: int
+    dimensions: tuple[Dimension, ...], contributions: Contributions, *, is_count: bool, depth: int
 ) -> TableCells:
     """All cells, margins included; a respondent's rows in a cell are one contribution, in a margin
     too.
     """
-    shape = tuple(one.size for one in dimensions)
+    shape = tuple(dimension.size for dimension in dimensions)
     count = int(np.prod([float(size) for size in shape]))
     if count > MOST_CELLS:
         raise ParameterError(
@@ -226,89 +228,122 @@ def cells_of(
         np.zeros((count, max(1, depth))),
         np.zeros(count),
         np.full(count, NOBODY, dtype=np.int64),
-        counted,
+        is_count,
     )
     order = np.lexsort(
-        (given.amount, given.respondent, *given.codes)
+        (contributions.amount, contributions.respondent, *contributions.codes)
     )  # sums must not depend on the order of rows
-    codes, who, amount = given.codes[:, order], given.respondent[order], given.amount[order]
-    known = ~np.isnan(amount)
-    alone = len(np.unique(who)) == len(who) and bool(known.all())
+    codes, respondents, amount = (
+        contributions.codes[:, order],
+        contributions.respondent[order],
+        contributions.amount[order],
+    )
+    is_known = ~np.isnan(amount)
+    alone = len(np.unique(respondents)) == len(respondents) and bool(is_known.all())
     if alone:  # the largest contributions first, once for all levels
         order = np.argsort(-np.abs(amount), kind="stable")
-        codes, who, amount = codes[:, order], who[order], amount[order]
-    for levels in np.ndindex(*(len(one.ancestors) for one in dimensions)):
+        codes, respondents, amount = codes[:, order], respondents[order], amount[order]
+    for levels in np.ndindex(*(len(dimension.ancestors) for dimension in dimensions)):
         steps = list(zip(dimensions, levels, codes, strict=True))
-        nodes = [one.ancestors[level][code] for one, level, code in steps]
-        place = np.ravel_multi_index(nodes, shape).astype(np.int64)
-        fresh = np.logical_and.reduce([one.fresh(level)[code] for one, level, code in steps])
-        place, here, much = place[fresh], who[fresh], amount[fresh]
+        nodes = [dimension.ancestors[level][code] for dimension, level, code in steps]
+        cell_numbers = np.ravel_multi_index(nodes, shape).astype(np.int64)
+        fresh = np.logical_and.reduce(
+            [dimension.fresh(level)[code] for dimension, level, code in steps]
+        )
+        cell_numbers, cell_respondents, cell_amounts = (
+            cell_numbers[fresh],
+            respondents[fresh],
+            amount[fresh],
+        )
         if alone:
-            _ranked(cells, place, here, np.ones(len(much)) if counted else much)
+            _ranked(
+                cells,
+                cell_numbers,
+                cell_respondents,
+                np.ones(len(cell_amounts)) if is_count else cell_amounts,
+            )
         else:
-            _fill(cells, place, here, much, missing_counts=given.missing_counts)
+            _fill(
+                cells,
+                cell_numbers,
+                cell_respondents,
+                cell_amounts,
+                missing_counts=contributions.missing_counts,
+            )
     if (
-        places := decimals(amount[known])
+        decimal_places := decimals(amount[is_known])
     ) is not None:  # a sum has no more of them than what is summed
-        cells.value[:] = np.round(cells.value, places)
+        cells.value[:] = np.round(cells.value, decimal_places)
     return cells
 
 
 def decimals(amount: NDArray[np.float64]) -> int | None:
     """How many decimal places numbers have, up to six; None for more."""
     return next(
-        (places for places in range(7) if np.array_equal(amount, np.round(amount, places))), None
+        (
+            decimal_places
+            for decimal_places in range(7)
+            if np.array_equal(amount, np.round(amount, decimal_places))
+        ),
+        None,
     )
 
 
 def _ranked(
-    cells: TableCells, place: NDArray[np.int64], who: NDArray[np.int64], total: NDArray[np.float64]
+    cells: TableCells,
+    cell_numbers: NDArray[np.int64],
+    respondents: NDArray[np.int64],
+    total: NDArray[np.float64],
 ) -> None:
     """Put contributions of respondents into cells, the largest of them first in their order."""
     count = len(cells.n)
-    here = np.bincount(place, minlength=count)
-    there = np.flatnonzero(here)
-    cells.n[there] += here[there]
-    cells.value[there] += np.bincount(place, weights=total, minlength=count)[there]
-    cells.size[there] += np.bincount(place, weights=np.abs(total), minlength=count)[there]
-    cells.owner[place] = np.where(here[place] == 1, who, NOBODY)
+    respondent_counts = np.bincount(cell_numbers, minlength=count)
+    occupied = np.flatnonzero(respondent_counts)
+    cells.n[occupied] += respondent_counts[occupied]
+    cells.value[occupied] += np.bincount(cell_numbers, weights=total, minlength=count)[occupied]
+    cells.size[occupied] += np.bincount(cell_numbers, weights=np.abs(total), minlength=count)[
+        occupied
+    ]
+    cells.owner[cell_numbers] = np.where(respondent_counts[cell_numbers] == 1, respondents, NOBODY)
     if cells.counted:
-        cells.least[there] = 1.0
-        cells.top[there] = (here[there, None] > np.arange(cells.top.shape[1])).astype(np.float64)
+        cells.least[occupied] = 1.0
+        cells.top[occupied] = (
+            respondent_counts[occupied, None] > np.arange(cells.top.shape[1])
+        ).astype(np.float64)
         return
-    order = np.argsort(place, kind="stable")
-    ends = np.cumsum(here[there])
-    starts = ends - here[there]
+    order = np.argsort(cell_numbers, kind="stable")
+    ends = np.cumsum(respondent_counts[occupied])
+    starts = ends - respondent_counts[occupied]
     sizes = np.abs(total[order])
-    cells.least[there] = sizes[ends - 1]
+    cells.least[occupied] = sizes[ends - 1]
     for rank in range(cells.top.shape[1]):
-        enough = here[there] > rank
-        cells.top[there[enough], rank] = sizes[starts[enough] + rank]
+        enough = respondent_counts[occupied] > rank
+        cells.top[occupied[enough], rank] = sizes[starts[enough] + rank]
 
 
 def _fill(
     cells: TableCells,
-    place: NDArray[np.int64],
-    who: NDArray[np.int64],
+    cell_numbers: NDArray[np.int64],
+    respondents: NDArray[np.int64],
     amount: NDArray[np.float64],
     *,
     missing_counts: bool,
 ) -> None:
     """Put the contributions of one combination of levels into its cells."""
-    order = np.lexsort((who, place))
-    place, who, amount = place[order], who[order], amount[order]
-    first = np.ones(len(place), dtype=bool)
-    first[1:] = (place[1:] != place[:-1]) | (who[1:] != who[:-1])
+    order = np.lexsort((respondents, cell_numbers))
+    cell_numbers, respondents, amount = cell_numbers[order], respondents[order], amount[order]
+    first = np.ones(len(cell_numbers), dtype=bool)
+    first[1:] = (cell_numbers[1:] != cell_numbers[:-1]) | (respondents[1:] != respondents[:-1])
     group = np.cumsum(first) - 1
-    known = ~np.isnan(amount)
-    summed = np.bincount(group, weights=np.where(known, amount, 0.0)).astype(np.float64)
+    is_known = ~np.isnan(amount)
+    summed = np.bincount(group, weights=np.where(is_known, amount, 0.0)).astype(np.float64)
     total = (
         np.ones(len(summed)) if cells.counted else summed
     )  # a person in a cell is one, however many rows
-    there = np.bincount(group, weights=known) > 0
-    cell, respondent = place[first], who[first]
-    silent, of_silent = cell[~there], respondent[~there]
-    cell, respondent, total = cell[there], respondent[there], total[there]
+    has_value = np.bincount(group, weights=is_known) > 0
+    cell, respondent = cell_numbers[first], respondents[first]
+    silent, of_silent = cell[~has_value], respondent[~has_value]
+    cell, respondent, total = cell[has_value], respondent[has_value], total[has_value]
     order = np.argsort(-np.abs(total), kind="stable")
     _ranked(cells, cell[order], respondent[order], total[order])
     if missing_counts:
@@ -318,11 +353,11 @@ def _fill(
 
 
 def amounts(
-    dataset: Table, asked: TableMeasure, weight: str | None, negatives: str
+    dataset: Table, measure: TableMeasure, weight: str | None, negatives: str
 ) -> NDArray[np.float64]:
     """What every record contributes, times its weight; NaN where nothing is known."""
-    amount = np.ones(len(dataset)) if asked.column is None else _numbers(dataset, asked.column)
-    if asked.column is None and weight is not None:
+    amount = np.ones(len(dataset)) if measure.column is None else _numbers(dataset, measure.column)
+    if measure.column is None and weight is not None:
         raise ParameterError(
             f"a weight goes with sum(column); to publish weighted counts write sum({weight})"
         )
@@ -337,23 +372,23 @@ def amounts(
     with np.errstate(over="ignore"):
         if not np.isfinite(np.nansum(np.abs(amount))):
             raise SchemaError(
-                f"the contributions to {asked} are too large to be summed; divide them first"
+                f"the contributions to {measure} are too large to be summed; divide them first"
             )
     below = int((amount < 0).sum())
     if below and negatives == "refuse":
         raise SchemaError(
-            f"{below:,} contributions to {asked} are negative, and the rules are about positive"
+            f"{below:,} contributions to {measure} are negative, and the rules are about positive"
             " ones; say how they count: --negatives, in Python negatives='absolute', takes them by"
             " their size"
         )
     return amount
 
 
-def some_negative(dataset: Table, asked: TableMeasure) -> bool:
+def some_negative(dataset: Table, measure: TableMeasure) -> bool:
     """Whether a source has negative contributions: where it has none, everybody may know that there
     are none.
     """
-    return asked.column is not None and bool((_numbers(dataset, asked.column) < 0).any())
+    return measure.column is not None and bool((_numbers(dataset, measure.column) < 0).any())
 
 
 def _numbers(dataset: Table, name: str) -> NDArray[np.float64]:

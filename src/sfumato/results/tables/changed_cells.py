@@ -64,7 +64,7 @@ def rounded(
     sums = LinearConstraint(
         sparse.hstack([problem.matrix, sparse.csr_matrix(problem.matrix.shape)]), 0.0, 0.0
     )
-    found = milp(
+    solution = milp(
         np.concatenate([np.zeros(size), np.ones(size)]),
         constraints=[sums, *away],
         bounds=Bounds(
@@ -73,18 +73,18 @@ def rounded(
         integrality=np.concatenate([np.ones(size), np.zeros(size)]),
         options={"node_limit": nodes},
     )
-    if found.x is None:
-        more = (
+    if solution.x is None:
+        advice = (
             "allow cells to go one multiple further (reach=2), or"
             if reach == 1
             else "choose another base, or"
         )
         raise Unsatisfiable(
             f"rounding: no table of multiples of {base:g} within {reach} of the true cells has the"
-            f" right sums; {more} suppress instead",
+            f" right sums; {advice} suppress instead",
             closest={"base": base, "reach": reach},
         )
-    return np.asarray(np.round(found.x[:size]) * base)
+    return np.asarray(np.round(solution.x[:size]) * base)
 
 
 def told_small(problem: Problem, base: float, reach: int, threshold: int) -> int:
@@ -152,21 +152,21 @@ def moved_further(problem: Problem, seed: Seed, threshold: int | None) -> Proble
     return dataclasses.replace(problem, up=up, down=down)
 
 
-def _unit(problem: Problem, places: int | None) -> tuple[float, bool]:
+def _unit(problem: Problem, decimal_places: int | None) -> tuple[float, bool]:
     """What an adjustment counts in, and whether in whole numbers of it: the last decimal place of
     the table where it has few, so that no cell looks changed.
     """
-    most = float(np.abs(problem.value).max(initial=0.0))
-    if places is not None and most * 10.0**places <= MOST_UNITS:
-        return 10.0**-places, True
-    return max(most / SHARES, np.finfo(float).tiny), False
+    largest = float(np.abs(problem.value).max(initial=0.0))
+    if decimal_places is not None and largest * 10.0**decimal_places <= MOST_UNITS:
+        return 10.0**-decimal_places, True
+    return max(largest / SHARES, np.finfo(float).tiny), False
 
 
 def adjusted(
     problem: Problem,
     *,
     threshold: int | None = None,
-    places: int | None = None,
+    decimal_places: int | None = None,
     nodes: int = 20_000,
 ) -> tuple[NDArray[np.float64], float]:
     r"""Controlled tabular adjustment: every sensitive cell at least as far away as it must be, the
@@ -175,7 +175,7 @@ def adjusted(
     .. math:: z = a + d^+ - d^-,\quad Mz = 0,\quad d_p^+ \ge \mathrm{UPL}_p \text{ or } d_p^- \ge \mathrm{LPL}_p,\quad \min \sum_i (d_i^+ + d_i^-)
 
     With ``threshold`` no count becomes a small one: those below it go to nothing or as far up as
-    they must, the others stay at the threshold at least. ``places`` is how many decimal places all
+    they must, the others stay at the threshold at least. ``decimal_places`` is how many decimal places all
     numbers of the table have.
 
     Reference: Castro 2006, *Minimum-distance controlled perturbation methods for large-scale
@@ -186,16 +186,16 @@ def adjusted(
 
     size, primaries = problem.size, problem.primaries
     count = len(primaries)
-    unit, whole = _unit(problem, 0 if problem.whole else places)
-    told = np.ones(size, dtype=bool) if problem.aside is None else ~problem.aside
-    least = (
+    unit, whole = _unit(problem, 0 if problem.whole else decimal_places)
+    is_published = np.ones(size, dtype=bool) if problem.aside is None else ~problem.aside
+    lowest = (
         problem.lower
         if threshold is None
-        else np.where(told & (problem.value >= threshold), threshold, problem.lower)
+        else np.where(is_published & (problem.value >= threshold), threshold, problem.lower)
     )
     movable = problem.free | problem.unknown
     rise = np.where(movable, problem.upper - problem.value, 0.0) / unit
-    fall = np.where(movable, problem.value - least, 0.0) / unit
+    fall = np.where(movable, problem.value - lowest, 0.0) / unit
     up, down = problem.up / unit, downwards(problem, threshold) / unit
     if whole:
         rise, fall = np.floor(rise + NEARLY), np.floor(fall + NEARLY)
@@ -217,25 +217,25 @@ def adjusted(
             LinearConstraint(sparse.hstack([none, pick, chosen(fall)]), ub=fall[primaries]),
         ]
     kinds = np.concatenate([np.full(2 * size, float(whole)), np.ones(count)])
-    price = told.astype(np.float64)  # what nobody publishes may be anything
-    found = milp(
+    price = is_published.astype(np.float64)  # what nobody publishes may be anything
+    solution = milp(
         np.concatenate([price, price, np.zeros(count)]),
         constraints=rows,
         bounds=Bounds(0.0, np.concatenate([rise, fall, np.ones(count)])),
         integrality=kinds,
         options={"node_limit": nodes},
     )
-    if found.x is None:
+    if solution.x is None:
         raise Unsatisfiable(
             f"adjustment: no table with the right sums has all {count:,} sensitive cells as far"
             " away as they must be; suppress instead, or make the table coarser",
             closest={"sensitive": count},
         )
-    change = found.x[:size] - found.x[size : 2 * size]
+    change = solution.x[:size] - solution.x[size : 2 * size]
     if not whole:
         return problem.value + change * unit, float(np.abs(change).sum()) * unit
     change = np.round(change) * unit
-    return np.round(problem.value + change, places or 0), float(np.abs(change).sum())
+    return np.round(problem.value + change, decimal_places or 0), float(np.abs(change).sum())
 
 
 def audit_adjusted(
@@ -258,8 +258,8 @@ def audit_adjusted(
     )
     uneven = joint is None or float(np.abs(problem.matrix @ joint).max(initial=0.0)) > 10 * near
     exposed = [
-        Exposed(int(one), NOBODY, float(published[one]), float(published[one]))
-        for one in (cells if uneven else cells[~far])
+        Exposed(int(cell), NOBODY, float(published[cell]), float(published[cell]))
+        for cell in (cells if uneven else cells[~far])
     ]
     return TableAudit(
         cells,
@@ -287,16 +287,16 @@ def fitting(problem: Problem, published: NDArray[np.float64]) -> NDArray[np.floa
     cells = problem.matrix.tocsc()
     right = -(cells[:, :size] @ published)
     off = 0.0 if problem.whole else problem.slack
-    found = milp(
+    solution = milp(
         np.zeros(count),
         constraints=LinearConstraint(cells[:, size:], right - off, right + off),
         bounds=Bounds(problem.lower[size:], problem.upper[size:]),
         integrality=np.full(count, float(problem.whole)),
         options={"node_limit": MOST_NODES},
     )
-    if found.x is None:
+    if solution.x is None:
         return None
-    return np.concatenate([published, np.round(found.x) if problem.whole else found.x])
+    return np.concatenate([published, np.round(solution.x) if problem.whole else solution.x])
 
 
 def audit_rounded(
@@ -312,22 +312,25 @@ def audit_rounded(
 
     started = time.perf_counter()
     empty = ~(problem.free | problem.unknown)  # as everybody may know
-    rest = problem.size - len(low)  # cells of joint tables, of which nothing is published
-    low, high = np.append(low, np.full(rest, -np.inf)), np.append(high, np.full(rest, np.inf))
+    joint_cells = problem.size - len(low)  # cells of joint tables, of which nothing is published
+    low, high = (
+        np.append(low, np.full(joint_cells, -np.inf)),
+        np.append(high, np.full(joint_cells, np.inf)),
+    )
     low, high = (np.where(empty, problem.value, bound) for bound in (low, high))
-    known = dataclasses.replace(
+    published_problem = dataclasses.replace(
         problem, lower=np.maximum(problem.lower, low), upper=np.minimum(high, problem.upper)
     )
-    intruder = TableIntruder(known, np.arange(problem.size))
+    intruder = TableIntruder(published_problem, np.arange(problem.size))
     exposed = []
     for cell in problem.primaries.tolist():
-        least, most = intruder.extreme(cell, -1), intruder.extreme(cell, 1)
+        low_bound, high_bound = intruder.extreme(cell, -1), intruder.extreme(cell, 1)
         if threshold is None or problem.value[cell] >= threshold:
-            safe = most - least >= problem.up[cell] + problem.down[cell] - problem.slack
+            safe = high_bound - low_bound >= problem.up[cell] + problem.down[cell] - problem.slack
         else:
-            safe = least <= problem.slack or most >= threshold - problem.slack
+            safe = low_bound <= problem.slack or high_bound >= threshold - problem.slack
         if not safe:
-            exposed.append(Exposed(cell, NOBODY, least, most))
+            exposed.append(Exposed(cell, NOBODY, low_bound, high_bound))
     cells = problem.primaries
     seconds = time.perf_counter() - started
     return TableAudit(

@@ -22,39 +22,45 @@ MOST_TABLES = 5
 
 
 def few_between(
-    held: Sequence[Any],
+    incidences: Sequence[Any],
     rows: NDArray[np.int64],
     codes: Sequence[NDArray[np.int64]],
-    told: Sequence[NDArray[np.bool_]],
-    places: Sequence[Sequence[Sequence[int]]],
+    published_cells: Sequence[NDArray[np.bool_]],
+    table_groups: Sequence[Sequence[Sequence[int]]],
 ) -> list[NDArray[np.int64]]:
     """Sets of atoms of a few records that follow from cells of several tables, the new one first,
     if nothing is suppressed.
 
-    ``held`` has per table its cells by atoms, ``rows`` the records of every atom, ``codes`` the
-    atom's codes in every table, ``told`` the cells that were published (none of the new one),
-    ``places`` the columns of every breakdown that was published together as one table. What is made
+    ``incidences`` has per table its cells by atoms, ``rows`` the records of every atom, ``codes`` the
+    atom's codes in every table, ``published_cells`` the cells that were published (none of the new one),
+    ``table_groups`` the columns of every breakdown that was published together as one table. What is made
     of whole cells of one table is left to the audit of that table, and what earlier tables tell
     exactly cannot be helped any more.
     """
-    found: dict[bytes, NDArray[np.int64]] = {}
-    for one in _nested(held, rows):
-        found.setdefault(one.tobytes(), one)
-    if sum(one.shape[0] for one in held) * len(rows) <= MOST_WORK:
-        for one in _combined([one.toarray() > 0 for one in held], rows, told):
-            found.setdefault(one.tobytes(), one)
-    kept = list(found.values())
-    for one, own, groups in zip(held, codes, places, strict=True):
-        if not kept:
+    small_sets: dict[bytes, NDArray[np.int64]] = {}
+    for small_set in _nested(incidences, rows):
+        small_sets.setdefault(small_set.tobytes(), small_set)
+    if sum(small_set.shape[0] for small_set in incidences) * len(rows) <= MOST_WORK:
+        for small_set in _combined(
+            [small_set.toarray() > 0 for small_set in incidences], rows, published_cells
+        ):
+            small_sets.setdefault(small_set.tobytes(), small_set)
+    candidates = list(small_sets.values())
+    for small_set, own, groups in zip(incidences, codes, table_groups, strict=True):
+        if not candidates:
             break
-        kept = [
-            at for at, whole in zip(kept, _of_one(one, own, groups, kept), strict=True) if not whole
+        candidates = [
+            at
+            for at, whole in zip(
+                candidates, _of_one(small_set, own, groups, candidates), strict=True
+            )
+            if not whole
         ]
-    return kept
+    return candidates
 
 
 def _of_one(
-    held: Any,
+    incidence: Any,
     codes: NDArray[np.int64],
     groups: Sequence[Sequence[int]],
     sets: Sequence[NDArray[np.int64]],
@@ -62,37 +68,39 @@ def _of_one(
     """Which sets of atoms are made of cells of one table: whole cells of its lowest level or, where
     it breaks down by several lists of columns, any sum of cells.
     """
-    if len(groups) > 1 and held.shape[0] * held.shape[1] <= MOST_WORK:
-        tried = np.zeros((len(sets), held.shape[1]), dtype=bool)
-        for line, atoms in zip(tried, sets, strict=True):
+    if len(groups) > 1 and incidence.shape[0] * incidence.shape[1] <= MOST_WORK:
+        set_rows = np.zeros((len(sets), incidence.shape[1]), dtype=bool)
+        for line, atoms in zip(set_rows, sets, strict=True):
             line[atoms] = True
-        return _follows(held.toarray() > 0, tried)
-    found = np.zeros(len(sets), dtype=bool)
+        return _follows(incidence.toarray() > 0, set_rows)
+    is_whole = np.zeros(len(sets), dtype=bool)
     for group in groups:
         kind = np.unique(codes[list(group)], axis=1, return_inverse=True)[1].reshape(-1)
         part = (codes[0] >= 0, kind, np.bincount(kind))
-        found |= [_whole_cells(*part, one) for one in sets]
-    return found
+        is_whole |= [_whole_cells(*part, atoms_of_set) for atoms_of_set in sets]
+    return is_whole
 
 
-def _nested(held: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _nested(incidences: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Pairs of a new cell and an earlier one of which one holds the other by what they are about,
     and a few records more: the atoms between.
     """
     from scipy import sparse
 
-    ours = held[0]
-    mine = np.asarray(ours @ rows)
-    for theirs in held[1:]:
-        other = np.asarray(theirs @ rows)
-        both = (ours @ sparse.diags(rows.astype(np.float64)) @ theirs.T).tocoo()
+    new_incidence = incidences[0]
+    new_sizes = np.asarray(new_incidence @ rows)
+    for old_incidence in incidences[1:]:
+        old_sizes = np.asarray(old_incidence @ rows)
+        overlaps = (new_incidence @ sparse.diags(rows.astype(np.float64)) @ old_incidence.T).tocoo()
         for sign, small, large in (
-            (1, other[both.col], mine[both.row]),
-            (-1, mine[both.row], other[both.col]),
+            (1, old_sizes[overlaps.col], new_sizes[overlaps.row]),
+            (-1, new_sizes[overlaps.row], old_sizes[overlaps.col]),
         ):
-            near = (both.data == small) & (large > small) & (large - small < FEW_RECORDS)
-            for new, old in zip(both.row[near].tolist(), both.col[near].tolist(), strict=True):
-                wide, thin = (ours[new].indices, theirs[old].indices)[::sign]
+            near = (overlaps.data == small) & (large > small) & (large - small < FEW_RECORDS)
+            for new, old in zip(
+                overlaps.row[near].tolist(), overlaps.col[near].tolist(), strict=True
+            ):
+                wide, thin = (new_incidence[new].indices, old_incidence[old].indices)[::sign]
                 if len(np.intersect1d(wide, thin)) == len(thin):
                     yield np.setdiff1d(wide, thin).astype(
                         np.int64
@@ -100,36 +108,49 @@ def _nested(held: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np
 
 
 def _combined(
-    held: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64], told: Sequence[NDArray[np.bool_]]
+    incidences: Sequence[NDArray[np.bool_]],
+    rows: NDArray[np.int64],
+    published_cells: Sequence[NDArray[np.bool_]],
 ) -> Iterator[NDArray[np.int64]]:
     """Atoms, cells among the records that are in some tables and not in others, and what two cells
     share or not: those that some sum of cells gives.
     """
-    tried = _distinct(
-        _few(
-            np.concatenate([_among(held), _pairs(held, rows), np.eye(len(rows), dtype=bool)]), rows
+    candidate_sets = _distinct(
+        _small_sets(
+            np.concatenate(
+                [_among(incidences), _pairs(incidences, rows), np.eye(len(rows), dtype=bool)]
+            ),
+            rows,
         )
     )
-    known = np.concatenate([one[seen] for one, seen in zip(held, told, strict=True)])
-    for line in tried[_follows(np.concatenate(held), tried) & ~_follows(known, tried)]:
+    published_rows = np.concatenate(
+        [
+            incidence[published]
+            for incidence, published in zip(incidences, published_cells, strict=True)
+        ]
+    )
+    for line in candidate_sets[
+        _follows(np.concatenate(incidences), candidate_sets)
+        & ~_follows(published_rows, candidate_sets)
+    ]:
         yield np.flatnonzero(line)
 
 
-def _among(held: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _among(incidences: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     """Every cell among the records that are in some of the tables and not in some others."""
-    inside = np.stack([one.any(axis=0) for one in held])
-    chosen = []
-    for some in itertools.product((None, True, False), repeat=min(len(held), MOST_TABLES)):
-        kept = np.ones(inside.shape[1], dtype=bool)
-        for table, wanted in enumerate(some):
-            if wanted is not None:
-                kept &= inside[table] == wanted
-        chosen.append(kept)
-    among = _distinct(np.array(chosen))
-    return np.concatenate([cell & among for cell in _distinct(np.concatenate(held))])
+    inside = np.stack([incidence.any(axis=0) for incidence in incidences])
+    selections = []
+    for choice in itertools.product((None, True, False), repeat=min(len(incidences), MOST_TABLES)):
+        selection = np.ones(inside.shape[1], dtype=bool)
+        for table, inside_wanted in enumerate(choice):
+            if inside_wanted is not None:
+                selection &= inside[table] == inside_wanted
+        selections.append(selection)
+    among = _distinct(np.array(selections))
+    return np.concatenate([cell & among for cell in _distinct(np.concatenate(incidences))])
 
 
-def _few(sets: NDArray[np.bool_], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _small_sets(sets: NDArray[np.bool_], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Of sets of atoms those of a few records."""
     count = sets @ rows
     return sets[(count > 0) & (count < FEW_RECORDS)]
@@ -142,23 +163,26 @@ def _distinct(sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return sets[np.sort(first)]
 
 
-def _pairs(held: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _pairs(incidences: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """What a cell of one table shares with a cell of another, and what it does not."""
-    found = [np.zeros((0, held[0].shape[1]), dtype=bool)]
-    for one, two in itertools.permutations(held, 2):
-        found += [_few(np.concatenate([cell & two, cell & ~two]), rows) for cell in one]
-    return np.concatenate(found)
+    set_lists = [np.zeros((0, incidences[0].shape[1]), dtype=bool)]
+    for first_incidence, second_incidence in itertools.permutations(incidences, 2):
+        set_lists += [
+            _small_sets(np.concatenate([cell & second_incidence, cell & ~second_incidence]), rows)
+            for cell in first_incidence
+        ]
+    return np.concatenate(set_lists)
 
 
-def _follows(cells: NDArray[np.bool_], tried: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _follows(cells: NDArray[np.bool_], candidate_sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which sets are sums and differences of cells."""
-    if not len(cells) or not len(tried):
-        return np.zeros(len(tried), dtype=bool)
+    if not len(cells) or not len(candidate_sets):
+        return np.zeros(len(candidate_sets), dtype=bool)
     _, size, basis = np.linalg.svd(cells.astype(np.float64), full_matrices=False)
     basis = basis[size > 1e-9 * size.max(initial=1.0)]
-    wanted = tried.astype(np.float64)
-    left = np.abs(wanted - (wanted @ basis.T) @ basis).max(axis=1)
-    follows: NDArray[np.bool_] = left < 1e-7
+    targets = candidate_sets.astype(np.float64)
+    residual = np.abs(targets - (targets @ basis.T) @ basis).max(axis=1)
+    follows: NDArray[np.bool_] = residual < 1e-7
     return follows
 
 

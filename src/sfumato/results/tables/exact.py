@@ -69,9 +69,10 @@ def _matter(problem: Problem, attacks: Iterable[TableAttack]) -> list[TableAttac
     interval must be wide.
     """
     return [
-        one
-        for one in dict.fromkeys(attacks)
-        if max(problem.need(one.cell, one.sign, one.owner), problem.wide(one.cell)) > problem.slack
+        attack
+        for attack in dict.fromkeys(attacks)
+        if max(problem.need(attack.cell, attack.sign, attack.owner), problem.wide(attack.cell))
+        > problem.slack
     ]
 
 
@@ -97,32 +98,38 @@ def suppress_exactly(
     attacks = attacks_of(problem)
     _require_possible(problem, attacks)
     cuts = _starting_cuts(problem)
-    done = 0
-    while done < rounds:
+    rounds_done = 0
+    while rounds_done < rounds:
         whole = len(attacks) * problem.size <= columns
-        found = (
+        suppression = (
             _whole(problem, attacks, nodes)
             if whole
-            else _by_cuts(problem, attacks, cuts, rounds - done, nodes)
+            else _by_cuts(problem, attacks, cuts, rounds - rounds_done, nodes)
         )
-        if found is None:
+        if suppression is None:
             return None
-        done += max(1, found.rounds)
-        seen = audit(problem, found.hidden, exact=False)
-        if seen.holds:
-            return dataclasses.replace(found, rounds=done)
-        more = [one for one in _succeeded(seen, problem) if one not in attacks]
-        if not more:
+        rounds_done += max(1, suppression.rounds)
+        table_audit = audit(problem, suppression.hidden, exact=False)
+        if table_audit.holds:
+            return dataclasses.replace(suppression, rounds=rounds_done)
+        new_attacks = [
+            attack for attack in _succeeded(table_audit, problem) if attack not in attacks
+        ]
+        if not new_attacks:
             return None
-        _require_possible(problem, more)
-        attacks += more
+        _require_possible(problem, new_attacks)
+        attacks += new_attacks
     return None
 
 
-def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
+def _succeeded(table_audit: TableAudit, problem: Problem) -> list[TableAttack]:
     return _matter(
         problem,
-        [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)],
+        [
+            TableAttack(exposure.cell, sign, exposure.owner)
+            for exposure in table_audit.exposed
+            for sign in (1, -1)
+        ],
     )
 
 
@@ -134,22 +141,22 @@ def _reached(
     """
     cuts: list[NDArray[np.float64]] = []
     lost: set[int] = set()
-    pushes = {one: push(problem, hidden, one) for one in attacks}
-    for one, (far, prices) in pushes.items():
-        need = problem.need(one.cell, one.sign, one.owner)
+    pushes = {attack: push(problem, hidden, attack) for attack in attacks}
+    for attack, (far, prices) in pushes.items():
+        need = problem.need(attack.cell, attack.sign, attack.owner)
         if far < need - problem.slack:
-            lost.add(one.cell)
+            lost.add(attack.cell)
             if prices is not None:
-                cuts.append(_cut(problem, [(one, prices)], need))
-    for one, (far, prices) in pushes.items():
-        wide, back = problem.wide(one.cell), dataclasses.replace(one, sign=-one.sign)
-        if one.sign < 0 or wide <= problem.slack or back not in pushes:
+                cuts.append(_cut(problem, [(attack, prices)], need))
+    for attack, (far, prices) in pushes.items():
+        wide, back = problem.wide(attack.cell), dataclasses.replace(attack, sign=-attack.sign)
+        if attack.sign < 0 or wide <= problem.slack or back not in pushes:
             continue
-        other, others = pushes[back]
-        if far + other < wide - problem.slack:
-            lost.add(one.cell)
-            if prices is not None and others is not None:
-                cuts.append(_cut(problem, [(one, prices), (back, others)], wide))
+        far_back, prices_back = pushes[back]
+        if far + far_back < wide - problem.slack:
+            lost.add(attack.cell)
+            if prices is not None and prices_back is not None:
+                cuts.append(_cut(problem, [(attack, prices), (back, prices_back)], wide))
     return cuts, lost
 
 
@@ -180,29 +187,31 @@ def not_found(primaries: int) -> Unsatisfiable:
     )
 
 
-def with_hidden(problem: Problem, found: Suppression, hidden: NDArray[np.bool_]) -> Suppression:
+def with_hidden(
+    problem: Problem, suppression: Suppression, hidden: NDArray[np.bool_]
+) -> Suppression:
     """The same suppression with fewer cells; a bound on the cost stays one."""
     cost = float(problem.weight[hidden].sum())
     return dataclasses.replace(
-        found,
+        suppression,
         hidden=hidden,
         cost=cost,
-        bound=None if found.bound is None else min(cost, found.bound),
+        bound=None if suppression.bound is None else min(cost, suppression.bound),
     )
 
 
-def without_needless(problem: Problem, found: Suppression) -> Suppression:
+def without_needless(problem: Problem, suppression: Suppression) -> Suppression:
     """Publish cells that need no protection and follow from a sum anyway: what an intruder can find
     out stays as it is.
     """
-    hidden, size = found.hidden.copy(), abs(problem.matrix)
+    hidden, size = suppression.hidden.copy(), abs(problem.matrix)
     while True:
         lines = np.flatnonzero(np.asarray(size @ hidden.astype(np.float64)).round() == 1)
         cells = np.unique(size[lines].indices)
-        known = cells[hidden[cells] & ~problem.unknown[cells]]
-        if not len(known):
-            return with_hidden(problem, found, hidden)
-        hidden[known] = False
+        derivable = cells[hidden[cells] & ~problem.unknown[cells]]
+        if not len(derivable):
+            return with_hidden(problem, suppression, hidden)
+        hidden[derivable] = False
 
 
 # The intruder's own program, and the cut it gives.
@@ -234,13 +243,13 @@ def _push_at_large(
     aim = np.zeros(problem.size)
     aim[attack.cell] = -attack.sign
     zeros = np.zeros(problem.matrix.shape[0])
-    found = linprog(
+    solution = linprog(
         aim, A_eq=problem.matrix, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
     )
-    if found.x is None:
+    if solution.x is None:
         return 0.0, None
-    prices = np.maximum(-found.upper.marginals, 0.0) - np.maximum(found.lower.marginals, 0.0)
-    return float(attack.sign * found.x[attack.cell]), prices
+    prices = np.maximum(-solution.upper.marginals, 0.0) - np.maximum(solution.lower.marginals, 0.0)
+    return float(attack.sign * solution.x[attack.cell]), prices
 
 
 def _cut(
@@ -267,9 +276,9 @@ def _starting_cuts(problem: Problem) -> list[NDArray[np.float64]]:
         if problem.up[cell] + problem.down[cell] <= problem.slack:
             continue
         for row in problem.by_cell[:, cell].indices:
-            others = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
+            row_cells = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
             cut = np.zeros(problem.size)
-            cut[others[others != cell]] = 1.0
+            cut[row_cells[row_cells != cell]] = 1.0
             cuts.append(cut)
     return cuts
 
@@ -292,19 +301,19 @@ def _by_cuts(
     low, high = _choices(problem)
     for number in range(1, rounds + 1):
         rows = [LinearConstraint(sparse.csr_matrix(np.array(cuts)), lb=1.0)] if cuts else []
-        found = milp(
+        solution = milp(
             _cost(problem),
             constraints=rows,
             bounds=Bounds(low, high),
             integrality=np.ones(problem.size),
             options={"node_limit": nodes, "mip_rel_gap": 0.0},
         )
-        if found.x is None:
+        if solution.x is None:
             return None
-        hidden = found.x > 0.5
+        hidden = solution.x > 0.5
         new, _ = _reached(problem, hidden, attacks)
         if not new:
-            return _told(problem, hidden, found.mip_dual_bound, number, len(cuts))
+            return _build_suppression(problem, hidden, solution.mip_dual_bound, number, len(cuts))
         cuts += new
     return None
 
@@ -318,7 +327,7 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     total = size * (1 + count)
     rows = []
     if count:
-        movable = np.concatenate([~problem.known_to(one.owner) for one in attacks])
+        movable = np.concatenate([~problem.known_to(attack.owner) for attack in attacks])
         rise = np.where(movable, np.tile(problem.upper - problem.value, count), 0.0)
         fall = np.where(movable, np.tile(problem.value - problem.lower, count), 0.0)
         sums = sparse.kron(sparse.identity(count, format="csr"), problem.matrix, format="csr")
@@ -333,20 +342,22 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
         rows += _apart(problem, attacks)
     low, high = np.full(total, -np.inf), np.full(total, np.inf)
     low[:size], high[:size] = _choices(problem)
-    for number, one in enumerate(attacks, start=1):
-        at = number * size + one.cell
-        if one.sign > 0:
-            low[at] = problem.need(one.cell, 1, one.owner)
+    for number, attack in enumerate(attacks, start=1):
+        at = number * size + attack.cell
+        if attack.sign > 0:
+            low[at] = problem.need(attack.cell, 1, attack.owner)
         else:
-            high[at] = -problem.need(one.cell, -1, one.owner)
+            high[at] = -problem.need(attack.cell, -1, attack.owner)
     aim = np.concatenate([_cost(problem), np.zeros(size * count)])
     kinds = np.concatenate([np.ones(size), np.zeros(size * count)])
     limits = {"node_limit": nodes, "mip_rel_gap": 0.0}
-    found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits)
+    solution = milp(
+        aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits
+    )
     return (
         None
-        if found.x is None
-        else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
+        if solution.x is None
+        else _build_suppression(problem, solution.x[:size] > 0.5, solution.mip_dual_bound, 1, 0)
     )
 
 
@@ -355,19 +366,21 @@ def _apart(problem: Problem, attacks: Sequence[TableAttack]) -> list[Any]:
     from scipy import sparse
     from scipy.optimize import LinearConstraint
 
-    place = {one: number for number, one in enumerate(attacks, start=1)}
+    attack_numbers = {attack: number for number, attack in enumerate(attacks, start=1)}
     pairs = [
-        (one, dataclasses.replace(one, sign=-1))
-        for one in attacks
-        if one.sign > 0 and problem.wide(one.cell) > 0
+        (attack, dataclasses.replace(attack, sign=-1))
+        for attack in attacks
+        if attack.sign > 0 and problem.wide(attack.cell) > 0
     ]
-    pairs = [pair for pair in pairs if pair[1] in place]
+    pairs = [pair for pair in pairs if pair[1] in attack_numbers]
     if not pairs:
         return []
-    columns = [place[one] * problem.size + one.cell for pair in pairs for one in pair]
+    columns = [
+        attack_numbers[attack] * problem.size + attack.cell for pair in pairs for attack in pair
+    ]
     line, signs = np.repeat(np.arange(len(pairs)), 2), np.tile([1.0, -1.0], len(pairs))
     shape = (len(pairs), problem.size * (1 + len(attacks)))
-    wide = [problem.wide(one.cell) for one, _ in pairs]
+    wide = [problem.wide(attack.cell) for attack, _ in pairs]
     return [LinearConstraint(sparse.csr_matrix((signs, (line, columns)), shape=shape), lb=wide)]
 
 
@@ -392,7 +405,7 @@ def _cost(problem: Problem) -> NDArray[np.float64]:
     )
 
 
-def _told(
+def _build_suppression(
     problem: Problem, hidden: NDArray[np.bool_], bound: float | None, rounds: int, cuts: int
 ) -> Suppression:
     cost = float(problem.weight[hidden].sum())

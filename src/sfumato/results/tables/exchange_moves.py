@@ -59,16 +59,19 @@ class Boxes:
         self.variables = variables
         first = np.full(problem.size, -1, dtype=np.int64)
         own = np.stack(
-            np.meshgrid(*[np.unique(one.same) for one in self.dimensions], indexing="ij"), -1
+            np.meshgrid(
+                *[np.unique(dimension.same) for dimension in self.dimensions], indexing="ij"
+            ),
+            -1,
         )
-        places = own.reshape(-1, len(self.shape)) @ self.strides
-        first[variables[places]] = places
+        cell_positions = own.reshape(-1, len(self.shape)) @ self.strides
+        first[variables[cell_positions]] = cell_positions
         self.place = first
         self.room_down = problem.value - problem.lower
         self.room_up = problem.upper - problem.value
         self.extra = 1e-9 * max(1.0, float(problem.weight.max(initial=0.0)))
         self.parts: list[Parts] = [
-            {w: p.tolist() for w, p in one.parts.items()} for one in self.dimensions
+            {w: p.tolist() for w, p in dimension.parts.items()} for dimension in self.dimensions
         ]
         self.siblings: dict[tuple[int, int], list[tuple[list[int], list[int]]]] = {}
 
@@ -76,8 +79,8 @@ class Boxes:
         self, cell: int, need: Need, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]
     ) -> Move | None:
         """The cheapest box that protects a cell, of a few and then of many."""
-        for most in (FEW, MANY):
-            move = self._best(cell, need, hidden, usable, most.get(len(self.shape), 3))
+        for limits in (FEW, MANY):
+            move = self._best(cell, need, hidden, usable, limits.get(len(self.shape), 3))
             if move is not None:
                 return move
         return None
@@ -99,21 +102,21 @@ class Boxes:
         """Several boxes that together carry a cell up (sign 1) or down as far as it must go, each
         the cheapest for what it carries.
         """
-        found = self._candidates(cell, need / 4, hidden, usable, MANY.get(len(self.shape), 3))
-        if found is None:
+        candidates = self._candidates(cell, need / 4, hidden, usable, MANY.get(len(self.shape), 3))
+        if candidates is None:
             return None
-        fits = (usable[found[0]] | (found[1] == 0)).all(axis=1)
+        fits = (usable[candidates[0]] | (candidates[1] == 0)).all(axis=1)
         if not fits.any():
             return None
-        cells, at = np.unique(found[0][fits], return_inverse=True)
-        at, direction = at.reshape(int(fits.sum()), -1), sign * found[1][fits]
+        cells, at = np.unique(candidates[0][fits], return_inverse=True)
+        at, direction = at.reshape(int(fits.sum()), -1), sign * candidates[1][fits]
         change = self._put_together(cells, at, direction, need, hidden[cells])
         if change is None:
             return None
-        moved = change != 0
+        is_changed = change != 0
         return Move(
-            cells[moved],
-            sign * change[moved] / need,
+            cells[is_changed],
+            sign * change[is_changed] / need,
             need if sign > 0 else 0.0,
             0.0 if sign > 0 else need,
         )
@@ -134,29 +137,34 @@ class Boxes:
             self.room_down[cells],
             self.problem.weight[cells] + self.extra,
         )
-        change, left, there = np.zeros(len(cells)), need, direction != 0
+        change, remaining, is_used = np.zeros(len(cells)), need, direction != 0
         for _ in range(MOST_PIECES):
             room = np.where(
-                direction > 0, (rise - change)[at], np.where(there, (fall + change)[at], np.inf)
+                direction > 0, (rise - change)[at], np.where(is_used, (fall + change)[at], np.inf)
             ).min(axis=1)
-            amount = np.minimum(np.floor(room + 1e-9) if self.problem.whole else room, left)
+            amount = np.minimum(np.floor(room + 1e-9) if self.problem.whole else room, remaining)
             if not (useful := amount > self.problem.slack).any():
                 return None
-            cost = np.where(there, np.where(hidden, 0.0, price)[at], 0.0).sum(axis=1) + self.extra
+            cost = np.where(is_used, np.where(hidden, 0.0, price)[at], 0.0).sum(axis=1) + self.extra
             best = int(np.argmin(np.where(useful, cost / np.where(useful, amount, 1.0), np.inf)))
-            taken = at[best][there[best]]
-            change[taken] += amount[best] * direction[best][there[best]]
-            hidden[taken] = True
-            left -= amount[best]
-            if left <= 0:
+            cells_used = at[best][is_used[best]]
+            change[cells_used] += amount[best] * direction[best][is_used[best]]
+            hidden[cells_used] = True
+            remaining -= amount[best]
+            if remaining <= 0:
                 return change
         return None
 
     def _best(
-        self, cell: int, need: Need, hidden: NDArray[np.bool_], usable: NDArray[np.bool_], most: int
+        self,
+        cell: int,
+        need: Need,
+        hidden: NDArray[np.bool_],
+        usable: NDArray[np.bool_],
+        limit: int,
     ) -> Move | None:
-        found = self._candidates(cell, max(need), hidden, usable, most)
-        return None if found is None else self._cheapest(need, *found, hidden, usable)
+        candidates = self._candidates(cell, max(need), hidden, usable, limit)
+        return None if candidates is None else self._cheapest(need, *candidates, hidden, usable)
 
     def _candidates(
         self,
@@ -164,34 +172,37 @@ class Boxes:
         need: float,
         hidden: NDArray[np.bool_],
         usable: NDArray[np.bool_],
-        most: int,
+        limit: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Cells and signs of the boxes that the best moves along all columns make, a box a row;
         sign 0 is no cell.
         """
         nodes = np.unravel_index(self.place[cell], self.shape)
         ways = [
-            self._along(axis, int(nodes[axis]), cell, need, hidden, usable, most)
+            self._along(axis, int(nodes[axis]), cell, need, hidden, usable, limit)
             for axis in range(len(nodes))
         ]
         if not all(ways):
             return None
-        count, size = [len(one) for one in ways], [max(len(w.nodes) for w in one) for one in ways]
-        place, sign = np.zeros(1, dtype=np.int64), np.ones(1)
+        count, size = (
+            [len(axis_ways) for axis_ways in ways],
+            [max(len(w.nodes) for w in axis_ways) for axis_ways in ways],
+        )
+        positions, sign = np.zeros(1, dtype=np.int64), np.ones(1)
         rank = len(ways)
-        for axis, one in enumerate(ways):
+        for axis, axis_ways in enumerate(ways):
             at, signs = (
                 np.zeros((count[axis], size[axis]), dtype=np.int64),
                 np.zeros((count[axis], size[axis])),
             )
-            for number, way in enumerate(one):
+            for number, way in enumerate(axis_ways):
                 at[number, : len(way.nodes)], signs[number, : len(way.nodes)] = way.nodes, way.signs
             form = [1] * (2 * rank)
             form[axis], form[rank + axis] = count[axis], size[axis]
-            place = place + (at * self.strides[axis]).reshape(form)
+            positions = positions + (at * self.strides[axis]).reshape(form)
             sign = sign * signs.reshape(form)
         combinations = int(np.prod(count))
-        return self.variables[place.reshape(combinations, -1)], sign.reshape(combinations, -1)
+        return self.variables[positions.reshape(combinations, -1)], sign.reshape(combinations, -1)
 
     def _cheapest(
         self,
@@ -201,18 +212,20 @@ class Boxes:
         hidden: NDArray[np.bool_],
         usable: NDArray[np.bool_],
     ) -> Move | None:
-        problem, there = self.problem, sign != 0
+        problem, is_used = self.problem, sign != 0
         rise, fall = self.room_up[cells], self.room_down[cells]
-        up = np.where(there, np.where(sign > 0, rise, fall), np.inf).min(axis=1)
-        down = np.where(there, np.where(sign > 0, fall, rise), np.inf).min(axis=1)
-        fits = (usable[cells] | ~there).all(axis=1)
+        up = np.where(is_used, np.where(sign > 0, rise, fall), np.inf).min(axis=1)
+        down = np.where(is_used, np.where(sign > 0, fall, rise), np.inf).min(axis=1)
+        fits = (usable[cells] | ~is_used).all(axis=1)
         fits &= (up >= need.up) & (down >= need.down)
         if not fits.any():
             return None
-        cost = np.where(there & ~hidden[cells], problem.weight[cells] + self.extra, 0.0).sum(axis=1)
+        cost = np.where(is_used & ~hidden[cells], problem.weight[cells] + self.extra, 0.0).sum(
+            axis=1
+        )
         best = int(np.argmin(np.where(fits, cost, np.inf)))
-        taken = there[best]
-        return Move(cells[best][taken], sign[best][taken], need.up, need.down)
+        used_cells = is_used[best]
+        return Move(cells[best][used_cells], sign[best][used_cells], need.up, need.down)
 
     def _along(
         self,
@@ -222,7 +235,7 @@ class Boxes:
         need: float,
         hidden: NDArray[np.bool_],
         usable: NDArray[np.bool_],
-        most: int,
+        limit: int,
     ) -> list[Along]:
         """The cheapest moves along one column that take a node along."""
         dimension = self.dimensions[axis]
@@ -235,10 +248,10 @@ class Boxes:
         cost, width = dear.tolist(), np.where(usable[line], -room, np.inf).tolist()
         below = [[]] if node not in dimension.parts else _paths(self.parts[axis], node, cost, 3)
         if node == dimension.root:
-            return [Along([node, *path], [1] * (1 + len(path))) for path in below][:most]
-        kept: list[Along] = []
-        each = (
-            max(2, most // len(below)) if below else 0
+            return [Along([node, *path], [1] * (1 + len(path))) for path in below][:limit]
+        ways_kept: list[Along] = []
+        limit_per_partner = (
+            max(2, limit // len(below)) if below else 0
         )  # every way down from the node has its share
         for path in below:
             cheap: list[tuple[float, Along]] = []
@@ -246,18 +259,29 @@ class Boxes:
             for climbed, partners in self._partners(axis, node):
                 plus = [node, *path, *climbed]
                 cheap += _priced(
-                    self.parts[axis], cost, plus, sorted(partners, key=cost.__getitem__)[:each]
+                    self.parts[axis],
+                    cost,
+                    plus,
+                    sorted(partners, key=cost.__getitem__)[:limit_per_partner],
                 )
                 wide += _priced(
                     self.parts[axis], width, plus, sorted(partners, key=width.__getitem__)[:2]
                 )
             plus = [node, *path, *_climbed(dimension, node)]
             up = (
-                [(sum(cost[one] for one in plus), Along(plus, [1] * len(plus)))] if not kept else []
+                [(sum(cost[node_of_plus] for node_of_plus in plus), Along(plus, [1] * len(plus)))]
+                if not ways_kept
+                else []
             )
-            ways = (sorted(cheap, key=_price)[: max(1, each - 2)], sorted(wide, key=_price)[:1], up)
-            kept += [way for some in ways for price, way in some if price < np.inf]
-        return [way for at, way in enumerate(kept) if way not in kept[:at]]
+            ways = (
+                sorted(cheap, key=_price)[: max(1, limit_per_partner - 2)],
+                sorted(wide, key=_price)[:1],
+                up,
+            )
+            ways_kept += [
+                way for ways_of_kind in ways for price, way in ways_of_kind if price < np.inf
+            ]
+        return [way for at, way in enumerate(ways_kept) if way not in ways_kept[:at]]
 
     def _partners(self, axis: int, node: int) -> list[tuple[list[int], list[int]]]:
         """Siblings of a node, of what it is a part of, and so on up; each with the nodes that were
@@ -266,12 +290,14 @@ class Boxes:
         if (axis, node) not in self.siblings:
             dimension, at = self.dimensions[axis], node
             climbed: list[int] = []
-            found: list[tuple[list[int], list[int]]] = []
+            partners: list[tuple[list[int], list[int]]] = []
             while (whole := int(dimension.above[at])) >= 0:
-                found.append((list(climbed), [one for one in self.parts[axis][whole] if one != at]))
+                partners.append(
+                    (list(climbed), [part for part in self.parts[axis][whole] if part != at])
+                )
                 climbed.append(whole)
                 at = whole
-            self.siblings[axis, node] = found
+            self.siblings[axis, node] = partners
         return self.siblings[axis, node]
 
     def near(
@@ -280,7 +306,7 @@ class Boxes:
         need: float,
         hidden: NDArray[np.bool_],
         usable: NDArray[np.bool_],
-        most: int = 8,
+        limit: int = 8,
     ) -> NDArray[np.bool_]:
         """The cells that the cheapest and roomiest moves along all columns span, in which a change
         of the table is looked for first.
@@ -290,7 +316,7 @@ class Boxes:
             sorted(
                 {
                     at
-                    for way in self._along(axis, int(node), cell, need, hidden, usable, most)
+                    for way in self._along(axis, int(node), cell, need, hidden, usable, limit)
                     for at in way.nodes
                 }
                 | {int(node)}
@@ -298,28 +324,28 @@ class Boxes:
             for axis, node in enumerate(nodes)
         ]
         grid = np.ravel_multi_index(np.meshgrid(*spanned, indexing="ij"), self.shape).reshape(-1)
-        found = np.zeros(self.problem.size, dtype=bool)
-        found[self.variables[grid]] = True
-        return found & usable
+        is_near = np.zeros(self.problem.size, dtype=bool)
+        is_near[self.variables[grid]] = True
+        return is_near & usable
 
 
-def _price(one: tuple[float, Along]) -> float:
-    return one[0]
+def _price(priced_way: tuple[float, Along]) -> float:
+    return priced_way[0]
 
 
 def _priced(
     parts: Parts, cost: list[float], plus: list[int], partners: list[int]
 ) -> list[tuple[float, Along]]:
     """Moves that take from each of some partners what they give to a node."""
-    found = []
-    given = sum(cost[one] for one in plus)
+    priced_ways = []
+    plus_price = sum(cost[part] for part in plus)
     for partner in partners:
         down = _path(parts, partner, cost)
         if down is not None and cost[partner] < np.inf:
             minus = [partner, *down]
-            price = given + sum(cost[one] for one in minus)
-            found.append((price, Along(plus + minus, [1] * len(plus) + [-1] * len(minus))))
-    return found
+            price = plus_price + sum(cost[part] for part in minus)
+            priced_ways.append((price, Along(plus + minus, [1] * len(plus) + [-1] * len(minus))))
+    return priced_ways
 
 
 def _climbed(dimension: Dimension, node: int) -> list[int]:
@@ -341,7 +367,9 @@ def _path(parts: Parts, node: int, cost: list[float]) -> list[int] | None:
     return path
 
 
-def _paths(parts: Parts, node: int, cost: list[float], most: int) -> list[list[int]]:
+def _paths(parts: Parts, node: int, cost: list[float], limit: int) -> list[list[int]]:
     """Ways down from a node, by its cheapest parts."""
-    first = [one for one in sorted(parts[node], key=cost.__getitem__)[:most] if cost[one] < np.inf]
-    return [[one, *path] for one in first if (path := _path(parts, one, cost)) is not None]
+    first = [
+        part for part in sorted(parts[node], key=cost.__getitem__)[:limit] if cost[part] < np.inf
+    ]
+    return [[part, *path] for part in first if (path := _path(parts, part, cost)) is not None]

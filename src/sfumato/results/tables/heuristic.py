@@ -76,25 +76,29 @@ def cheapest_change(
     price = np.tile(
         _prices(problem, cells, hidden[cells], np.maximum(need, np.minimum(rise, fall))), 2
     )
-    both = sparse.hstack([rows, -rows], format="csr")
+    both_signs = sparse.hstack([rows, -rows], format="csr")
     zeros = np.zeros(rows.shape[0])
-    found = linprog(
-        price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
+    solution = linprog(
+        price, A_eq=both_signs, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs"
     )
-    if found.x is not None and problem.whole and np.abs(found.x - np.round(found.x)).max() > 1e-6:
-        found = milp(
+    if (
+        solution.x is not None
+        and problem.whole
+        and np.abs(solution.x - np.round(solution.x)).max() > 1e-6
+    ):
+        solution = milp(
             price,
-            constraints=LinearConstraint(both, 0, 0),
+            constraints=LinearConstraint(both_signs, 0, 0),
             bounds=Bounds(low, high),
             integrality=np.ones(len(price)),
         )
-    if found.x is None:
+    if solution.x is None:
         return None
-    change = found.x[: len(cells)] - found.x[len(cells) :]
+    change = solution.x[: len(cells)] - solution.x[len(cells) :]
     change = np.round(change) if problem.whole else change * need
-    moved = np.abs(change) > problem.slack / 100
+    is_changed = np.abs(change) > problem.slack / 100
     up = need if sign > 0 else 0.0
-    return Move(cells[moved], change[moved] / need * sign, up, 0.0 if sign > 0 else need)
+    return Move(cells[is_changed], change[is_changed] / need * sign, up, 0.0 if sign > 0 else need)
 
 
 def _prices(
@@ -107,8 +111,8 @@ def _prices(
     """
     price = (problem.weight[cells] + 1e-6) / room.clip(min=1e-9)
     middle = float(np.median(price[~hidden])) if not hidden.all() else 1.0
-    kept: NDArray[np.float64] = np.where(hidden, 1e-7, np.clip(price / middle, 1e-4, 1e4))
-    return kept
+    prices: NDArray[np.float64] = np.where(hidden, 1e-7, np.clip(price / middle, 1e-4, 1e4))
+    return prices
 
 
 class BoxSearch:
@@ -136,53 +140,55 @@ class BoxSearch:
     def _protect(self, cell: int, owner: int, need: Need, usable: NDArray[np.bool_]) -> bool:
         unknown = self._unknown_to_all(cell, usable)
         for among in [usable] if unknown is None else [unknown, usable]:
-            if (found := self._by_boxes(cell, need, among)) is not None:
-                self._take(cell, found)
+            if (box_moves := self._by_boxes(cell, need, among)) is not None:
+                self._take(cell, box_moves)
                 return owner != NOBODY or among is unknown or self._from_each(cell)
         return self._by_programs(cell, need, usable) and (owner != NOBODY or self._from_each(cell))
 
     def _from_each(self, cell: int) -> bool:
         """Protect a cell from every respondent who knows a cell of each proof that there is."""
         for _ in range(MOST_ROUNDS):
-            lacking = knowing(self.problem, cell, self.moves[cell])
-            if not lacking:
+            unproved_owners = knowing(self.problem, cell, self.moves[cell])
+            if not unproved_owners:
                 return True
-            if not all(self.protect(cell, owner) for owner in lacking):
+            if not all(self.protect(cell, owner) for owner in unproved_owners):
                 return False
         return True  # the audit has the last word
 
     def _by_programs(self, cell: int, need: Need, usable: NDArray[np.bool_]) -> bool:
         """Look for the cheapest change of the table, among cells near by and then in all of it."""
         problem, boxes = self.problem, self.boxes
-        asked = [
+        directions = [
             (sign, far) for sign, far in ((1, need.up), (-1, need.down)) if far > problem.slack
         ]
         near = (
             ()
             if boxes is None
-            else (boxes.near(cell, max(need), self.hidden, usable, most) for most in (4, 8))
+            else (boxes.near(cell, max(need), self.hidden, usable, reach) for reach in (4, 8))
         )
         for among in (*near, usable):
-            if problem.small is not None and not self._possible(cell, asked, among):
+            if problem.small is not None and not self._possible(cell, directions, among):
                 continue
             changes = [
-                cheapest_change(problem, cell, sign, self.hidden, among, far) for sign, far in asked
+                cheapest_change(problem, cell, sign, self.hidden, among, far)
+                for sign, far in directions
             ]
-            taken = [move for move in changes if move is not None]
-            if len(taken) == len(asked):
-                self._take(cell, taken)
+            moves_found = [move for move in changes if move is not None]
+            if len(moves_found) == len(directions):
+                self._take(cell, moves_found)
                 return True
         return False
 
     def _possible(
-        self, cell: int, asked: list[tuple[int, float]], among: NDArray[np.bool_]
+        self, cell: int, directions: list[tuple[int, float]], among: NDArray[np.bool_]
     ) -> bool:
         """Whether a cell can go as far as it must when all these cells are suppressed."""
         within = among | (np.arange(self.problem.size) == cell)
         far = (
-            push(self.problem, within, TableAttack(cell, sign))[0] - need for sign, need in asked
+            push(self.problem, within, TableAttack(cell, sign))[0] - need
+            for sign, need in directions
         )
-        return all(one >= -self.problem.slack for one in far)
+        return all(surplus >= -self.problem.slack for surplus in far)
 
     def _needs(self, cell: int, owner: int) -> Iterator[Need]:
         """How far a cell must go; where its interval must be wide first more upwards, then more
@@ -195,10 +201,10 @@ class BoxSearch:
         if wide <= up + down + problem.slack:
             return
         yield Need(up, wide - up)
-        most = push(problem, self.may, TableAttack(cell, 1, owner))[0]
-        most = float(np.floor(most + 1e-6)) if problem.whole else most
-        if up <= most < wide - down:
-            yield Need(most, wide - most)
+        reach = push(problem, self.may, TableAttack(cell, 1, owner))[0]
+        reach = float(np.floor(reach + 1e-6)) if problem.whole else reach
+        if up <= reach < wide - down:
+            yield Need(reach, wide - reach)
 
     def _unknown_to_all(self, cell: int, usable: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Of the cells that may be used those that no single respondent knows, but for the cell's
@@ -219,15 +225,15 @@ class BoxSearch:
             return None
         if (move := boxes.find(cell, need, self.hidden, among)) is not None:
             return [move]
-        found: list[Move] = []
+        box_moves: list[Move] = []
         for sign, far in ((1, need.up), (-1, need.down)):
             if far <= self.problem.slack:
                 continue
             move = boxes.pieces(cell, sign, far, self.hidden, among)
             if move is None:
                 return None
-            found.append(move)
-        return found
+            box_moves.append(move)
+        return box_moves
 
     def _take(self, cell: int, moves: list[Move]) -> None:
         self.moves.setdefault(cell, []).extend(moves)
@@ -245,30 +251,39 @@ class BoxSearch:
         effort = MOST_TRIES
         for cell, moves in self.moves.items():
             for move in moves:
-                for other in move.cells.tolist():
-                    users.setdefault(other, set()).add(cell)
+                for user_cell in move.cells.tolist():
+                    users.setdefault(user_cell, set()).add(cell)
         second = np.flatnonzero(self.hidden & ~problem.unknown)
         for cell in second[np.argsort(-problem.weight[second], kind="stable")].tolist():
             resting = users.get(cell, set())
-            if len(resting) > MOST_USERS or any(len(self.moves[one]) > 1 for one in resting):
+            if len(resting) > MOST_USERS or any(
+                len(self.moves[resting_cell]) > 1 for resting_cell in resting
+            ):
                 continue
             effort -= len(resting)
             if effort < 0:
                 return
             self.hidden[cell] = False
             instead = {
-                one: found
-                for one in resting
-                if (found := boxes.again(one, self._upwards(one), self.hidden, self._blind(one)))
+                resting_cell: new_moves
+                for resting_cell in resting
+                if (
+                    new_moves := boxes.again(
+                        resting_cell,
+                        self._upwards(resting_cell),
+                        self.hidden,
+                        self._blind(resting_cell),
+                    )
+                )
                 is not None
             }
             if len(instead) < len(resting):
                 self.hidden[cell] = True
                 continue
-            for one, another in instead.items():
-                self.moves[one] = [another]
-                for other in another.cells.tolist():
-                    users.setdefault(other, set()).add(one)
+            for resting_cell, another in instead.items():
+                self.moves[resting_cell] = [another]
+                for user_cell in another.cells.tolist():
+                    users.setdefault(user_cell, set()).add(resting_cell)
 
     def _upwards(self, cell: int) -> Need:
         """How far a cell must go when what is asked for besides goes upwards."""
@@ -303,11 +318,11 @@ def suppress_by_boxes(
     if lost:
         return _from_all(problem)
     search.give_back()
-    seen = _until_it_holds(search)
-    if seen is None:
+    table_audit = _until_it_holds(search)
+    if table_audit is None:
         return _from_all(problem)
     cost = float(problem.weight[search.hidden].sum())
-    return Suppression(search.hidden, cost, None), search.moves, seen
+    return Suppression(search.hidden, cost, None), search.moves, table_audit
 
 
 def suppress_further(problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -322,10 +337,12 @@ def suppress_further(problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.
 def _until_it_holds(search: BoxSearch) -> TableAudit | None:
     """Protect what the audit finds exposed, again and again; None where that comes to no end."""
     for _ in range(MOST_ROUNDS):
-        seen = audit(search.problem, search.hidden, exact=False, moves=search.moves)
-        if seen.holds:
-            return seen
-        if not all(search.protect(one.cell, one.owner) for one in seen.exposed):
+        table_audit = audit(search.problem, search.hidden, exact=False, moves=search.moves)
+        if table_audit.holds:
+            return table_audit
+        if not all(
+            search.protect(exposure.cell, exposure.owner) for exposure in table_audit.exposed
+        ):
             return None
     return None
 
@@ -340,20 +357,22 @@ def _from_all(problem: Problem) -> tuple[Suppression, dict[int, list[Move]], Tab
     if problem.size > MOST_UNKNOWNS:
         raise not_found(int(problem.primary.sum()))
     hidden = problem.free | problem.unknown
-    seen = audit(problem, hidden, exact=False)
-    if not seen.holds:
-        raise impossible(len({one.cell for one in seen.exposed}), int(problem.primary.sum()))
+    table_audit = audit(problem, hidden, exact=False)
+    if not table_audit.holds:
+        raise impossible(
+            len({exposure.cell for exposure in table_audit.exposed}), int(problem.primary.sum())
+        )
     cells = np.flatnonzero(hidden & ~problem.unknown)
     waiting = [cells[np.argsort(-problem.weight[cells], kind="stable")]]
     for _ in range(MOST_AUDITS):
         if not waiting:
             break
-        some = waiting.pop(0)
+        cells_to_show = waiting.pop(0)
         fewer = hidden.copy()
-        fewer[some] = False
-        tried = audit(problem, fewer, exact=False)
-        if tried.holds:
-            hidden, seen = fewer, tried
-        elif len(some) > 1:
-            waiting = [*np.array_split(some, 2), *waiting]
-    return Suppression(hidden, float(problem.weight[hidden].sum()), None), {}, seen
+        fewer[cells_to_show] = False
+        trial_audit = audit(problem, fewer, exact=False)
+        if trial_audit.holds:
+            hidden, table_audit = fewer, trial_audit
+        elif len(cells_to_show) > 1:
+            waiting = [*np.array_split(cells_to_show, 2), *waiting]
+    return Suppression(hidden, float(problem.weight[hidden].sum()), None), {}, table_audit

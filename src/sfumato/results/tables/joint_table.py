@@ -72,11 +72,15 @@ class JointTable:
         """Least and most of every suppressed cell that is published somewhere."""
         return self.of_published(audit(self.problem, self.hidden(own), exact=exact, moves=moves))
 
-    def of_published(self, seen: TableAudit) -> TableAudit:
+    def of_published(self, table_audit: TableAudit) -> TableAudit:
         """What an audit says of the published cells, and what it looked at."""
-        own = seen.hidden < self.size
+        own = table_audit.hidden < self.size
         return dataclasses.replace(
-            seen, hidden=seen.hidden[own], low=seen.low[own], high=seen.high[own], scope=self.scope
+            table_audit,
+            hidden=table_audit.hidden[own],
+            low=table_audit.low[own],
+            high=table_audit.high[own],
+            scope=self.scope,
         )
 
 
@@ -88,28 +92,33 @@ def with_joint_table(
     ``values`` says what the joint tables hold; without, the records do.
     """
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
-    several = len(_largest(table.places)) > 1
-    made = JointTable(problem, problem, "all tables together" if several else "one table")
-    if not several:
-        return made
+    has_many_tables = len(_largest(table.places)) > 1
+    joint = JointTable(problem, problem, "all tables together" if has_many_tables else "one table")
+    if not has_many_tables:
+        return joint
     # circles for everybody; all columns where lone respondents attack, for each knows the own
     # values in all of them
-    wanted = circles_of(table.places)
+    column_sets = circles_of(table.places)
     if problem.owned:
-        wanted = [tuple(sorted({one for group in table.places for one in group})), *wanted]
+        column_sets = [
+            tuple(sorted({column for group in table.places for column in group})),
+            *column_sets,
+        ]
     left_out = 0
-    for columns in wanted:
-        if any(set(columns) <= set(done) for done in made.values):
+    for columns in column_sets:
+        if any(set(columns) <= set(covered_columns) for covered_columns in joint.values):
             continue
         part = _part_of(table, problem, columns)
         if part is None:
             left_out = max(left_out, math.prod(len(_lowest(table, at)) for at in columns))
             continue
-        place, holds = held_by(table, columns) if values is None else values.get(columns, nothing)
-        made = _extended(made, table, columns, part, place, holds)
+        cell_numbers, holds = (
+            held_by(table, columns) if values is None else values.get(columns, nothing)
+        )
+        joint = _extended(joint, table, columns, part, cell_numbers, holds)
     if left_out:
-        made = dataclasses.replace(made, scope="each table by itself", left_out=left_out)
-    return made
+        joint = dataclasses.replace(joint, scope="each table by itself", left_out=left_out)
+    return joint
 
 
 # Which columns need a joint table.
@@ -118,7 +127,9 @@ def with_joint_table(
 def _largest(groups: Iterable[Collection[int]]) -> list[frozenset[int]]:
     """Lists of columns that are in no other one: their tables hold all the others."""
     distinct = list(dict.fromkeys(frozenset(group) for group in groups))
-    return [one for one in distinct if not any(one < other for other in distinct)]
+    return [
+        column_set for column_set in distinct if not any(column_set < larger for larger in distinct)
+    ]
 
 
 def circles_of(groups: Iterable[Collection[int]]) -> list[tuple[int, ...]]:
@@ -136,16 +147,21 @@ def circles_of(groups: Iterable[Collection[int]]) -> list[tuple[int, ...]]:
     """
     edges = _largest(groups)
     while True:
-        shared = {one for edge in edges for one in edge if sum(one in other for other in edges) > 1}
-        fewer = [one for one in _largest(edge & shared for edge in edges) if one]
+        shared = {
+            member
+            for edge in edges
+            for member in edge
+            if sum(member in edge_set for edge_set in edges) > 1
+        }
+        fewer = [member for member in _largest(edge & shared for edge in edges) if member]
         if fewer == edges:
             break
         edges = fewer
     circles: list[set[int]] = []
     for edge in edges:
-        met = [one for one in circles if one & edge]
-        circles = [*(one for one in circles if one not in met), set(edge).union(*met)]
-    return [tuple(sorted(one)) for one in circles]
+        met = [member for member in circles if member & edge]
+        circles = [*(member for member in circles if member not in met), set(edge).union(*met)]
+    return [tuple(sorted(member)) for member in circles]
 
 
 # The cells of a joint table.
@@ -163,22 +179,28 @@ def held_by(
     """What the records hold by combinations of the lowest values of columns."""
     from sfumato.results.tables.cells import decimals
 
-    given: Contributions = table.contributions
-    nodes = [table.dimensions[at].ancestors[-1][given.codes[at]] for at in columns]
+    contributions: Contributions = table.contributions
+    nodes = [table.dimensions[at].ancestors[-1][contributions.codes[at]] for at in columns]
     lowest = [_lowest(table, at) for at in columns]
     codes = [np.searchsorted(own, node) for own, node in zip(lowest, nodes, strict=True)]
-    place = np.ravel_multi_index(codes, [len(own) for own in lowest]).astype(np.int64)
-    known = ~np.isnan(given.amount)
+    cell_numbers = np.ravel_multi_index(codes, [len(own) for own in lowest]).astype(np.int64)
+    is_known = ~np.isnan(contributions.amount)
     if table.counted:  # a person in a cell is one, however many rows
-        pairs = np.unique(np.stack([place[known], given.respondent[known]]), axis=1)
-        there, count = np.unique(pairs[0], return_counts=True)
-        return there, count.astype(np.float64)
-    order = np.lexsort((given.amount[known], given.respondent[known], place[known]))
-    there, which = np.unique(place[known][order], return_inverse=True)
-    amount = given.amount[known][order]
-    total = np.bincount(which.reshape(-1), weights=amount, minlength=len(there)).astype(np.float64)
-    places = decimals(amount)
-    return there, total if places is None else np.round(total, places)
+        pairs = np.unique(
+            np.stack([cell_numbers[is_known], contributions.respondent[is_known]]), axis=1
+        )
+        occupied, count = np.unique(pairs[0], return_counts=True)
+        return occupied, count.astype(np.float64)
+    order = np.lexsort(
+        (contributions.amount[is_known], contributions.respondent[is_known], cell_numbers[is_known])
+    )
+    occupied, which = np.unique(cell_numbers[is_known][order], return_inverse=True)
+    amount = contributions.amount[is_known][order]
+    total = np.bincount(which.reshape(-1), weights=amount, minlength=len(occupied)).astype(
+        np.float64
+    )
+    decimal_places = decimals(amount)
+    return occupied, total if decimal_places is None else np.round(total, decimal_places)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -206,12 +228,12 @@ def _part_of(table: MagnitudeTable, problem: Problem, columns: tuple[int, ...]) 
         cells.append((group, grid))
         form = [size if at in group else 1 for at, size in zip(columns, shape, strict=True)]
         possible &= open_to[grid].reshape(form)
-    place = np.flatnonzero(possible)
-    if len(place) > MOST_JOINT:
+    cell_numbers = np.flatnonzero(possible)
+    if len(cell_numbers) > MOST_JOINT:
         return None
-    codes = dict(zip(columns, np.unravel_index(place, shape), strict=True))
+    codes = dict(zip(columns, np.unravel_index(cell_numbers, shape), strict=True))
     margins = [grid[tuple(codes[at] for at in columns if at in group)] for group, grid in cells]
-    return _Part(place, margins, [np.unique(grid[open_to[grid]]) for _, grid in cells])
+    return _Part(cell_numbers, margins, [np.unique(grid[open_to[grid]]) for _, grid in cells])
 
 
 def _margin(
@@ -220,35 +242,40 @@ def _margin(
     """The cells of a margin by the lowest values of its columns, in the order of ``columns``; taken
     from a table that has all of them.
     """
-    number = next(at for at, one in enumerate(table.places) if group <= set(one))
+    number = next(
+        at for at, group_columns in enumerate(table.places) if group <= set(group_columns)
+    )
     own = table.places[number]
     grid = table.variables[number].reshape([table.dimensions[at].size for at in own])
     picked = grid[
         np.ix_(*(_lowest(table, at) if at in group else [table.dimensions[at].root] for at in own))
     ]
-    kept = [at for at in own if at in group]
-    picked = picked.reshape([len(_lowest(table, at)) for at in kept])
-    order = sorted(range(len(kept)), key=lambda one: columns.index(kept[one]))
+    common_columns = [at for at in own if at in group]
+    picked = picked.reshape([len(_lowest(table, at)) for at in common_columns])
+    order = sorted(
+        range(len(common_columns)),
+        key=lambda group_columns: columns.index(common_columns[group_columns]),
+    )
     return picked.transpose(order)
 
 
 def _extended(
-    made: JointTable,
+    joint: JointTable,
     table: MagnitudeTable,
     columns: tuple[int, ...],
     part: _Part,
-    place: NDArray[np.int64],
+    cell_numbers: NDArray[np.int64],
     holds: NDArray[np.float64],
 ) -> JointTable:
     """One more joint table after the cells that there are."""
     from scipy import sparse
 
-    before, count = made.problem, len(part.place)
+    before, count = joint.problem, len(part.place)
     size = before.size + count
-    if not np.isin(place, part.place).all():
+    if not np.isin(cell_numbers, part.place).all():
         raise InternalError("a joint table holds what no cell of its margins does")
     value = np.zeros(count)
-    value[np.searchsorted(part.place, place)] = holds
+    value[np.searchsorted(part.place, cell_numbers)] = holds
     rows = [
         sparse.csr_matrix(
             (before.matrix.data, before.matrix.indices, before.matrix.indptr),
@@ -264,16 +291,20 @@ def _extended(
         rows.append(sparse.csr_matrix((signs, (line, at)), shape=(len(wholes), size)))
     # contributions of one respondent may cancel out in what is published, and then a part is larger
     # than the whole
-    most = max(
+    largest = max(
         float(np.abs(before.lower).max()),
         float(np.abs(before.upper).max()),
         float(np.abs(value).max(initial=0.0)),
     )
     problem = _appended(
-        before, sparse.vstack(rows, format="csr"), value, -most if table.absolute else 0.0, most
+        before,
+        sparse.vstack(rows, format="csr"),
+        value,
+        -largest if table.absolute else 0.0,
+        largest,
     )
     return dataclasses.replace(
-        made, problem=problem, values={**made.values, columns: (place, holds)}
+        joint, problem=problem, values={**joint.values, columns: (cell_numbers, holds)}
     )
 
 
@@ -283,22 +314,22 @@ def _appended(
     """A problem with more unknowns that nobody publishes."""
     count = len(value)
 
-    def more(own: NDArray[Any], rest: Any) -> Any:
-        return np.concatenate([own, np.full(count, rest, dtype=own.dtype)])
+    def extend(own: NDArray[Any], fill_value: Any) -> Any:
+        return np.concatenate([own, np.full(count, fill_value, dtype=own.dtype)])
 
     aside = np.zeros(before.size, dtype=bool) if before.aside is None else before.aside
     return dataclasses.replace(
         before,
         matrix=matrix,
         value=np.concatenate([before.value, value]),
-        lower=more(before.lower, low),
-        upper=more(before.upper, high),
-        primary=more(before.primary, False),
-        up=more(before.up, 0.0),
-        down=more(before.down, 0.0),
-        weight=more(before.weight, 0.0),
-        free=more(before.free, False),
-        owner=more(before.owner, NOBODY),
-        aside=more(aside, True),
-        slide=None if before.slide is None else more(before.slide, 0.0),
+        lower=extend(before.lower, low),
+        upper=extend(before.upper, high),
+        primary=extend(before.primary, False),
+        up=extend(before.up, 0.0),
+        down=extend(before.down, 0.0),
+        weight=extend(before.weight, 0.0),
+        free=extend(before.free, False),
+        owner=extend(before.owner, NOBODY),
+        aside=extend(aside, True),
+        slide=None if before.slide is None else extend(before.slide, 0.0),
     )

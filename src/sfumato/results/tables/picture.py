@@ -33,11 +33,11 @@ MOST_LINES = 60
 BESIDE = "suppressed to protect others"
 
 
-def table_drawing(made: ProtectedTable) -> Drawing:
+def table_drawing(protected_table: ProtectedTable) -> Drawing:
     """All tables of one or two columns, one below the other: dark cells are sensitive, light ones
     are suppressed to protect these.
     """
-    table = made.judged.table
+    table = protected_table.judged.table
     if any(
         len(group) > 2 or max(table.dimensions[at].size for at in group) > MOST_LINES
         for group in table.places
@@ -47,7 +47,7 @@ def table_drawing(made: ProtectedTable) -> Drawing:
         )
     paper = Drawing(0, 0, left=ROOM, right=ROOM, top=ROOM, bottom=ROOM)
     for number in range(len(table.places)):
-        _grid(paper, made, number)
+        _grid(paper, protected_table, number)
     y, across = paper.height, 0.0
     for fill, words in ((AFTER, "sensitive"), (FILLED, BESIDE)):
         paper.rect(across, y, 14, 14, Pen(fill))
@@ -57,9 +57,9 @@ def table_drawing(made: ProtectedTable) -> Drawing:
     return paper
 
 
-def _grid(paper: Drawing, made: ProtectedTable, number: int) -> None:
+def _grid(paper: Drawing, protected_table: ProtectedTable, number: int) -> None:
     """One table below what is drawn already, its second column across."""
-    table, frame = made.judged.table, made.to_polars(number)
+    table, frame = protected_table.judged.table, protected_table.to_polars(number)
     dimensions = [table.dimensions[at] for at in table.places[number]]
     across: Sequence[str] = dimensions[1].labels if len(dimensions) > 1 else (str(table.measure),)
     margin = max(width_of(label, FONT) for label in dimensions[0].labels) + ROOM
@@ -75,7 +75,10 @@ def _grid(paper: Drawing, made: ProtectedTable, number: int) -> None:
         paper.text(margin - ROOM / 2, y + ROW / 2, label, align="right")
         for at, width in enumerate(widths):
             cell = int(cells[line * len(across) + at])
-            hidden, unsafe = bool(made.hidden[cell]), bool(made.problem.primary[cell])
+            hidden, unsafe = (
+                bool(protected_table.hidden[cell]),
+                bool(protected_table.problem.primary[cell]),
+            )
             fill, ink = (AFTER, "#fff") if hidden and unsafe else (FILLED if hidden else None, INK)
             x = float(starts[at])
             paper.rect(x, y, width, ROW, Pen(fill, GRID))

@@ -69,8 +69,8 @@ class Problem:
     @cached_property
     def slack(self) -> float:
         """What counts as nothing in this table."""
-        most = float(np.abs(self.value).max(initial=0.0))
-        return min(max(SOLVER * min(1.0, most), NEAR * most), 0.01 if self.whole else np.inf)
+        largest = float(np.abs(self.value).max(initial=0.0))
+        return min(max(SOLVER * min(1.0, largest), NEAR * largest), 0.01 if self.whole else np.inf)
 
     @cached_property
     def by_cell(self) -> Any:
@@ -90,10 +90,10 @@ class Problem:
     @cached_property
     def owned(self) -> dict[int, list[int]]:
         """Every respondent who is alone in some cells → these cells."""
-        found: dict[int, list[int]] = {}
+        cells_by_owner: dict[int, list[int]] = {}
         for cell in np.flatnonzero(self.owner != NOBODY).tolist():
-            found.setdefault(int(self.owner[cell]), []).append(cell)
-        return found
+            cells_by_owner.setdefault(int(self.owner[cell]), []).append(cell)
+        return cells_by_owner
 
     @cached_property
     def _wholes(self) -> list[tuple[int, ...]]:
@@ -101,55 +101,55 @@ class Problem:
         lines = self.matrix.tocoo()
         whole = np.full(self.matrix.shape[0], -1, dtype=np.int64)
         whole[lines.row[lines.data < 0]] = lines.col[lines.data < 0]
-        found: list[list[int]] = [[] for _ in range(self.size)]
+        wholes: list[list[int]] = [[] for _ in range(self.size)]
         parts = lines.data > 0
         for row, cell in zip(lines.row[parts].tolist(), lines.col[parts].tolist(), strict=True):
-            found[cell].append(int(whole[row]))
-        return [tuple(one) for one in found]
+            wholes[cell].append(int(whole[row]))
+        return [tuple(cell_wholes) for cell_wholes in wholes]
 
     def above(self, cell: int) -> set[int]:
         """All cells that hold what a cell holds, and itself."""
-        found, left = {cell}, [cell]
-        while left:
-            fresh = [one for one in self._wholes[left.pop()] if one not in found]
-            found.update(fresh)
-            left += fresh
-        return found
+        cells_above, waiting = {cell}, [cell]
+        while waiting:
+            fresh = [whole for whole in self._wholes[waiting.pop()] if whole not in cells_above]
+            cells_above.update(fresh)
+            waiting += fresh
+        return cells_above
 
     @cached_property
     def _brought(self) -> dict[int, dict[int, float]]:
         """Per lone respondent the cells above the own ones, and what is in them for certain."""
-        found: dict[int, dict[int, float]] = {}
+        amounts_by_owner: dict[int, dict[int, float]] = {}
         for owner, cells in self.owned.items():
-            known = found.setdefault(owner, {})
+            owner_amounts = amounts_by_owner.setdefault(owner, {})
             for own in self._pieces(cells):
                 for cell in self.above(own):
-                    known[cell] = max(known.get(cell, 0.0), float(self.value[own]))
-        return found
+                    owner_amounts[cell] = max(owner_amounts.get(cell, 0.0), float(self.value[own]))
+        return amounts_by_owner
 
     @cached_property
     def _parts(self) -> dict[int, list[int]]:
         """Per cell that is a sum all the cells that it is a sum of."""
-        found: dict[int, list[int]] = {}
+        parts_of_whole: dict[int, list[int]] = {}
         for part, wholes in enumerate(self._wholes):
             for whole in wholes:
-                found.setdefault(whole, []).append(part)
-        return found
+                parts_of_whole.setdefault(whole, []).append(part)
+        return parts_of_whole
 
     def _pieces(self, cells: Sequence[int]) -> set[int]:
         """Cells of a lone respondent and all parts of them that hold anything: what is in these is
         the respondent's, too.
         """
-        found, left = set(cells), list(cells)
-        while left:
+        pieces, waiting = set(cells), list(cells)
+        while waiting:
             fresh = [
-                one
-                for one in self._parts.get(left.pop(), ())
-                if one not in found and self.value[one] != 0
+                part
+                for part in self._parts.get(waiting.pop(), ())
+                if part not in pieces and self.value[part] != 0
             ]
-            found.update(fresh)
-            left += fresh
-        return found
+            pieces.update(fresh)
+            waiting += fresh
+        return pieces
 
     def need(self, cell: int, sign: int, owner: int = NOBODY) -> float:
         """How far up (sign 1) or down (sign −1) a cell must stay unknown to everybody, or to one
@@ -177,19 +177,19 @@ class Problem:
         else is in any of them.
         """
         open_to = self.free | self.unknown  # the others are told to be empty
-        found: dict[int, NDArray[np.int64]] = {}
+        cells_by_owner: dict[int, NDArray[np.int64]] = {}
         for owner, cells in self.owned.items():
-            met, left = set(cells), list(cells)
-            while left:
+            met, waiting = set(cells), list(cells)
+            while waiting:
                 fresh = [
-                    one
-                    for one in self._parts.get(left.pop(), ())
-                    if one not in met and open_to[one]
+                    part
+                    for part in self._parts.get(waiting.pop(), ())
+                    if part not in met and open_to[part]
                 ]
                 met.update(fresh)
-                left += fresh
-            found[owner] = np.array(sorted(met), dtype=np.int64)
-        return found
+                waiting += fresh
+            cells_by_owner[owner] = np.array(sorted(met), dtype=np.int64)
+        return cells_by_owner
 
     @cached_property
     def knower(self) -> NDArray[np.int64]:
@@ -198,24 +198,26 @@ class Problem:
         """
         knower = self.owner.copy()
         for owner, cells in self._inside.items():
-            other = (knower[cells] != NOBODY) & (knower[cells] != owner)
-            knower[cells] = np.where(other, SEVERAL, owner)
+            has_other = (knower[cells] != NOBODY) & (knower[cells] != owner)
+            knower[cells] = np.where(has_other, SEVERAL, owner)
         return knower
 
     def knowers(self, cells: NDArray[np.int64]) -> set[int]:
         """All lone respondents who know some of these cells."""
-        known = np.unique(self.knower[cells])
-        found = {int(one) for one in known if one not in (NOBODY, SEVERAL)}
-        if SEVERAL in known:
-            found |= {owner for owner, own in self._inside.items() if np.isin(cells, own).any()}
-        return found
+        knower_codes = np.unique(self.knower[cells])
+        owners = {
+            int(owner_code) for owner_code in knower_codes if owner_code not in (NOBODY, SEVERAL)
+        }
+        if SEVERAL in knower_codes:
+            owners |= {owner for owner, own in self._inside.items() if np.isin(cells, own).any()}
+        return owners
 
     def known_to(self, owner: int) -> NDArray[np.bool_]:
         """The cells that one respondent knows because nobody else is in them."""
-        known = np.zeros(self.size, dtype=bool)
+        is_known = np.zeros(self.size, dtype=bool)
         if owner in self._inside:
-            known[self._inside[owner]] = True
-        return known
+            is_known[self._inside[owner]] = True
+        return is_known
 
     def movable(self, hidden: NDArray[np.bool_], owner: int = NOBODY) -> NDArray[np.bool_]:
         """The cells that an intruder does not know when these are suppressed."""
@@ -245,9 +247,9 @@ def problem_of(
     )
     for cell, (low, high) in needs.items():
         primary[cell], down[cell], up[cell] = True, low, high
-    who = np.full(len(values), NOBODY, dtype=np.int64)
+    owners = np.full(len(values), NOBODY, dtype=np.int64)
     for cell, respondent in (owner or {}).items():
-        who[cell] = respondent
+        owners[cell] = respondent
     ceiling = float(values.max(initial=0.0)) if upper is None else upper
     return Problem(
         sparse.csr_matrix(matrix),
@@ -259,6 +261,6 @@ def problem_of(
         down,
         values.copy() if weight is None else weight,
         values > 0,
-        who,
+        owners,
         whole,
     )

@@ -111,9 +111,9 @@ class ProtectedTable(Reportable):
         if (
             self.beside is not None
             and self.beside.earlier
-            and not (seen := self.beside.audit(self.hidden)).holds
+            and not (earlier_audit := self.beside.audit(self.hidden)).holds
         ):
-            return seen
+            return earlier_audit
         if self.suppression is not None:
             return self.joint.audit(
                 self.hidden, exact=_all_intervals(self.joint, self.hidden), moves=self.moves
@@ -148,8 +148,8 @@ class ProtectedTable(Reportable):
         """One of the tables as it is published: cells as text, ``x`` where suppressed."""
         values = self.published[self.judged.table.variables[number]]
         texts = [
-            MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole)
-            for one in values.tolist()
+            MARK if np.isnan(value) else _text(value, whole=self.judged.table.whole)
+            for value in values.tolist()
         ]
         return self.judged.table.with_values(number, texts)
 
@@ -189,18 +189,18 @@ class ProtectedTable(Reportable):
     @property
     def own_sentences(self) -> list[str]:
         """What is said of the table alone, without those published before."""
-        told = self.summary()
-        head = f"{told['sensitive']:,} of {told['cells']:,} cells are sensitive; "
+        summary = self.summary()
+        head = f"{summary['sensitive']:,} of {summary['cells']:,} cells are sensitive; "
         if self.suppression is None:
             sums = "sums are as they must be" if self.additive else "sums need not fit"
             return [
-                head + f"{told['changed']:,} cells were changed ({self.method}), {sums}",
+                head + f"{summary['changed']:,} cells were changed ({self.method}), {sums}",
                 *self._audited(),
             ]
-        share = told["suppressed"] / max(1, told["cells"])
+        share = summary["suppressed"] / max(1, summary["cells"])
         head += (
-            f"{told['suppressed']:,} are suppressed ({percent(share)}),"
-            f" {told['suppressed_besides']:,} of them to protect others"
+            f"{summary['suppressed']:,} are suppressed ({percent(share)}),"
+            f" {summary['suppressed_besides']:,} of them to protect others"
         )
         return [f"{head}; {self._optimality()}", *self._audited()]
 
@@ -218,17 +218,24 @@ class ProtectedTable(Reportable):
         return f"at most {percent(gap)} above the least"
 
     def _audited(self) -> list[str]:
-        seen = self.audited
+        table_audit = self.audited
         word = (
-            "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
+            "the audit holds"
+            if table_audit.holds
+            else f"the audit fails for {len(table_audit.exposed):,} cells"
         )
-        scope = "" if seen.scope == "one table" else f"{seen.scope}, "
+        scope = "" if table_audit.scope == "one table" else f"{table_audit.scope}, "
         parts = [
             count_of(count, name)
-            for count, name in ((seen.components, "component"), (seen.programs, "linear program"))
+            for count, name in (
+                (table_audit.components, "component"),
+                (table_audit.programs, "linear program"),
+            )
         ]
-        told = [f"{word} ({scope}{seen.bounds} bounds): {', '.join(parts)}, {seen.seconds:.2f} s"]
-        return told if self.unknown is None else [*told, self.unknown]
+        sentences = [
+            f"{word} ({scope}{table_audit.bounds} bounds): {', '.join(parts)}, {table_audit.seconds:.2f} s"
+        ]
+        return sentences if self.unknown is None else [*sentences, self.unknown]
 
     @property
     def unknown(self) -> str | None:
@@ -248,12 +255,12 @@ class ProtectedTable(Reportable):
 
     def blocks(self) -> Sequence[Block]:
         """Whether the audit holds, what was suppressed or changed, and what is unknown."""
-        said, audit, *rest = self.own_sentences
+        opening, audit, *further_sentences = self.own_sentences
         beside = [] if self.beside is None else self.beside.sentences
         return [
             VerdictBlock(bool(self.audited.holds), audit, headline=True),
-            Paragraph(said),
-            *(VerdictBlock(None, sentence) for sentence in rest),
+            Paragraph(opening),
+            *(VerdictBlock(None, sentence) for sentence in further_sentences),
             *(Paragraph(sentence) for sentence in beside),
         ]
 
@@ -263,7 +270,7 @@ def _text(value: float, *, whole: bool) -> str:
 
 
 def protect(
-    judged: SensitiveTable,
+    sensitive_table: SensitiveTable,
     method: str = "auto",
     *,
     weight: Weight = "value",
@@ -299,16 +306,16 @@ def protect(
     options |= {"slide": slide, "prior": prior}
     _require_sense(options)
     try:
-        return _protected(judged, method, options, rounds, seed, progress)
+        return _protected(sensitive_table, method, options, rounds, seed, progress)
     except Unsatisfiable as error:
-        found = nearest(judged, {**options, "weight": weight})
-        if found is None:
+        alternative = nearest(sensitive_table, {**options, "weight": weight})
+        if alternative is None:
             raise
-        words, cells = ", ".join(found["by"]), found["cells"]
+        words, cells = ", ".join(alternative["by"]), alternative["cells"]
         raise Unsatisfiable(
-            f"{error}; the nearest that can be published: {words} ({found['published']:,} of"
+            f"{error}; the nearest that can be published: {words} ({alternative['published']:,} of"
             f" {count_of(cells, 'cell')})",
-            closest={**(error.closest or {}), "nearest": found},
+            closest={**(error.closest or {}), "nearest": alternative},
         ) from None
 
 
@@ -321,21 +328,21 @@ def _require_sense(options: dict[str, Any]) -> None:
             raise ParameterError(f"{name} is a number from 0 on")
 
 
-def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] | None:
+def nearest(sensitive_table: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] | None:
     """The table of fewer columns of which the most cells can be published, of as many columns as
     possible; the total alone where none can.
     """
-    table = judged.table
-    if len(table.places) > 1 or len(judged.unsafe) > MOST_TRIED:
+    table = sensitive_table.table
+    if len(table.places) > 1 or len(sensitive_table.unsafe) > MOST_TRIED:
         return None
     columns = table.places[0]
     for count in range(len(columns) - 1, 0, -1):
-        found: list[dict[str, Any]] = []
-        for some in itertools.combinations(columns, count):
-            smaller = dataclasses.replace(table, places=(some,), known={})
+        alternatives: list[dict[str, Any]] = []
+        for axes in itertools.combinations(columns, count):
+            smaller = dataclasses.replace(table, places=(axes,), known={})
             try:
-                made = _protected(
-                    dataclasses.replace(judged, table=smaller),
+                protected_table = _protected(
+                    dataclasses.replace(sensitive_table, table=smaller),
                     "heuristic",
                     options,
                     FEW_ROUNDS,
@@ -344,18 +351,20 @@ def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] |
                 )
             except SfumatoError:
                 continue
-            told = int((~made.hidden).sum())
-            by = [table.dimensions[at].column for at in some]
-            found.append({"by": by, "cells": len(made.published), "published": told})
-        if found:
-            return max(found, key=lambda one: int(one["published"]))
-    if judged.unsafe[table.variables[0][0]] or table.memory is not None:
+            published_count = int((~protected_table.hidden).sum())
+            by = [table.dimensions[at].column for at in axes]
+            alternatives.append(
+                {"by": by, "cells": len(protected_table.published), "published": published_count}
+            )
+        if alternatives:
+            return max(alternatives, key=lambda alternative: int(alternative["published"]))
+    if sensitive_table.unsafe[table.variables[0][0]] or table.memory is not None:
         return None
     return {"by": ["the total alone"], "cells": 1, "published": 1}
 
 
 def _protected(
-    judged: SensitiveTable,
+    sensitive_table: SensitiveTable,
     method: str,
     options: dict[str, Any],
     rounds: int,
@@ -364,133 +373,163 @@ def _protected(
 ) -> ProtectedTable:
     if method not in METHODS:
         raise ParameterError(f"a table is protected by one of {', '.join(METHODS)}")
-    judged.require_some_safe()
-    asked = {name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")}
-    problem = judged.problem(**asked)
-    joint = with_joint_table(judged.table, problem)
+    sensitive_table.require_some_safe()
+    problem_options = {
+        name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")
+    }
+    problem = sensitive_table.problem(**problem_options)
+    joint = with_joint_table(sensitive_table.table, problem)
     if method in ("rounding", "cta", "perturb"):
         if options["slide"] or options["prior"] is not None:
             raise ParameterError(f"slide and prior go with suppression, not with {method}")
-        return _changed(judged, method, joint, options, Seed.of(seed))
-    chosen = method
+        return _changed(sensitive_table, method, joint, options, Seed.of(seed))
+    method_used = method
     if method == "auto":
-        chosen = "exact" if len(judged) * joint.problem.size <= EXACTLY else "heuristic"
+        method_used = (
+            "exact" if len(sensitive_table) * joint.problem.size <= EXACTLY else "heuristic"
+        )
     effort = (
         {"rounds": rounds}
         if method == "exact"
         else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
     )
-    found, moves, chosen = _suppressed(judged, chosen, joint, effort, progress)
-    without_total = judged.problem(**asked, total_known=False)
-    found, beside = _with_earlier(
-        judged, without_total, without_needless(problem, found), rounds, options["singles"]
+    suppression, moves, method_used = _suppressed(
+        sensitive_table, method_used, joint, effort, progress
+    )
+    without_total = sensitive_table.problem(**problem_options, total_known=False)
+    suppression, beside = _with_earlier(
+        sensitive_table,
+        without_total,
+        without_needless(problem, suppression),
+        rounds,
+        options["singles"],
     )
     if beside is not None and beside.added is not None:
-        chosen = beside.added
+        method_used = beside.added
     settled = beside is not None and bool(beside.earlier)
-    if settled and found.hidden[int(np.argmax(problem.value))]:
+    if settled and suppression.hidden[int(np.argmax(problem.value))]:
         problem = without_total
-        joint = with_joint_table(judged.table, problem, joint.values)
-    found, seen = _audited(joint, found, moves, settled=settled)
-    if seen.scope == "each table by itself":
-        found = dataclasses.replace(
-            found, bound=None
+        joint = with_joint_table(sensitive_table.table, problem, joint.values)
+    suppression, table_audit = _audited(joint, suppression, moves, settled=settled)
+    if table_audit.scope == "each table by itself":
+        suppression = dataclasses.replace(
+            suppression, bound=None
         )  # the least of the parts is not proved the least of all
-    published = np.where(found.hidden, np.nan, problem.value)
-    if not seen.holds:
+    published = np.where(suppression.hidden, np.nan, problem.value)
+    if not table_audit.holds:
         raise ReleaseRefused(
-            f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is"
+            f"the audit fails for {len({exposure.cell for exposure in table_audit.exposed}):,} cells, so nothing is"
             " published; make the table coarser"
         )
     _require_something(published, problem)
     return ProtectedTable(
-        judged, chosen, problem, published, True, found, options, moves, seen, joint, beside
+        sensitive_table,
+        method_used,
+        problem,
+        published,
+        True,
+        suppression,
+        options,
+        moves,
+        table_audit,
+        joint,
+        beside,
     )
 
 
 def _with_earlier(
-    judged: SensitiveTable, problem: Problem, found: Suppression, rounds: int, singles: bool | None
+    sensitive_table: SensitiveTable,
+    problem: Problem,
+    suppression: Suppression,
+    rounds: int,
+    singles: bool | None,
 ) -> tuple[Suppression, Beside | None]:
     """What must be suppressed besides because of tables that were published of the same records
     before.
     """
-    memory = judged.table.memory
+    memory = sensitive_table.table.memory
     if memory is None:
-        return found, None
+        return suppression, None
     from sfumato.results.tables.published_tables import Beside, put_beside
 
-    earlier, unknown = memory.earlier(judged)
+    earlier, unknown = memory.earlier(sensitive_table)
     if not earlier:
-        return found, Beside(problem, problem.size, (), {}, unknown)
-    alone = judged.table.attacked_by_singles(singles)
-    joint = put_beside(judged, problem, memory, earlier, singles=alone)
+        return suppression, Beside(problem, problem.size, (), {}, unknown)
+    alone = sensitive_table.table.attacked_by_singles(singles)
+    joint = put_beside(sensitive_table, problem, memory, earlier, singles=alone)
     say_if_long(joint.problem, "tables beside earlier ones")
     given_away, between = {}, {}
-    for one in earlier:
+    for earlier_table in earlier:
         pair = (
             joint
             if len(earlier) == 1
-            else put_beside(judged, problem, memory, [one], singles=alone)
+            else put_beside(sensitive_table, problem, memory, [earlier_table], singles=alone)
         )
-        given_away[one.entry.number], between[one.entry.number] = pair.exposed(found.hidden)
+        given_away[earlier_table.entry.number], between[earlier_table.entry.number] = pair.exposed(
+            suppression.hidden
+        )
     beside = dataclasses.replace(joint, given_away=given_away, unknown=unknown, between=between)
-    if beside.audit(found.hidden).holds:
-        return found, beside
+    if beside.audit(suppression.hidden).holds:
+        return suppression, beside
     try:
-        hidden, bound = _together(beside, found, rounds)
+        hidden, bound = _together(beside, suppression, rounds)
     except Unsatisfiable as error:
         raise _already_told(beside, error) from None
     beside = dataclasses.replace(beside, added="heuristic" if bound is None else "exact")
-    return with_hidden(problem, dataclasses.replace(found, bound=bound), hidden), beside
+    return with_hidden(problem, dataclasses.replace(suppression, bound=bound), hidden), beside
 
 
 def _together(
-    beside: Beside, found: Suppression, rounds: int
+    beside: Beside, suppression: Suppression, rounds: int
 ) -> tuple[NDArray[np.bool_], float | None]:
     """Cells of the new table to suppress so that all tables together hold, and the least that any
     such cost where it can be proved; else more than alone.
     """
     joint = beside.problem
     if int(joint.primary.sum()) * joint.size <= EXACTLY:
-        least = suppress_exactly(joint, rounds=rounds)
-        if least is not None:
-            return without_needless(joint, least).hidden[: beside.size], least.bound
-    more = suppress_further(joint, beside.hidden(found.hidden))
-    return more[: beside.size], None
+        exact_suppression = suppress_exactly(joint, rounds=rounds)
+        if exact_suppression is not None:
+            return without_needless(joint, exact_suppression).hidden[
+                : beside.size
+            ], exact_suppression.bound
+    hidden_cells = suppress_further(joint, beside.hidden(suppression.hidden))
+    return hidden_cells[: beside.size], None
 
 
 def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
     """Why a table cannot be published after others."""
-    told = [
+    table_names = [
         f"table {number} ({beside.words(number)})"
         for number, count in beside.given_away.items()
         if count
     ]
     return Unsatisfiable(
         f"{error}; that is together with what was published before of the same records:"
-        f" {', '.join(told) or 'all tables together'}; tabulate by the same columns and records as"
+        f" {', '.join(table_names) or 'all tables together'}; tabulate by the same columns and records as"
         " before, by coarser ones, or records that are in no earlier table",
         closest={**(error.closest or {}), "given_away": dict(beside.given_away)},
     )
 
 
 def _audited(
-    joint: JointTable, found: Suppression, moves: dict[int, list[Move]], *, settled: bool
+    joint: JointTable, suppression: Suppression, moves: dict[int, list[Move]], *, settled: bool
 ) -> tuple[Suppression, TableAudit]:
     """The audit, after cells that it finds to be told anyway, and that may be, were published; a
     settled suppression stays as it is.
     """
-    problem, exact = joint.problem, _all_intervals(joint, found.hidden)
-    seen = joint.audit(found.hidden, exact=exact, moves=moves)
-    known = seen.hidden[(seen.high - seen.low <= problem.slack) & ~problem.unknown[seen.hidden]]
-    if settled or not seen.exact or not len(known):
-        return found, seen
-    hidden = found.hidden.copy()
-    hidden[known] = False
+    problem, exact = joint.problem, _all_intervals(joint, suppression.hidden)
+    table_audit = joint.audit(suppression.hidden, exact=exact, moves=moves)
+    derivable = table_audit.hidden[
+        (table_audit.high - table_audit.low <= problem.slack) & ~problem.unknown[table_audit.hidden]
+    ]
+    if settled or not table_audit.exact or not len(derivable):
+        return suppression, table_audit
+    hidden = suppression.hidden.copy()
+    hidden[derivable] = False
     cost = float(problem.weight[: joint.size][hidden].sum())
-    bound = None if found.bound is None else min(cost, found.bound)
-    found = dataclasses.replace(found, hidden=hidden, cost=cost, bound=bound)
-    return found, joint.audit(hidden, exact=True, moves=moves)
+    bound = None if suppression.bound is None else min(cost, suppression.bound)
+    suppression = dataclasses.replace(suppression, hidden=hidden, cost=cost, bound=bound)
+    return suppression, joint.audit(hidden, exact=True, moves=moves)
 
 
 def _all_intervals(joint: JointTable, hidden: NDArray[np.bool_]) -> bool:
@@ -511,7 +550,7 @@ def _require_something(published: NDArray[np.float64], problem: Problem) -> None
 
 
 def _suppressed(
-    judged: SensitiveTable,
+    sensitive_table: SensitiveTable,
     method: str,
     joint: JointTable,
     effort: dict[str, int],
@@ -524,25 +563,29 @@ def _suppressed(
     moves: dict[int, list[Move]] = {}
     if not problem.primary.any():
         return Suppression(problem.primary[: joint.size].copy(), 0.0, 0.0), {}, method
-    single = len(judged.table.places) == 1
+    single = len(sensitive_table.table.places) == 1
     if not single:
         say_if_long(problem, "linked tables")
-    found = suppress_exactly(problem, **effort) if method == "exact" else None
-    if found is None:
-        boxes = Boxes(problem, judged.cells[0], judged.table.variables[0]) if single else None
-        found, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
+    suppression = suppress_exactly(problem, **effort) if method == "exact" else None
+    if suppression is None:
+        boxes = (
+            Boxes(problem, sensitive_table.cells[0], sensitive_table.table.variables[0])
+            if single
+            else None
+        )
+        suppression, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
         method = "heuristic"
-    return dataclasses.replace(found, hidden=found.hidden[: joint.size]), moves, method
+    return dataclasses.replace(suppression, hidden=suppression.hidden[: joint.size]), moves, method
 
 
-def say_if_long(problem: Problem, what: str) -> None:
+def say_if_long(problem: Problem, task: str) -> None:
     """Warn before linear programs that take minutes or hours: there are no boxes over several
     tables, and every sensitive cell asks for programs over all cells.
     """
     sensitive, work = int(problem.primary.sum()), int(problem.primary.sum()) * problem.size
     if work > BY_PROGRAMS / (10 if problem.owned else 1):
         warnings.warn(
-            f"{what} go by linear programs, for each of {sensitive:,} sensitive cells over all"
+            f"{task} go by linear programs, for each of {sensitive:,} sensitive cells over all"
             f" {problem.size:,} unknowns, and may take minutes or hours. That is for some thousand"
             " cells; coarser columns or fewer tables take less, and a single table without a"
             " register needs none",
@@ -552,46 +595,63 @@ def say_if_long(problem: Problem, what: str) -> None:
 
 
 def _changed(
-    judged: SensitiveTable, method: str, joint: JointTable, options: dict[str, Any], seed: Seed
+    sensitive_table: SensitiveTable,
+    method: str,
+    joint: JointTable,
+    options: dict[str, Any],
+    seed: Seed,
 ) -> ProtectedTable:
     problem = joint.own
-    base = options["base"] or _base(judged)
+    base = options["base"] or _base(sensitive_table)
     options = {**options, "base": base, "seed": seed}
-    beside = _none_before(judged, method, problem)
-    if method != "cta" and not judged.table.whole:
+    beside = _none_before(sensitive_table, method, problem)
+    if method != "cta" and not sensitive_table.table.whole:
         raise ParameterError(f"{method} goes with counts; protect sums by suppression or cta")
     if method != "cta":
-        _refuse_small_base(judged, method, problem, options)
+        _refuse_small_base(sensitive_table, method, problem, options)
     if method == "rounding":
         published, additive = rounded(problem, base, reach=options["reach"]), True
     elif method == "perturb":
-        published, additive = random_rounded(problem.value, base, seed, names_of(judged)), False
+        published, additive = (
+            random_rounded(problem.value, base, seed, names_of(sensitive_table)),
+            False,
+        )
     else:
-        published, additive = _adjusted(judged, joint.problem, seed)[: joint.size], True
-    seen = _audit_changed(judged, method, joint, published, options)
-    if not seen.holds:
+        published, additive = _adjusted(sensitive_table, joint.problem, seed)[: joint.size], True
+    table_audit = _audit_changed(sensitive_table, method, joint, published, options)
+    if not table_audit.holds:
         raise ReleaseRefused(
-            f"{method}: the audit tells {len(seen.exposed):,} sensitive cells too narrowly, so"
+            f"{method}: the audit tells {len(table_audit.exposed):,} sensitive cells too narrowly, so"
             " nothing is published;"
             f" {'' if method == 'cta' else 'choose a larger base, or '}suppress instead"
         )
     return ProtectedTable(
-        judged, method, problem, published, additive, None, options, {}, seen, joint, beside
+        sensitive_table,
+        method,
+        problem,
+        published,
+        additive,
+        None,
+        options,
+        {},
+        table_audit,
+        joint,
+        beside,
     )
 
 
-def _none_before(judged: SensitiveTable, method: str, problem: Problem) -> Beside | None:
+def _none_before(sensitive_table: SensitiveTable, method: str, problem: Problem) -> Beside | None:
     """A table whose cells are changed may be the first of its records in a register; beside earlier
     ones it cannot be audited.
     """
-    memory = judged.table.memory
+    memory = sensitive_table.table.memory
     if memory is None:
         return None
     from sfumato.results.tables.published_tables import Beside
 
-    earlier, unknown = memory.earlier(judged)
+    earlier, unknown = memory.earlier(sensitive_table)
     if earlier:
-        numbers = ", ".join(str(one.entry.number) for one in earlier)
+        numbers = ", ".join(str(earlier_table.entry.number) for earlier_table in earlier)
         raise ParameterError(
             f"the register has tables of the same records ({numbers}), and {method} cannot be"
             " audited beside them; protect this one by suppression (--method auto)"
@@ -599,52 +659,58 @@ def _none_before(judged: SensitiveTable, method: str, problem: Problem) -> Besid
     return Beside(problem, problem.size, (), unknown=unknown)
 
 
-def _adjusted(judged: SensitiveTable, problem: Problem, seed: Seed) -> NDArray[np.float64]:
+def _adjusted(sensitive_table: SensitiveTable, problem: Problem, seed: Seed) -> NDArray[np.float64]:
     """Sensitive cells moved, in numbers of as many decimal places as contributions have."""
-    table = judged.table
-    threshold = _threshold(judged) if table.counted else None
-    given = table.contributions.amount
+    table = sensitive_table.table
+    threshold = _threshold(sensitive_table) if table.counted else None
+    amounts_given = table.contributions.amount
     further = moved_further(problem, seed, threshold)
-    return adjusted(further, threshold=threshold, places=decimals(given[~np.isnan(given)]))[0]
+    return adjusted(
+        further,
+        threshold=threshold,
+        decimal_places=decimals(amounts_given[~np.isnan(amounts_given)]),
+    )[0]
 
 
 def _refuse_small_base(
-    judged: SensitiveTable, method: str, problem: Problem, options: dict[str, Any]
+    sensitive_table: SensitiveTable, method: str, problem: Problem, options: dict[str, Any]
 ) -> None:
     """Refuse a base so small beside the threshold that counts are told to be small, before anything
     is computed.
     """
     reach = options["reach"] if method == "rounding" else 1
-    threshold = _threshold(judged)
+    threshold = _threshold(sensitive_table)
     if threshold is None or not (count := told_small(problem, options["base"], reach, threshold)):
         return
-    least = (threshold + 2 * reach) // (
+    smallest_base = (threshold + 2 * reach) // (
         2 * reach
     )  # 2 · base · reach − 1 is then the threshold at least
     raise ReleaseRefused(
         f"{method}: {count:,} sensitive cells would be told to be small whatever they become, for a"
         f" multiple of {options['base']:g} tells them within {options['base'] * reach - 1:g} and"
-        f" the threshold is {threshold}; choose a base of {least} or more, or a lower threshold"
+        f" the threshold is {threshold}; choose a base of {smallest_base} or more, or a lower threshold"
     )
 
 
-def _base(judged: SensitiveTable) -> int:
+def _base(sensitive_table: SensitiveTable) -> int:
     """The base of a rounding where none is given: the largest threshold, since then no small count
     is told.
     """
-    return _threshold(judged) or 5
+    return _threshold(sensitive_table) or 5
 
 
-def _threshold(judged: SensitiveTable) -> int | None:
+def _threshold(sensitive_table: SensitiveTable) -> int | None:
     """The largest threshold among the rules."""
-    return max((rule.t for rule in judged.rules if isinstance(rule, Threshold)), default=None)
+    return max(
+        (rule.t for rule in sensitive_table.rules if isinstance(rule, Threshold)), default=None
+    )
 
 
-def names_of(judged: SensitiveTable) -> list[str]:
+def names_of(sensitive_table: SensitiveTable) -> list[str]:
     """A name for every variable that does not depend on the table it stands in: its columns and
     labels, totals left out.
     """
-    table = judged.table
+    table = sensitive_table.table
     names: list[list[str]] = []
     for group in table.places:
         dimensions = [table.dimensions[at] for at in group]
@@ -667,21 +733,25 @@ def names_of(judged: SensitiveTable) -> list[str]:
                 )
             ]
         )
-    return [str(one) for one in table.of_variables([np.array(one, dtype=object) for one in names])]
+    return [
+        str(name) for name in table.of_variables([np.array(name, dtype=object) for name in names])
+    ]
 
 
 def _audit_changed(
-    judged: SensitiveTable,
+    sensitive_table: SensitiveTable,
     method: str,
     joint: JointTable,
     published: NDArray[np.float64],
     options: dict[str, Any],
 ) -> TableAudit:
     """Look at a changed table from the intruder's side, who knows the method and its base."""
-    threshold = _threshold(judged)
+    threshold = _threshold(sensitive_table)
     if method == "cta":
-        seen = audit_adjusted(joint.problem, published, threshold if judged.table.counted else None)
-        return joint.of_published(seen)
+        table_audit = audit_adjusted(
+            joint.problem, published, threshold if sensitive_table.table.counted else None
+        )
+        return joint.of_published(table_audit)
     reach = options["base"] * (options["reach"] if method == "rounding" else 1) - 1
     return joint.of_published(
         audit_rounded(joint.problem, published - reach, published + reach, threshold)

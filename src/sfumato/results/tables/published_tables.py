@@ -63,8 +63,8 @@ class TableMemory:
     @cached_property
     def people(self) -> RegisteredPeople:
         """The persons of the table under keyed hashes; a table shows no classes."""
-        known = self.register.hashed(persons_of(self.dataset.take(self.rows), self.columns))
-        distinct = np.unique(known)
+        person_hashes = self.register.hashed(persons_of(self.dataset.take(self.rows), self.columns))
+        distinct = np.unique(person_hashes)
         return RegisteredPeople(distinct, np.full(len(distinct), -1, dtype=np.int64))
 
     def records(self, table: MagnitudeTable) -> RegisteredPeople:
@@ -78,7 +78,7 @@ class TableMemory:
         return RegisteredPeople(self.hashes[self.rows][order], codes[order])
 
     def entry(
-        self, made: ProtectedTable, *, recipient: str, folder: Path, digest: str
+        self, protected_table: ProtectedTable, *, recipient: str, folder: Path, digest: str
     ) -> dict[str, Any]:
         """What is written down of a table: how its cells add up and which are suppressed; no label,
         no value.
@@ -97,77 +97,85 @@ class TableMemory:
             "epsilon": None,
             "delta": None,
             "folder": str(folder.resolve()),
-            "note": f"table of {made.judged.table.measure.kind}",
-            "table": _kept(made),
+            "note": f"table of {protected_table.judged.table.measure.kind}",
+            "table": _table_fields(protected_table),
         }
 
-    def earlier(self, judged: SensitiveTable) -> tuple[list[EarlierTable], dict[int, str]]:
+    def earlier(self, sensitive_table: SensitiveTable) -> tuple[list[EarlierTable], dict[int, str]]:
         """Tables of the register that are about records of this source; and those of which nothing
         certain can be said, with the reason.
         """
-        found: list[EarlierTable] = []
+        earlier_tables: list[EarlierTable] = []
         unknown: dict[int, str] = {}
         order = np.argsort(self.hashes, kind="stable")
         for entry in self.register.standing:
             if entry.table is None:
-                if not self._others(entry):
+                if not self._concerns_others(entry):
                     unknown[entry.number] = (
                         "it is a release of records, whose classes are not put beside cells"
                     )
                 continue
-            known = self.register.rows(entry.number)
-            at = np.searchsorted(self.hashes[order], known.hashes).clip(max=len(order) - 1)
-            there = self.hashes[order][at] == known.hashes
-            reason = self._apart(entry, judged.table, there)
+            registered_rows = self.register.rows(entry.number)
+            at = np.searchsorted(self.hashes[order], registered_rows.hashes).clip(
+                max=len(order) - 1
+            )
+            is_here = self.hashes[order][at] == registered_rows.hashes
+            reason = self._apart(entry, sensitive_table.table, is_here)
             if reason == "":
-                found.append(EarlierTable.of(entry, self, judged, order[at], known.classes))
+                earlier_tables.append(
+                    EarlierTable.of(
+                        entry, self, sensitive_table, order[at], registered_rows.classes
+                    )
+                )
             elif reason is not None:
                 unknown[entry.number] = reason
-        return found, unknown
+        return earlier_tables, unknown
 
-    def _others(self, entry: RegisteredRelease) -> bool:
+    def _concerns_others(self, entry: RegisteredRelease) -> bool:
         """Whether a release is known to be about other people; of whole rows nobody knows, for the
         same people may say something else now.
         """
-        same = bool(self.columns) and tuple(entry.person) == self.columns
+        same_person_columns = bool(self.columns) and tuple(entry.person) == self.columns
         return (
-            same
+            same_person_columns
             and not np.isin(self.people.hashes, self.register.people(entry.number).hashes).any()
         )
 
     def _apart(
-        self, entry: RegisteredRelease, table: MagnitudeTable, there: NDArray[np.bool_]
+        self, entry: RegisteredRelease, table: MagnitudeTable, is_here: NDArray[np.bool_]
     ) -> str | None:
         """Why an earlier table cannot be put beside this one; None where it is about other people,
         "" where it can.
         """
         saved = entry.table or {}
-        if not there.any() and self._others(entry):
+        if not is_here.any() and self._concerns_others(entry):
             return None
         unit = saved["unit"] if table.counted else table.unit
-        told = _told(saved["measure"], saved["weight"], unit)
-        if told != (ours := _told(str(table.measure), table.weight, table.unit)):
-            return f"it tells {told}, this one {ours}"
+        other_measure = _measure_words(saved["measure"], saved["weight"], unit)
+        if other_measure != (
+            own_measure := _measure_words(str(table.measure), table.weight, table.unit)
+        ):
+            return f"it tells {other_measure}, this one {own_measure}"
         if saved["method"] in CHANGED:
             return "its cells were changed, not suppressed"
-        missing = int((~there).sum())
+        missing = int((~is_here).sum())
         return (
-            f"{missing:,} of its {len(there):,} records are not here, or say something else now"
+            f"{missing:,} of its {len(is_here):,} records are not here, or say something else now"
             if missing
             else ""
         )
 
 
-def _told(measure: str, weight: str | None, unit: str | None) -> str:
+def _measure_words(measure: str, weight: str | None, unit: str | None) -> str:
     return (
         f"{measure}{f' by the weight {weight}' if weight else ''} of"
         f" {f'persons by {unit}' if unit else 'records'}"
     )
 
 
-def _kept(made: ProtectedTable) -> dict[str, Any]:
+def _table_fields(protected_table: ProtectedTable) -> dict[str, Any]:
     """The form of a table."""
-    table = made.judged.table
+    table = protected_table.judged.table
     return {
         "measure": str(table.measure),
         "unit": table.unit,
@@ -176,27 +184,31 @@ def _kept(made: ProtectedTable) -> dict[str, Any]:
         "missing_counts": table.contributions.missing_counts,
         "dimensions": [
             {
-                "column": one.column,
-                "parent": one.parent.tolist(),
-                "ancestors": [at.tolist() for at in one.ancestors],
+                "column": dimension.column,
+                "parent": dimension.parent.tolist(),
+                "ancestors": [at.tolist() for at in dimension.ancestors],
             }
-            for one in table.dimensions
+            for dimension in table.dimensions
         ],
         "places": [list(group) for group in table.places],
-        "rules": [{"rule": rule.name, **values_of(rule)} for rule in made.judged.rules],
-        "method": made.method,
-        "singles": made.options["singles"],
-        "slide": made.options["slide"],
-        "prior": made.options["prior"],
+        "rules": [{"rule": rule.name, **values_of(rule)} for rule in protected_table.judged.rules],
+        "method": protected_table.method,
+        "singles": protected_table.options["singles"],
+        "slide": protected_table.options["slide"],
+        "prior": protected_table.options["prior"],
         "chosen_by": _chosen_by(table),
-        "cells": len(made.published),
-        "suppressed": np.flatnonzero(made.hidden).tolist(),
+        "cells": len(protected_table.published),
+        "suppressed": np.flatnonzero(protected_table.hidden).tolist(),
     }
 
 
 def _chosen_by(table: MagnitudeTable) -> list[str]:
     """The columns by which the records of a table were chosen."""
-    return [] if table.where is None else sorted({one.column for one in conditions(table.where)})
+    return (
+        []
+        if table.where is None
+        else sorted({record_condition.column for record_condition in conditions(table.where)})
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -222,34 +234,36 @@ class EarlierTable:
         saved: Mapping[str, Any] = entry.table or {}
         dimensions = tuple(
             Dimension(
-                one["column"],
-                tuple(map(str, range(len(one["parent"])))),
-                np.array(one["parent"], dtype=np.int64),
-                tuple(np.array(at, dtype=np.int64) for at in one["ancestors"]),
+                dimension_fields["column"],
+                tuple(map(str, range(len(dimension_fields["parent"])))),
+                np.array(dimension_fields["parent"], dtype=np.int64),
+                tuple(np.array(at, dtype=np.int64) for at in dimension_fields["ancestors"]),
             )
-            for one in saved["dimensions"]
+            for dimension_fields in saved["dimensions"]
         )
         codes = np.stack(np.unravel_index(classes, leaves(dimensions))).astype(np.int64)
         amount = amounts(memory.dataset, new.table.measure, saved["weight"], "absolute")[rows]
-        given = Contributions(codes, memory.respondent[rows], amount, saved["missing_counts"])
-        places = tuple(tuple(group) for group in saved["places"])
+        contributions = Contributions(
+            codes, memory.respondent[rows], amount, saved["missing_counts"]
+        )
+        column_groups = tuple(tuple(group) for group in saved["places"])
         table = dataclasses.replace(
             new.table,
             dimensions=dimensions,
-            places=places,
-            contributions=given,
+            places=column_groups,
+            contributions=contributions,
             absolute=saved["absolute"],
             unit=saved["unit"],
             known={},
             where=None,
             memory=None,
         )
-        judged = dataclasses.replace(
+        sensitive_table = dataclasses.replace(
             new, table=table, rules=tuple(rule_of(rule) for rule in saved["rules"])
         )
         hidden = np.zeros(saved["cells"], dtype=bool)
         hidden[saved["suppressed"]] = True
-        return cls(entry, judged, rows, hidden, saved)
+        return cls(entry, sensitive_table, rows, hidden, saved)
 
     @property
     def chosen_by(self) -> list[str]:
@@ -257,22 +271,27 @@ class EarlierTable:
         older register does not say.
         """
         return list(
-            self.saved.get("chosen_by", [one.column for one in self.judged.table.dimensions])
+            self.saved.get(
+                "chosen_by", [dimension.column for dimension in self.judged.table.dimensions]
+            )
         )
 
     def problem(self) -> Problem:
         """Its equations. What was published stays so; what was suppressed must stay as unknown as
         its own rules ask.
         """
-        asked = {
+        problem_options = {
             name: self.saved.get(name, usual) for name, usual in (("slide", 0.0), ("prior", None))
         }
-        made = self.judged.problem(
-            weight="one", singles=self.saved["singles"], total_known=False, **asked
+        earlier_problem = self.judged.problem(
+            weight="one", singles=self.saved["singles"], total_known=False, **problem_options
         )
-        none = np.zeros(made.size, dtype=bool)
+        none = np.zeros(earlier_problem.size, dtype=bool)
         return dataclasses.replace(
-            made, primary=made.primary & self.hidden, free=none, aside=self.hidden
+            earlier_problem,
+            primary=earlier_problem.primary & self.hidden,
+            free=none,
+            aside=self.hidden,
         )
 
 
@@ -301,17 +320,19 @@ class Beside:
         """How many cells and differences could be computed when these cells of the new table are
         suppressed, and how many of them are differences.
         """
-        found = {one.cell for one in self.audit(own).exposed}
-        return len(found), sum(one >= self.problem.size - self.differences for one in found)
+        exposed_cells = {exposure.cell for exposure in self.audit(own).exposed}
+        return len(exposed_cells), sum(
+            exposure >= self.problem.size - self.differences for exposure in exposed_cells
+        )
 
     def words(self, number: int) -> str:
         """What could be computed from both tables."""
-        few = self.between.get(number, 0)
-        cells = self.given_away.get(number, 0) - few
+        small_differences = self.between.get(number, 0)
+        cells = self.given_away.get(number, 0) - small_differences
         parts = [count_of(cells, "cell")] * (cells > 0)
-        parts += [f"{count_of(few, 'difference')} of cells (few records, judged like a cell)"] * (
-            few > 0
-        )
+        parts += [
+            f"{count_of(small_differences, 'difference')} of cells (few records, judged like a cell)"
+        ] * (small_differences > 0)
         return join_words(parts)
 
     def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -336,27 +357,27 @@ class Beside:
         """What a data steward reads."""
         if not self.earlier and not self.unknown:
             return ["no release of the register is about the same people"]
-        told = []
+        sentences = []
         for entry in self.earlier:
             count = self.given_away.get(entry.number, 0)
-            ours = (
+            exposure_words = (
                 f"{self.words(entry.number)} could be computed, or narrowed down too far; more"
                 " cells are suppressed, and none can be now"
             )
-            what = ours if count else "nothing more can be computed from both"
-            told.append(
+            effect = exposure_words if count else "nothing more can be computed from both"
+            sentences.append(
                 f"beside table {entry.number} of the register ({entry.created[:10]}, to"
-                f" {entry.recipient}): {what}"
+                f" {entry.recipient}): {effect}"
             )
         if self.added is not None:
-            told.append(
+            sentences.append(
                 f"what is suppressed because of earlier tables was found by the method {self.added}"
             )
-        told += [
+        sentences += [
             f"beside release {number} of the register: unknown, not audited together ({why})"
             for number, why in self.unknown.items()
         ]
-        return told
+        return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: counts only."""
@@ -371,7 +392,7 @@ class Beside:
 
 
 def put_beside(
-    judged: SensitiveTable,
+    sensitive_table: SensitiveTable,
     problem: Problem,
     memory: TableMemory,
     earlier: Sequence[EarlierTable],
@@ -383,32 +404,44 @@ def put_beside(
     """
     from scipy import sparse
 
-    tables = [judged.table, *(one.judged.table for one in earlier)]
-    problems = [problem, *(one.problem() for one in earlier)]
-    starts = np.cumsum([0, *(one.size for one in problems)])
-    rows = [memory.rows, *(one.rows for one in earlier)]
-    chosen_by = set().union(_chosen_by(judged.table), *(one.chosen_by for one in earlier))
-    hideable = [problem.free | problem.primary, *(one.hidden for one in earlier)]
+    tables = [sensitive_table.table, *(earlier_table.judged.table for earlier_table in earlier)]
+    problems = [problem, *(earlier_table.problem() for earlier_table in earlier)]
+    starts = np.cumsum([0, *(earlier_table.size for earlier_table in problems)])
+    rows = [memory.rows, *(earlier_table.rows for earlier_table in earlier)]
+    chosen_by = set().union(
+        _chosen_by(sensitive_table.table), *(earlier_table.chosen_by for earlier_table in earlier)
+    )
+    hideable = [
+        problem.free | problem.primary,
+        *(earlier_table.hidden for earlier_table in earlier),
+    ]
     open_to = [
-        found | (table.of_variables([one.n for one in table.cells()]) > 0)
-        for table, found in zip(tables, hideable, strict=True)
+        is_hideable | (table.of_variables([earlier_table.n for earlier_table in table.cells()]) > 0)
+        for table, is_hideable in zip(tables, hideable, strict=True)
     ]
     atoms = _Atoms.of(memory, tables, rows, chosen_by, open_to)
-    held = [atoms.incidence(number, table) for number, table in enumerate(tables)]
-    told = [np.zeros(problem.size, dtype=bool), *(~one.hidden for one in earlier)]
-    few = few_between(held, atoms.rows, atoms.codes, told, [table.places for table in tables])
-    apart = _differences(judged, problem, memory, few, atoms)
+    incidences = [atoms.incidence(number, table) for number, table in enumerate(tables)]
+    published_cells = [
+        np.zeros(problem.size, dtype=bool),
+        *(~earlier_table.hidden for earlier_table in earlier),
+    ]
+    small_sets = few_between(
+        incidences, atoms.rows, atoms.codes, published_cells, [table.places for table in tables]
+    )
+    apart = _differences(sensitive_table, problem, memory, small_sets, atoms)
     size = int(starts[-1]) + len(atoms.rows) + len(apart.sets)
     links = [
         atoms.links(number, table, open_to[number], int(starts[number]), int(starts[-1]), size)
         for number, table in enumerate(tables)
     ]
-    wide = sparse.block_diag([one.matrix for one in problems], format="csr")
+    wide = sparse.block_diag([earlier_table.matrix for earlier_table in problems], format="csr")
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
     known_apart = np.zeros(
         len(atoms.rows), dtype=bool
     )  # who is alone in what no cells give does not know it
-    known_apart[[int(one[0]) for one in few if len(one) == 1]] = singles
+    known_apart[
+        [int(earlier_table[0]) for earlier_table in small_sets if len(earlier_table) == 1]
+    ] = singles
     atoms.owner[~known_apart] = NOBODY
     if not singles:
         apart.owner[:] = NOBODY
@@ -417,7 +450,10 @@ def put_beside(
     )
     joined = _joined(problems, atoms, apart, matrix)
     return Beside(
-        joined, problem.size, tuple(one.entry for one in earlier), differences=len(apart.sets)
+        joined,
+        problem.size,
+        tuple(earlier_table.entry for earlier_table in earlier),
+        differences=len(apart.sets),
     )
 
 
@@ -426,17 +462,24 @@ def _joined(
 ) -> Problem:
     """Cells of all tables, atoms, differences, end to end."""
     first = problems[0]
-    more, other = len(atoms.rows), len(apart.sets)
+    atom_count, difference_count = len(atoms.rows), len(apart.sets)
 
     def whole(name: str, of_atoms: Any, of_differences: Any) -> Any:
-        parts = [getattr(one, name) for one in problems]
+        parts = [getattr(table_problem, name) for table_problem in problems]
         return np.concatenate(
-            [*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)]
+            [
+                *parts,
+                np.broadcast_to(of_atoms, atom_count),
+                np.broadcast_to(of_differences, difference_count),
+            ]
         )
 
-    low = float(min(one.lower.min(initial=0.0) for one in problems))
-    high = float(max(one.upper.max(initial=0.0) for one in problems))
-    aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
+    low = float(min(table_problem.lower.min(initial=0.0) for table_problem in problems))
+    high = float(max(table_problem.upper.max(initial=0.0) for table_problem in problems))
+    aside = [
+        np.zeros(first.size, dtype=bool),
+        *(table_problem.aside for table_problem in problems[1:]),
+    ]
     return Problem(
         matrix,
         whole("value", atoms.value, apart.value),
@@ -446,8 +489,8 @@ def _joined(
         np.concatenate(
             [
                 first.upper,
-                *(_bounded(one.upper, high) for one in problems[1:]),
-                np.full(more + other, high),
+                *(_bounded(table_problem.upper, high) for table_problem in problems[1:]),
+                np.full(atom_count + difference_count, high),
             ]
         ),
         whole("primary", False, apart.unsafe),
@@ -457,14 +500,19 @@ def _joined(
         whole("free", False, False),
         whole("owner", atoms.owner, apart.owner),
         first.whole,
-        np.concatenate([*aside, np.ones(more + other, dtype=bool)]),
+        np.concatenate([*aside, np.ones(atom_count + difference_count, dtype=bool)]),
         (
             None
-            if all(one.slide is None for one in problems)
+            if all(table_problem.slide is None for table_problem in problems)
             else np.concatenate(
                 [
-                    *(np.zeros(one.size) if one.slide is None else one.slide for one in problems),
-                    np.zeros(more + other),
+                    *(
+                        np.zeros(table_problem.size)
+                        if table_problem.slide is None
+                        else table_problem.slide
+                        for table_problem in problems
+                    ),
+                    np.zeros(atom_count + difference_count),
                 ]
             )
         ),
@@ -503,20 +551,20 @@ class _Atoms:
         for none.
         """
         count = len(memory.dataset)
-        shown = np.full((count, len(tables)), -1, dtype=np.int64)
+        cell_codes = np.full((count, len(tables)), -1, dtype=np.int64)
         for number, (table, own) in enumerate(zip(tables, rows, strict=True)):
-            shown[own, number] = np.ravel_multi_index(
+            cell_codes[own, number] = np.ravel_multi_index(
                 tuple(table.contributions.codes), leaves(table.dimensions)
             )
-        there = np.flatnonzero((shown >= 0).any(axis=1))
-        distinct, atom = np.unique(shown[there], axis=0, return_inverse=True)
+        is_shown = np.flatnonzero((cell_codes >= 0).any(axis=1))
+        distinct, atom = np.unique(cell_codes[is_shown], axis=0, return_inverse=True)
         member = np.full(count, -1, dtype=np.int64)
-        member[there] = atom.reshape(-1)
+        member[is_shown] = atom.reshape(-1)
         first = tables[0]
         amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
         distinct = with_empty(memory, tables, rows, distinct, chosen_by, open_to)
         value, owner = _summed(
-            member, memory.respondent, amount, len(distinct), counted=first.counted
+            member, memory.respondent, amount, len(distinct), is_count=first.counted
         )
         codes = [
             np.where(
@@ -524,7 +572,9 @@ class _Atoms:
             )
             for table, kind in zip(tables, distinct.T, strict=True)
         ]
-        return cls(member, np.bincount(member[there], minlength=len(distinct)), value, owner, codes)
+        return cls(
+            member, np.bincount(member[is_shown], minlength=len(distinct)), value, owner, codes
+        )
 
     def links(
         self,
@@ -541,17 +591,17 @@ class _Atoms:
         from scipy import sparse
 
         codes = self.codes[number]
-        there = np.flatnonzero(codes[0] >= 0)
+        present_atoms = np.flatnonzero(codes[0] >= 0)
         blocks = []
         for group, variables in zip(table.places, table.variables, strict=True):
             grid = lowest(table, group, variables)
-            of_atoms = grid[tuple(codes[at, there] for at in group)]
+            of_atoms = grid[tuple(codes[at, present_atoms] for at in group)]
             cells = np.union1d(of_atoms, grid[open_to[grid]])
             where = (
                 np.r_[np.searchsorted(cells, of_atoms), np.arange(len(cells))],
-                np.r_[atoms + there, start + cells],
+                np.r_[atoms + present_atoms, start + cells],
             )
-            signs = np.r_[np.ones(len(there)), -np.ones(len(cells))]
+            signs = np.r_[np.ones(len(present_atoms)), -np.ones(len(cells))]
             blocks.append(sparse.csr_matrix((signs, where), shape=(len(cells), size)))
         return sparse.vstack(blocks, format="csr")
 
@@ -560,24 +610,28 @@ class _Atoms:
         from scipy import sparse
 
         codes = self.codes[number]
-        there = np.flatnonzero(codes[0] >= 0)
+        present_atoms = np.flatnonzero(codes[0] >= 0)
         cells, atoms = [], []
         for group, variables in zip(table.places, table.variables, strict=True):
             dimensions = [table.dimensions[at] for at in group]
-            for levels in np.ndindex(*(len(one.ancestors) for one in dimensions)):
+            for levels in np.ndindex(*(len(dimension.ancestors) for dimension in dimensions)):
                 nodes = [
-                    one.ancestors[level][codes[at, there]]
-                    for one, level, at in zip(dimensions, levels, group, strict=True)
+                    dimension.ancestors[level][codes[at, present_atoms]]
+                    for dimension, level, at in zip(dimensions, levels, group, strict=True)
                 ]
                 cells.append(
-                    variables[np.ravel_multi_index(nodes, [one.size for one in dimensions])]
+                    variables[
+                        np.ravel_multi_index(nodes, [dimension.size for dimension in dimensions])
+                    ]
                 )
-                atoms.append(there)
-        count = 1 + max(int(one.max()) for one in table.variables)
+                atoms.append(present_atoms)
+        count = 1 + max(int(dimension.max()) for dimension in table.variables)
         where = (np.concatenate(cells), np.concatenate(atoms))
-        found = sparse.csr_matrix((np.ones(len(where[0])), where), shape=(count, len(self.rows)))
-        found.data[:] = 1.0
-        return found
+        incidence = sparse.csr_matrix(
+            (np.ones(len(where[0])), where), shape=(count, len(self.rows))
+        )
+        incidence.data[:] = 1.0
+        return incidence
 
 
 def _summed(
@@ -586,20 +640,20 @@ def _summed(
     amount: NDArray[np.float64],
     count: int,
     *,
-    counted: bool,
+    is_count: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """What sets of records hold, and the respondent who is alone in one; −1 among the members is no
     set.
     """
-    there = (member >= 0) & ~np.isnan(amount)
-    pairs = np.unique(np.stack([member[there], respondent[there]]), axis=1)
+    is_present = (member >= 0) & ~np.isnan(amount)
+    pairs = np.unique(np.stack([member[is_present], respondent[is_present]]), axis=1)
     persons = np.bincount(pairs[0], minlength=count)
     owner = np.full(count, NOBODY, dtype=np.int64)
     owner[pairs[0]] = np.where(persons[pairs[0]] == 1, pairs[1], NOBODY)
-    held: NDArray[np.float64] = np.bincount(
-        member[there], weights=amount[there], minlength=count
+    sums: NDArray[np.float64] = np.bincount(
+        member[is_present], weights=amount[is_present], minlength=count
     ).astype(np.float64)
-    return (persons.astype(np.float64) if counted else held), owner
+    return (persons.astype(np.float64) if is_count else sums), owner
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -615,14 +669,14 @@ class _Differences:
     down: NDArray[np.float64]
     owner: NDArray[np.int64]
 
-    def lines(self, atoms: int, more: int, size: int) -> Any:
+    def lines(self, atoms: int, atom_cells: int, size: int) -> Any:
         """Atoms between cells − what they hold together = 0."""
         from scipy import sparse
 
         count = len(self.sets)
-        line = np.repeat(np.arange(count), [len(one) for one in self.sets])
+        line = np.repeat(np.arange(count), [len(atom_set) for atom_set in self.sets])
         members = np.concatenate([np.zeros(0, dtype=np.int64), *self.sets])
-        columns = np.concatenate([atoms + members, atoms + more + np.arange(count)])
+        columns = np.concatenate([atoms + members, atoms + atom_cells + np.arange(count)])
         signs = np.concatenate([np.ones(len(members)), -np.ones(count)])
         return sparse.csr_matrix(
             (signs, (np.concatenate([line, np.arange(count)]), columns)), shape=(count, size)
@@ -630,35 +684,45 @@ class _Differences:
 
 
 def _differences(
-    judged: SensitiveTable,
+    sensitive_table: SensitiveTable,
     problem: Problem,
     memory: TableMemory,
-    found: Sequence[NDArray[np.int64]],
+    small_sets: Sequence[NDArray[np.int64]],
     atoms: _Atoms,
 ) -> _Differences:
     """Sets of atoms that the rules of the new table find unsafe; the others may be told."""
-    cells = _as_cells(judged, memory, atoms, found)
-    unsafe, up = np.zeros(len(found), dtype=bool), np.zeros(len(found))
-    for rule in judged.rules:
-        if found and not isinstance(rule, GroupDisclosure):  # which is about columns
+    cells = _as_cells(sensitive_table, memory, atoms, small_sets)
+    unsafe, up = np.zeros(len(small_sets), dtype=bool), np.zeros(len(small_sets))
+    for rule in sensitive_table.rules:
+        if small_sets and not isinstance(rule, GroupDisclosure):  # which is about columns
             hit = rule.unsafe(cells)
             unsafe |= hit
             up = np.maximum(up, np.where(hit, rule.need(cells), 0.0))
-    up = np.where(unsafe, judged.at_least(up), 0.0)
-    asked = unsafe.astype(np.float64) if judged.table.counted else up
+    up = np.where(unsafe, sensitive_table.at_least(up), 0.0)
+    protection = unsafe.astype(np.float64) if sensitive_table.table.counted else up
     owner = np.where(cells.n == 1, cells.owner, NOBODY)
-    down = np.minimum(asked, cells.value - float(problem.lower.min(initial=0.0)))
-    kept = np.flatnonzero(unsafe)
-    sets = [found[at] for at in kept.tolist()]
-    return _Differences(sets, cells.value[kept], unsafe[kept], up[kept], down[kept], owner[kept])
+    down = np.minimum(protection, cells.value - float(problem.lower.min(initial=0.0)))
+    unsafe_sets = np.flatnonzero(unsafe)
+    sets = [small_sets[at] for at in unsafe_sets.tolist()]
+    return _Differences(
+        sets,
+        cells.value[unsafe_sets],
+        unsafe[unsafe_sets],
+        up[unsafe_sets],
+        down[unsafe_sets],
+        owner[unsafe_sets],
+    )
 
 
 def _as_cells(
-    judged: SensitiveTable, memory: TableMemory, atoms: _Atoms, between: Sequence[NDArray[np.int64]]
+    sensitive_table: SensitiveTable,
+    memory: TableMemory,
+    atoms: _Atoms,
+    between: Sequence[NDArray[np.int64]],
 ) -> TableCells:
     """Sets of atoms as the rules look at cells."""
-    table = judged.table
-    depth = max(2, *(rule.depth for rule in judged.rules))
+    table = sensitive_table.table
+    depth = max(2, *(rule.depth for rule in sensitive_table.rules))
     amount = amounts(memory.dataset, table.measure, table.weight, "absolute")
     count = len(between)
     order = np.argsort(atoms.member, kind="stable")
@@ -673,18 +737,22 @@ def _as_cells(
         np.full(count, NOBODY, dtype=np.int64),
         table.counted,
     )
-    for at, chosen in enumerate(between):
-        rows = np.concatenate([order[ends[atom] : ends[atom + 1]] for atom in chosen.tolist()])
+    for at, atom_set in enumerate(between):
+        rows = np.concatenate([order[ends[atom] : ends[atom + 1]] for atom in atom_set.tolist()])
         rows = np.sort(rows[~np.isnan(amount[rows])])
-        who, place = np.unique(memory.respondent[rows], return_inverse=True)
-        held = (
-            np.ones(len(who))
+        respondents, respondent_numbers = np.unique(memory.respondent[rows], return_inverse=True)
+        respondent_sums = (
+            np.ones(len(respondents))
             if table.counted
-            else np.bincount(place.reshape(-1), weights=amount[rows])
+            else np.bincount(respondent_numbers.reshape(-1), weights=amount[rows])
         )
-        sizes = np.sort(np.abs(held))[::-1]
-        cells.n[at], cells.value[at], cells.size[at] = len(who), held.sum(), sizes.sum()
+        sizes = np.sort(np.abs(respondent_sums))[::-1]
+        cells.n[at], cells.value[at], cells.size[at] = (
+            len(respondents),
+            respondent_sums.sum(),
+            sizes.sum(),
+        )
         cells.top[at, : min(depth, len(sizes))] = sizes[:depth]
         cells.least[at] = sizes[-1] if len(sizes) else 0.0
-        cells.owner[at] = who[0] if len(who) == 1 else NOBODY
+        cells.owner[at] = respondents[0] if len(respondents) == 1 else NOBODY
     return cells

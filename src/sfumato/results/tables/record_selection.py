@@ -77,17 +77,17 @@ class RecordCondition:
         column = dataset.column(self.column)
         if column.dtype.is_float():
             column = column.fill_nan(None)
-        column, wanted = self._comparable(column)
-        alone = [pl.Series([one], dtype=column.dtype) for one in wanted]
+        column, values_wanted = self._comparable(column)
+        alone = [pl.Series([value], dtype=column.dtype) for value in values_wanted]
         if self.how in LISTED:
             met = column == alone[0]
-            for one in alone[1:]:
-                met = met | (column == one)
+            for value in alone[1:]:
+                met = met | (column == value)
             met = ~met if self.how == "not in" else met
         else:
             met = COMPARED[self.how](column, alone[0])
-        chosen: NDArray[np.bool_] = met.fill_null(False).to_numpy()
-        return chosen
+        mask: NDArray[np.bool_] = met.fill_null(False).to_numpy()
+        return mask
 
     def _comparable(self, column: pl.Series) -> tuple[pl.Series, list[Any]]:
         """The column and the values as things of one kind, which compare as they should."""
@@ -97,20 +97,20 @@ class RecordCondition:
                 f"column {self.column!r} holds lists, which no value is compared with; name another"
                 " column"
             )
-        if kind.is_integer() and all(_is_whole(one.text) for one in self.values):
+        if kind.is_integer() and all(_is_whole(value.text) for value in self.values):
             return column.cast(pl.Int128), [
-                int(Decimal(one.text)) for one in self.values
+                int(Decimal(value.text)) for value in self.values
             ]  # exactly, however large
         if (
             kind == pl.Float32
         ):  # its 0.3 is not that of longer numbers: values are read as such numbers too
             return column.cast(pl.Float64), [
-                float(np.float32(self._number(one.text))) for one in self.values
+                float(np.float32(self._number(value.text))) for value in self.values
             ]
         if kind.is_numeric():
-            return column.cast(pl.Float64), [self._number(one.text) for one in self.values]
+            return column.cast(pl.Float64), [self._number(value.text) for value in self.values]
         if kind == pl.Boolean:
-            return column.cast(pl.Int8), [int(self._truth(one.text)) for one in self.values]
+            return column.cast(pl.Int8), [int(self._truth(value.text)) for value in self.values]
         if kind == pl.Date or isinstance(kind, pl.Datetime):
             return self._comparable_moments(column)
         if (
@@ -122,16 +122,16 @@ class RecordCondition:
                 f"column {self.column!r} holds text, in which 9 comes after 18; read it as numbers,"
                 " or put the value in quotes to compare text"
             )
-        return column.cast(pl.String), [one.text for one in self.values]
+        return column.cast(pl.String), [value.text for value in self.values]
 
     def _comparable_moments(self, column: pl.Series) -> tuple[pl.Series, list[Any]]:
         """Moments by the clock of the column, or all in one zone where the values name theirs."""
-        moments = [self._moment(one.text) for one in self.values]
-        zones = [one.tzinfo is not None for one in moments]
+        moments = [self._moment(moment.text) for moment in self.values]
+        zones = [moment.tzinfo is not None for moment in moments]
         zone = column.dtype.time_zone if isinstance(column.dtype, pl.Datetime) else None
         if zone is not None and all(zones):
             column = column.dt.convert_time_zone("UTC")
-            moments = [one.astimezone(datetime.UTC).replace(tzinfo=None) for one in moments]
+            moments = [moment.astimezone(datetime.UTC).replace(tzinfo=None) for moment in moments]
         elif any(zones):
             raise ParameterError(
                 f"column {self.column!r} has no time zone, or a value lacks one; write moments"
@@ -193,24 +193,24 @@ def conditions(text: str) -> tuple[RecordCondition, ...]:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found, at = [], 0
+    tokens, at = [], 0
     text = text.rstrip()
     while at < len(text):
         match = TOKEN.match(text, at)
         if match is None:  # a quote that is not closed
             raise ParameterError(f"a quote is not closed; {GRAMMAR}")
-        found.append(_Token(str(match.lastgroup), match[str(match.lastgroup)]))
+        tokens.append(_Token(str(match.lastgroup), match[str(match.lastgroup)]))
         at = match.end()
-    return found
+    return tokens
 
 
 def _condition(tokens: list[_Token]) -> RecordCondition:
     """One condition: what stands before its operator, the operator, what stands after."""
     at = next(
         (
-            place
-            for place, one in enumerate(tokens)
-            if one.kind == "sign" or one.is_word("in", "not")
+            number
+            for number, token_here in enumerate(tokens)
+            if token_here.kind == "sign" or token_here.is_word("in", "not")
         ),
         None,
     )
@@ -230,23 +230,29 @@ def _condition(tokens: list[_Token]) -> RecordCondition:
             values.append([])
         else:
             values[-1].append(token)
-    return RecordCondition(column.text, how, tuple(_text_of(one, "a value") for one in values))
+    return RecordCondition(
+        column.text, how, tuple(_text_of(token_here, "a value") for token_here in values)
+    )
 
 
-def _text_of(tokens: list[_Token], what: str) -> ConditionValue:
+def _text_of(tokens: list[_Token], part: str) -> ConditionValue:
     """A name or value: one in quotes, or words that mean nothing else."""
     if not tokens:
-        raise ParameterError(f"{what} is missing; {GRAMMAR}")
+        raise ParameterError(f"{part} is missing; {GRAMMAR}")
     if len(tokens) == 1 and tokens[0].kind == "quoted":
         quote = tokens[0].text[0]
         return ConditionValue(tokens[0].text[1:-1].replace(quote * 2, quote), quoted=True)
-    if any(one.kind != "word" or one.is_word(*WORDS) for one in tokens):
-        raise ParameterError(f"{what} holds a sign, a quote or a word of the grammar; {GRAMMAR}")
-    return ConditionValue(" ".join(one.text for one in tokens))
+    if any(token.kind != "word" or token.is_word(*WORDS) for token in tokens):
+        raise ParameterError(f"{part} holds a sign, a quote or a word of the grammar; {GRAMMAR}")
+    return ConditionValue(" ".join(token.text for token in tokens))
 
 
 def selected(dataset: Table, text: str) -> NDArray[np.int64]:
     """The rows that fulfil all conditions."""
-    wanted = conditions(text)
-    dataset.require([one.column for one in wanted])
-    return np.flatnonzero(np.logical_and.reduce([one.holds(dataset) for one in wanted]))
+    record_conditions = conditions(text)
+    dataset.require([record_condition.column for record_condition in record_conditions])
+    return np.flatnonzero(
+        np.logical_and.reduce(
+            [record_condition.holds(dataset) for record_condition in record_conditions]
+        )
+    )

@@ -83,8 +83,8 @@ def _share_of_largest(cells: TableCells, percent: float) -> NDArray[np.float64]:
 
 def _nothing(cells: TableCells) -> NDArray[np.bool_]:
     """Cells with respondents who all contribute nothing: the sum tells it of everybody."""
-    found: NDArray[np.bool_] = (cells.n > 0) & (cells.size <= SMALL)
-    return found
+    is_nothing: NDArray[np.bool_] = (cells.n > 0) & (cells.size <= SMALL)
+    return is_nothing
 
 
 @parameters
@@ -110,8 +110,8 @@ class Threshold(SensitivityRule):
 
     def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
         """Cells of fewer than t respondents."""
-        found: NDArray[np.bool_] = (cells.n < self.t) & ((cells.n > 0) | self.zeros)
-        return found
+        is_unsafe: NDArray[np.bool_] = (cells.n < self.t) & ((cells.n > 0) | self.zeros)
+        return is_unsafe
 
     def need(self, cells: TableCells) -> NDArray[np.float64]:
         """Up to t of a count, a share of the largest contribution of a sum."""
@@ -179,15 +179,15 @@ class PQ(SensitivityRule):
         return self.colluders + 1
 
     def _missing(self, cells: TableCells) -> NDArray[np.float64]:
-        rest = np.maximum(cells.size - cells.largest(self.depth), 0.0)
-        return self.p / self.q * cells.top[:, 0] - rest
+        remaining = np.maximum(cells.size - cells.largest(self.depth), 0.0)
+        return self.p / self.q * cells.top[:, 0] - remaining
 
     def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
         """Cells whose largest contribution is not hidden by the rest."""
-        found: NDArray[np.bool_] = _nothing(cells) | (
+        is_unsafe: NDArray[np.bool_] = _nothing(cells) | (
             self._missing(cells) > SMALL * np.maximum(1.0, cells.size)
         )
-        return found
+        return is_unsafe
 
     def need(self, cells: TableCells) -> NDArray[np.float64]:
         """What the rest lacks."""
@@ -274,7 +274,7 @@ class GroupDisclosure(SensitivityRule):
 
     def unsafe(self, cells: TableCells) -> NDArray[np.bool_]:
         """Cells that tell a category of a whole group."""
-        names = [one.column for one in cells.dimensions]
+        names = [dimension.column for dimension in cells.dimensions]
         if self.column not in names:
             raise ParameterError(
                 "group_disclosure: the table has no column"
@@ -283,13 +283,13 @@ class GroupDisclosure(SensitivityRule):
         axis = names.index(self.column)
         counts = np.moveaxis(cells.n.reshape(cells.shape), axis, -1)
         group = counts[..., :1]
-        found = (counts == group) & (counts > 0)
+        is_exposed = (counts == group) & (counts > 0)
         if self.insider:
-            found |= (group - counts <= 1) & (counts > 0)
+            is_exposed |= (group - counts <= 1) & (counts > 0)
         if self.share is not None:
-            found |= counts > self.share * group
-        found[..., cells.dimensions[axis].same == cells.dimensions[axis].root] = False
-        unsafe: NDArray[np.bool_] = np.moveaxis(found, -1, axis).reshape(-1).copy()
+            is_exposed |= counts > self.share * group
+        is_exposed[..., cells.dimensions[axis].same == cells.dimensions[axis].root] = False
+        unsafe: NDArray[np.bool_] = np.moveaxis(is_exposed, -1, axis).reshape(-1).copy()
         unsafe[_everybody(cells, axis)] = False
         return unsafe
 
@@ -322,11 +322,11 @@ ALL = Members(
 """Rules by the name they have in a lock. A new one is added here and nowhere else."""
 
 
-def rule_of(said: dict[str, Any]) -> SensitivityRule:
+def rule_of(rule_fields: dict[str, Any]) -> SensitivityRule:
     """A rule from its name and parameters, as a lock holds it."""
-    given = dict(said)
-    name = given.pop("rule")
+    rule_parameters = dict(rule_fields)
+    name = rule_parameters.pop("rule")
     if name not in ALL:
         raise ParameterError(f"there is no rule {name!r}.{did_you_mean(name, list(ALL))}")
-    made: SensitivityRule = ALL[name](**given)
-    return made
+    rule: SensitivityRule = ALL[name](**rule_parameters)
+    return rule

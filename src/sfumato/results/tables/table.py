@@ -59,13 +59,13 @@ class TableMeasure:
         >>> TableMeasure.of("sum(cost)"), str(TableMeasure.of("count"))
         (TableMeasure(kind='sum', column='cost'), 'count')
         """
-        found = MEASURE.fullmatch(text)
-        if found is None:
+        match = MEASURE.fullmatch(text)
+        if match is None:
             raise ParameterError(
                 "a table says 'count' (persons), 'rows', or 'sum(column)'; write for example"
                 " sum(cost)"
             )
-        return cls("sum", found[2].strip()) if found[2] else cls(found[1])  # type: ignore[arg-type]
+        return cls("sum", match[2].strip()) if match[2] else cls(match[1])  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         return f"sum({self.column})" if self.kind == "sum" else self.kind
@@ -109,13 +109,18 @@ def tabulate(
     """
     dataset = as_table(table)
     groups = _groups(by)
-    asked = TableMeasure.of(measure)
+    table_measure = TableMeasure.of(measure)
     person = unit or dataset.schema.person
     columns = list(dict.fromkeys(name for group in groups for name in group))
-    dataset.require([*columns, *(one for one in (asked.column, person, weight) if one is not None)])
-    if named := [name for name in columns if name in dataset.schema.direct]:
+    dataset.require(
+        [
+            *columns,
+            *(column for column in (table_measure.column, person, weight) if column is not None),
+        ]
+    )
+    if direct_columns := [name for name in columns if name in dataset.schema.direct]:
         raise SchemaError(
-            f"{join_words(repr(name) for name in named)} names people (role direct), and the labels"
+            f"{join_words(repr(name) for name in direct_columns)} names people (role direct), and the labels"
             " of a table are published; tabulate by other columns"
         )
     if len(dataset) == 0:
@@ -130,24 +135,35 @@ def tabulate(
                 " tabulate"
             )
         dataset = full.take(rows)
-    amount = amounts(dataset, asked, weight, negatives)
-    made = [
+    amount = amounts(dataset, table_measure, weight, negatives)
+    dimensions_and_codes = [
         dimension_of(name, dataset.encoded(name), _hierarchy(dataset, name, hierarchies))
         for name in columns
     ]
-    who = respondent[rows]
+    respondents = respondent[rows]
     codes = np.stack(
-        [code[dataset.encoded(name).codes] for name, (_, code) in zip(columns, made, strict=True)]
+        [
+            code[dataset.encoded(name).codes]
+            for name, (_, code) in zip(columns, dimensions_and_codes, strict=True)
+        ]
     )
-    given = Contributions(codes, who, amount, missing_counts)
-    if asked.kind == "count" and person is not None:
-        _require_one_place(codes, who)
-    places = tuple(tuple(columns.index(name) for name in group) for group in groups)
+    contributions = Contributions(codes, respondents, amount, missing_counts)
+    if table_measure.kind == "count" and person is not None:
+        _require_one_place(codes, respondents)
+    column_groups = tuple(tuple(columns.index(name) for name in group) for group in groups)
     memory = None if register is None else _memory(register, full, rows, respondent, person)
-    dimensions = tuple(one for one, _ in made)
-    absolute = negatives == "absolute" and some_negative(full, asked)
+    dimensions = tuple(column for column, _ in dimensions_and_codes)
+    absolute = negatives == "absolute" and some_negative(full, table_measure)
     return MagnitudeTable(
-        dimensions, places, asked, given, absolute, person, weight, where=where, memory=memory
+        dimensions,
+        column_groups,
+        table_measure,
+        contributions,
+        absolute,
+        person,
+        weight,
+        where=where,
+        memory=memory,
     )
 
 
@@ -165,8 +181,8 @@ def _memory(
         raise ParameterError(
             "a table that was counted by an engine has no records to register; read it into memory"
         )
-    known = register if isinstance(register, Register) else open_register(register)
-    return TableMemory(known, full, rows, respondent, () if person is None else (person,))
+    register_opened = register if isinstance(register, Register) else open_register(register)
+    return TableMemory(register_opened, full, rows, respondent, () if person is None else (person,))
 
 
 def _groups(by: Sequence[Any]) -> list[list[str]]:
@@ -174,8 +190,8 @@ def _groups(by: Sequence[Any]) -> list[list[str]]:
         raise ParameterError("by is a list of columns: by=['region', 'diagnosis']")
     groups = (
         [list(by)]
-        if all(isinstance(one, str) for one in by)
-        else [[one] if isinstance(one, str) else list(one) for one in by]
+        if all(isinstance(column, str) for column in by)
+        else [[column] if isinstance(column, str) else list(column) for column in by]
     )
     if not groups or not all(groups):
         raise ParameterError("a table needs at least one column to be tabulated by")
@@ -184,21 +200,23 @@ def _groups(by: Sequence[Any]) -> list[list[str]]:
     return groups
 
 
-def _hierarchy(dataset: Table, name: str, given: Mapping[str, Any] | None) -> Any:
-    if given and name in given:
-        return given[name]
+def _hierarchy(dataset: Table, name: str, hierarchies: Mapping[str, Any] | None) -> Any:
+    if hierarchies and name in hierarchies:
+        return hierarchies[name]
     return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
 
 
-def _require_one_place(codes: NDArray[np.int64], who: NDArray[np.int64]) -> None:
+def _require_one_place(codes: NDArray[np.int64], respondents: NDArray[np.int64]) -> None:
     """Persons add up only where each is in one cell."""
-    order = np.lexsort((*codes, who))
-    person, place = who[order], codes[:, order]
-    moved = (person[1:] == person[:-1]) & (place[:, 1:] != place[:, :-1]).any(axis=0)
-    several = len(np.unique(person[1:][moved]))
-    if several:
+    order = np.lexsort((*codes, respondents))
+    person, cell_codes = respondents[order], codes[:, order]
+    is_second_cell = (person[1:] == person[:-1]) & (cell_codes[:, 1:] != cell_codes[:, :-1]).any(
+        axis=0
+    )
+    persons_in_many = len(np.unique(person[1:][is_second_cell]))
+    if persons_in_many:
         raise SchemaError(
-            f"{several:,} persons have rows in several cells, so that counts of persons do not add"
+            f"{persons_in_many:,} persons have rows in several cells, so that counts of persons do not add"
             " up to their margins; count rows ('region: rows' on the command line, measure='rows'"
             " in Python; judged by persons), or keep one row a person"
         )
@@ -244,12 +262,12 @@ class MagnitudeTable(Reportable):
 
     def cells(self, depth: int = 2) -> tuple[TableCells, ...]:
         """The cells of every table, with so many of the largest contributions."""
-        if not (deep := [known for known in self.known if known >= depth]):
+        if not (deep := [known_depth for known_depth in self.known if known_depth >= depth]):
             self.known[depth] = tuple(
                 cells_of(
                     tuple(self.dimensions[at] for at in group),
                     self._part(group),
-                    counted=self.counted,
+                    is_count=self.counted,
                     depth=depth,
                 )
                 for group in self.places
@@ -265,7 +283,7 @@ class MagnitudeTable(Reportable):
         """Per table and cell the number of what it holds; cells that hold the same records, in one
         table or two, share it.
         """
-        sizes = [float(one.size) for one in self.dimensions]
+        sizes = [float(dimension.size) for dimension in self.dimensions]
         if np.prod(sizes) > 2**62:
             raise ParameterError(
                 "the tables have too many columns together; publish fewer of them at once"
@@ -303,19 +321,25 @@ class MagnitudeTable(Reportable):
         rows, columns, signs, number = [], [], [], 0
         for group, variables in zip(self.places, self.variables, strict=True):
             dimensions = [self.dimensions[at] for at in group]
-            grid = variables.reshape([one.size for one in dimensions])
+            grid = variables.reshape([axis_dimension.size for axis_dimension in dimensions])
             for axis, dimension in enumerate(dimensions):
-                others = [
-                    np.unique(one.same) for place, one in enumerate(dimensions) if place != axis
+                other_axes = [
+                    np.unique(axis_dimension.same)
+                    for axis_number, axis_dimension in enumerate(dimensions)
+                    if axis_number != axis
                 ]
                 lines = np.moveaxis(grid, axis, 0)
                 for whole, parts in dimension.parts.items():
-                    kept = lines[np.ix_(np.r_[parts, whole], *others)].reshape(len(parts) + 1, -1)
-                    rows.append(np.tile(number + np.arange(kept.shape[1]), kept.shape[0]))
-                    columns.append(kept.reshape(-1))
-                    signs.append(np.repeat(np.r_[np.ones(len(parts)), -1.0], kept.shape[1]))
-                    number += kept.shape[1]
-        count = 1 + max(int(one.max()) for one in self.variables)
+                    lines_kept = lines[np.ix_(np.r_[parts, whole], *other_axes)].reshape(
+                        len(parts) + 1, -1
+                    )
+                    rows.append(
+                        np.tile(number + np.arange(lines_kept.shape[1]), lines_kept.shape[0])
+                    )
+                    columns.append(lines_kept.reshape(-1))
+                    signs.append(np.repeat(np.r_[np.ones(len(parts)), -1.0], lines_kept.shape[1]))
+                    number += lines_kept.shape[1]
+        count = 1 + max(int(axis_dimension.max()) for axis_dimension in self.variables)
         if not rows:
             return sparse.csr_matrix((0, count))
         where = (np.concatenate(rows), np.concatenate(columns))
@@ -324,19 +348,19 @@ class MagnitudeTable(Reportable):
     def of_variables(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """What is known per cell of every table, per variable."""
         _, first = np.unique(np.concatenate(self.variables), return_index=True)
-        found: NDArray[Any] = np.concatenate(list(parts))[first]
-        return found
+        values: NDArray[Any] = np.concatenate(list(parts))[first]
+        return values
 
     def labels(self, number: int = 0) -> pl.DataFrame:
         """The labels of all cells of one table, in the order of the cells."""
         dimensions = [self.dimensions[at] for at in self.places[number]]
         nodes = np.unravel_index(
-            np.arange(len(self.variables[number])), [one.size for one in dimensions]
+            np.arange(len(self.variables[number])), [dimension.size for dimension in dimensions]
         )
         return pl.DataFrame(
             {
-                one.column: pl.Series(list(one.labels)).gather(at)
-                for one, at in zip(dimensions, nodes, strict=True)
+                dimension.column: pl.Series(list(dimension.labels)).gather(at)
+                for dimension, at in zip(dimensions, nodes, strict=True)
             }
         )
 
@@ -345,9 +369,11 @@ class MagnitudeTable(Reportable):
         sums.
         """
         flat = [
-            one for given in rules for one in (given if isinstance(given, Sequence) else [given])
+            rule
+            for rule_or_rules in rules
+            for rule in (rule_or_rules if isinstance(rule_or_rules, Sequence) else [rule_or_rules])
         ]
-        if not all(isinstance(one, SensitivityRule) for one in flat):
+        if not all(isinstance(rule, SensitivityRule) for rule in flat):
             raise ParameterError(
                 "cells are judged by rules: table.sensitive(sf.Threshold(5), sf.PPercent(10))"
             )
@@ -376,17 +402,17 @@ class MagnitudeTable(Reportable):
         return labels.with_columns(pl.Series(name, values))
 
     def __repr__(self) -> str:
-        told = "; ".join(
+        groups_text = "; ".join(
             " × ".join(self.dimensions[at].column for at in group) for group in self.places
         )
         return (
-            f"MagnitudeTable {told}: {self.measure}, {sum(len(one) for one in self.variables):,}"
+            f"MagnitudeTable {groups_text}: {self.measure}, {sum(len(variables_of_group) for variables_of_group in self.variables):,}"
             " cells (unprotected)"
         )
 
     def blocks(self) -> Sequence[Block]:
         """Its columns and how many nodes each has."""
-        rows = tuple((one.column, one.size) for one in self.dimensions)
+        rows = tuple((dimension.column, dimension.size) for dimension in self.dimensions)
         return [TableBlock(("column", "nodes"), rows, repr(self))]
 
     def __str__(self) -> str:
@@ -417,11 +443,11 @@ class SensitiveTable:
     @cached_property
     def found(self) -> dict[str, NDArray[np.bool_]]:
         """Per rule the variables that it finds unsafe."""
-        found: dict[str, NDArray[np.bool_]] = {}
+        cells_by_rule: dict[str, NDArray[np.bool_]] = {}
         for rule in self.rules:
-            unsafe = self._either([rule.unsafe(one) for one in self.cells])
-            found[rule.name] = found.get(rule.name, np.zeros_like(unsafe)) | unsafe
-        return found
+            unsafe = self._either([rule.unsafe(group_cells) for group_cells in self.cells])
+            cells_by_rule[rule.name] = cells_by_rule.get(rule.name, np.zeros_like(unsafe)) | unsafe
+        return cells_by_rule
 
     def _either(self, parts: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
         """Unsafe in one place is unsafe in all that hold the same."""
@@ -439,7 +465,7 @@ class SensitiveTable:
 
     def count(self) -> dict[str, int]:
         """How many cells each rule finds unsafe."""
-        return {name: int(found.sum()) for name, found in self.found.items()}
+        return {name: int(is_unsafe.sum()) for name, is_unsafe in self.found.items()}
 
     def need(self) -> NDArray[np.float64]:
         """How far each unsafe cell must stay unknown: the most that a rule asks for that finds it
@@ -447,10 +473,13 @@ class SensitiveTable:
         """
         need = np.zeros(len(self.unsafe))
         for rule in self.rules:
-            asked = np.concatenate(
-                [np.where(rule.unsafe(one), rule.need(one), 0.0) for one in self.cells]
+            needs = np.concatenate(
+                [
+                    np.where(rule.unsafe(group_cells), rule.need(group_cells), 0.0)
+                    for group_cells in self.cells
+                ]
             )
-            np.maximum.at(need, np.concatenate(self.table.variables), asked)
+            np.maximum.at(need, np.concatenate(self.table.variables), needs)
         return need
 
     def at_least(self, need: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -459,7 +488,10 @@ class SensitiveTable:
         """
         if self.table.whole:
             return np.ceil(np.maximum(need, 1.0) - 1e-9)
-        return np.maximum(need, LEAST * float(max(one.size.max(initial=0.0) for one in self.cells)))
+        return np.maximum(
+            need,
+            LEAST * float(max(group_cells.size.max(initial=0.0) for group_cells in self.cells)),
+        )
 
     def problem(
         self,
@@ -482,17 +514,18 @@ class SensitiveTable:
         """
         pick, cells = self.table.of_variables, self.cells
         value, count, size = (
-            pick([getattr(one, name) for one in cells]) for name in ("value", "n", "size")
+            pick([getattr(group_cells, name) for group_cells in cells])
+            for name in ("value", "n", "size")
         )
         top = float(size.max(initial=0.0))
-        most = int(np.argmax(size))
-        bounded = not self.unsafe[most] and (total_known or self.table.absolute)
+        largest_cell = int(np.argmax(size))
+        bounded = not self.unsafe[largest_cell] and (total_known or self.table.absolute)
         ceiling = top * (1.0 if bounded else BEYOND)
         lower = np.full(len(value), -ceiling if self.table.absolute else 0.0)
         up = np.where(self.unsafe, self.at_least(self.need()), 0.0)
         alone = self.table.attacked_by_singles(singles)
         owner = (
-            np.where(count == 1, pick([one.owner for one in cells]), NOBODY)
+            np.where(count == 1, pick([group_cells.owner for group_cells in cells]), NOBODY)
             if alone
             else np.full(len(value), NOBODY)
         )
@@ -503,8 +536,8 @@ class SensitiveTable:
         }
         if weight not in weights:
             raise ParameterError("the weight of a cell is 'value', 'one' or 'log'")
-        asked = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
-        down = np.minimum(asked, value - lower)
+        protection = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
+        down = np.minimum(protection, value - lower)
         upper = np.full(len(value), ceiling)
         if prior is not None:
             lower, upper = self._known_before(value, lower, upper, prior, up, down)
@@ -554,23 +587,23 @@ class SensitiveTable:
 
     def require_some_safe(self) -> None:
         """Raise where every cell with anybody in it is unsafe."""
-        count = self.table.of_variables([one.n for one in self.cells])
-        there = count > 0
-        if there.any() and not self.unsafe[there].all():
+        count = self.table.of_variables([group_cells.n for group_cells in self.cells])
+        is_occupied = count > 0
+        if is_occupied.any() and not self.unsafe[is_occupied].all():
             return
-        most, cells = int(count.max(initial=0)), int(there.sum())
+        largest, cells = int(count.max(initial=0)), int(is_occupied.sum())
         all_of = (
             f"all {cells:,} cells of the table are sensitive, the total too"
             if cells > 1
             else "the only cell of the table is sensitive"
         )
         raise Unsatisfiable(
-            f"{all_of}: nothing can be published; the largest cell holds {count_of(most, 'person')}"
+            f"{all_of}: nothing can be published; the largest cell holds {count_of(largest, 'person')}"
             " (ask for fewer persons or weaken the rule, or tabulate more records)",
             closest={
                 "cells": cells,
                 "sensitive": len(self),
-                "largest": most,
+                "largest": largest,
                 "by_rule": self.count(),
             },
         )
@@ -584,5 +617,7 @@ class SensitiveTable:
         return protect(self, method, **options)
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} {count:,}" for name, count in self.count().items())
-        return f"SensitiveTable: {len(self):,} of {len(self.unsafe):,} cells sensitive ({told})"
+        counts_text = ", ".join(f"{name} {count:,}" for name, count in self.count().items())
+        return (
+            f"SensitiveTable: {len(self):,} of {len(self.unsafe):,} cells sensitive ({counts_text})"
+        )

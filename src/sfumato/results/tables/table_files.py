@@ -30,7 +30,12 @@ MOST_ROWS = 1000
 
 
 def publish(
-    made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None, to: str | None = None
+    protected_table: ProtectedTable,
+    folder: Path,
+    *,
+    force: bool,
+    sign: Path | None,
+    to: str | None = None,
 ) -> Path:
     """Write ``folder/share`` and ``folder/owner``, or nothing; a table that fails its own audit is
     not written.
@@ -38,77 +43,93 @@ def publish(
     A table with a register is planned in it before, and is called released when it stands; one that
     was not written counts no more.
     """
-    memory = made.judged.table.memory
+    memory = protected_table.judged.table.memory
     if (memory is None) != (to is None):
         raise ParameterError(
             "a register wants to know who receives the table, and nobody else does: give both or"
             " neither"
         )
     if memory is None:
-        return _write(made, folder, force=force, sign=sign)
-    number = _planned(made, memory, folder, str(to))
-    written: str | None = None
+        return _write(protected_table, folder, force=force, sign=sign)
+    number = _plan_entry(protected_table, memory, folder, str(to))
+    certificate_digest: str | None = None
     try:
-        _write(made, folder, force=force, sign=sign)
-        written = str(read_json(folder / "share" / FILE)["digest"])
+        _write(protected_table, folder, force=force, sign=sign)
+        certificate_digest = str(read_json(folder / "share" / FILE)["digest"])
     finally:
         with memory.register.turn():
             memory.register.now_is(
-                number, "withdrawn" if written is None else "released", certificate=written
+                number,
+                "withdrawn" if certificate_digest is None else "released",
+                certificate=certificate_digest,
             )
     return folder
 
 
-def _planned(made: ProtectedTable, memory: TableMemory, folder: Path, to: str) -> int:
+def _plan_entry(protected_table: ProtectedTable, memory: TableMemory, folder: Path, to: str) -> int:
     """Write a table down in its register, unless another was registered since it was looked at."""
     with memory.register.turn():  # nobody registers anything between looking and writing down
-        known = (
+        numbers_known = (
             ()
-            if made.beside is None
-            else (*(one.number for one in made.beside.earlier), *made.beside.unknown)
+            if protected_table.beside is None
+            else (
+                *(earlier_table.number for earlier_table in protected_table.beside.earlier),
+                *protected_table.beside.unknown,
+            )
         )
-        earlier, unknown = memory.earlier(made.judged)
-        if {*(one.entry.number for one in earlier), *unknown} != set(known):
+        earlier, unknown = memory.earlier(protected_table.judged)
+        if {*(earlier_table.entry.number for earlier_table in earlier), *unknown} != set(
+            numbers_known
+        ):
             raise ReleaseRefused(
                 "another table of the same records was registered meanwhile; protect this one again"
             )
         entry = memory.entry(
-            made, recipient=to, folder=folder, digest=memory.dataset.input_digest()
+            protected_table, recipient=to, folder=folder, digest=memory.dataset.input_digest()
         )
-        return memory.register.plan(entry, memory.people, memory.records(made.judged.table))
+        return memory.register.plan(
+            entry, memory.people, memory.records(protected_table.judged.table)
+        )
 
 
-def _write(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None) -> Path:
-    if not made.audit().holds:
+def _write(
+    protected_table: ProtectedTable, folder: Path, *, force: bool, sign: Path | None
+) -> Path:
+    if not protected_table.audit().holds:
         raise ReleaseRefused("the table fails its own audit and is not written; protect it again")
-    with in_place(folder, force=force) as place:
-        share, owner = place / "share", place / "owner"
+    with in_place(folder, force=force) as draft:
+        share, owner = draft / "share", draft / "owner"
         share.mkdir()
         owner.mkdir(mode=PRIVATE_FOLDER)
         files = [
-            _write_table(made, share, number) for number in range(len(made.judged.table.places))
+            _write_table(protected_table, share, number)
+            for number in range(len(protected_table.judged.table.places))
         ]
-        body = certificate(made, files)
+        body = certificate(protected_table, files)
         replace_file(share / REPORT, page(body).encode())
         public = seal_certificate(share, body, sign)
-        write_json(owner / LOCK, lock(made, public["digest"]))
-        replace_file(owner / REPORT, owner_page(made, str(body["created"])).encode())
-        for one in (share, owner, place):
-            sync_folder(one)
+        write_json(owner / LOCK, lock(protected_table, public["digest"]))
+        replace_file(owner / REPORT, owner_page(protected_table, str(body["created"])).encode())
+        for folder_made in (share, owner, draft):
+            sync_folder(folder_made)
         keep_private(owner)
     return folder
 
 
-def _write_table(made: ProtectedTable, share: Path, number: int) -> dict[str, Any]:
+def _write_table(protected_table: ProtectedTable, share: Path, number: int) -> dict[str, Any]:
     """One table as a file, and what the certificate says of it: how its cells add up."""
-    table = made.judged.table
+    table = protected_table.judged.table
     name = "table.csv" if number == 0 else f"table_{number + 1}.csv"
-    frame = made.to_polars(number)
+    frame = protected_table.to_polars(number)
     replace_file(share / name, frame.write_csv().encode())
     dimensions = [table.dimensions[at] for at in table.places[number]]
     columns = [
-        {"column": one.column, "labels": list(one.labels), "parent": one.parent.tolist()}
-        for one in dimensions
+        {
+            "column": dimension.column,
+            "labels": list(dimension.labels),
+            "parent": dimension.parent.tolist(),
+        }
+        for dimension in dimensions
     ]
     return {
         "file": name,
@@ -119,23 +140,29 @@ def _write_table(made: ProtectedTable, share: Path, number: int) -> dict[str, An
     }
 
 
-def certificate(made: ProtectedTable, files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def certificate(
+    protected_table: ProtectedTable, files: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """What anybody may know: the rules without what would help an intruder, and how many cells each
     hit.
     """
-    table, counts = made.judged.table, made.summary()
+    table, counts = protected_table.judged.table, protected_table.summary()
     section = {
         "measure": str(table.measure),
         "counts_persons_by": "unit" if table.unit else "row",
-        "rules": [rule.told() for rule in made.judged.rules],
-        "method": made.method,
+        "rules": [rule.told() for rule in protected_table.judged.rules],
+        "method": protected_table.method,
         "summary": {
             key: counts[key] for key in ("cells", "suppressed", "suppressed_besides", "gap")
         },
-        "suppressed_by_rule": counts["sensitive_by_rule"] if made.suppression is not None else {},
-        "base": made.options["base"] if made.method in ("rounding", "perturb") else None,
-        "additive": made.additive,
-        "audit": {"scope": made.audited.scope, "bounds": made.audited.bounds},
+        "suppressed_by_rule": counts["sensitive_by_rule"]
+        if protected_table.suppression is not None
+        else {},
+        "base": protected_table.options["base"]
+        if protected_table.method in ("rounding", "perturb")
+        else None,
+        "additive": protected_table.additive,
+        "audit": {"scope": protected_table.audited.scope, "bounds": protected_table.audited.bounds},
         "tables": list(files),
     }
     return {
@@ -146,14 +173,23 @@ def certificate(made: ProtectedTable, files: Sequence[Mapping[str, Any]]) -> dic
     }
 
 
-def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
+def lock(protected_table: ProtectedTable, digest: str) -> dict[str, Any]:
     """What the owner keeps: all parameters, true values and needs of what was hidden, and what an
     intruder can find out.
     """
-    problem, seen, table = made.problem, made.audited, made.judged.table
-    kept = np.flatnonzero(made.hidden) if made.suppression is not None else np.arange(problem.size)
+    problem, table_audit, table = (
+        protected_table.problem,
+        protected_table.audited,
+        protected_table.judged.table,
+    )
+    locked_cells = (
+        np.flatnonzero(protected_table.hidden)
+        if protected_table.suppression is not None
+        else np.arange(problem.size)
+    )
     options = {
-        key: value.text if isinstance(value, Seed) else value for key, value in made.options.items()
+        key: value.text if isinstance(value, Seed) else value
+        for key, value in protected_table.options.items()
     }
     return {
         "sfumato_table_lock": LOCK_VERSION,
@@ -166,11 +202,11 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
         "missing_counts": table.contributions.missing_counts,
         "where": table.where,
         "whole": table.whole,
-        "rules": [rule.said() for rule in made.judged.rules],
-        "method": made.method,
+        "rules": [rule.said() for rule in protected_table.judged.rules],
+        "method": protected_table.method,
         "options": options,
-        "cells": kept.tolist(),
-        "values": problem.value[kept].tolist(),
+        "cells": locked_cells.tolist(),
+        "values": problem.value[locked_cells].tolist(),
         "needs": {
             str(cell): [float(problem.down[cell]), float(problem.up[cell])]
             for cell in problem.primaries.tolist()
@@ -186,73 +222,92 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
         "joint": [
             {
                 "columns": [table.dimensions[at].column for at in columns],
-                "cells": place.tolist(),
+                "cells": cell_numbers.tolist(),
                 "values": holds.tolist(),
             }
-            for columns, (place, holds) in made.joint.values.items()
+            for columns, (cell_numbers, holds) in protected_table.joint.values.items()
         ],
         "audit": {
-            "scope": seen.scope,
-            "bounds": seen.bounds,
-            "exact": seen.exact,
-            "components": seen.components,
-            "programs": seen.programs,
+            "scope": table_audit.scope,
+            "bounds": table_audit.bounds,
+            "exact": table_audit.exact,
+            "components": table_audit.components,
+            "programs": table_audit.programs,
             "intervals": [
                 [int(cell), float(low), float(high)]
-                for cell, low, high in zip(seen.hidden, seen.low, seen.high, strict=True)
+                for cell, low, high in zip(
+                    table_audit.hidden, table_audit.low, table_audit.high, strict=True
+                )
             ],
         },
-        "register": None if made.beside is None else made.beside.to_dict(),
+        "register": None if protected_table.beside is None else protected_table.beside.to_dict(),
         "salt": environment.fresh_salt(16),
     }
 
 
-def owner_page(made: ProtectedTable, created: str) -> str:
+def owner_page(protected_table: ProtectedTable, created: str) -> str:
     """A page for the owner: what was suppressed and why, and what an intruder can find out of
     it.
     """
     from sfumato.release.report.rendering import rendered
 
-    seen, told, judged = made.audited, made.summary(), made.judged
-    order = np.argsort(~made.problem.primary[seen.hidden], kind="stable")[
+    table_audit, summary, sensitive_table = (
+        protected_table.audited,
+        protected_table.summary(),
+        protected_table.judged,
+    )
+    order = np.argsort(~protected_table.problem.primary[table_audit.hidden], kind="stable")[
         :MOST_ROWS
     ]  # what must stay unknown first
-    count = judged.count()
+    count = sensitive_table.count()
     return rendered(
         "table_owner.html",
-        measure=str(judged.table.measure),
+        measure=str(sensitive_table.table.measure),
         created=created,
-        sentences=made.sentences(),
-        cells=told["cells"],
-        sensitive=told["sensitive"],
-        hidden=len(seen.hidden),
-        seconds=seen.seconds,
-        exact=seen.exact,
+        sentences=protected_table.sentences(),
+        cells=summary["cells"],
+        sensitive=summary["sensitive"],
+        hidden=len(table_audit.hidden),
+        seconds=table_audit.seconds,
+        exact=table_audit.exact,
         rules=[
             (rule.name.replace("_", " "), count[rule.name], parameters_of(rule.said()))
-            for rule in judged.rules
+            for rule in sensitive_table.rules
         ],
-        rows=[_row(made, int(at)) for at in order],
-        more=len(seen.hidden) > len(order),
+        rows=[_row(protected_table, int(at)) for at in order],
+        more=len(table_audit.hidden) > len(order),
     )
 
 
-def _row(made: ProtectedTable, at: int) -> tuple[str, float, float, float, str]:
+def _row(protected_table: ProtectedTable, at: int) -> tuple[str, float, float, float, str]:
     """A suppressed cell with what it is, the least and the most it can be, and why it was."""
-    seen, cell = made.audited, int(made.audited.hidden[at])
-    table = made.judged.table
+    table_audit, cell = protected_table.audited, int(protected_table.audited.hidden[at])
+    table = protected_table.judged.table
     for number, variables in enumerate(table.variables):
-        places = np.flatnonzero(variables == cell)
-        if len(places):
-            dimensions = [table.dimensions[one] for one in table.places[number]]
-            nodes = np.unravel_index(int(places[0]), [one.size for one in dimensions])
+        positions = np.flatnonzero(variables == cell)
+        if len(positions):
+            dimensions = [table.dimensions[dimension] for dimension in table.places[number]]
+            nodes = np.unravel_index(
+                int(positions[0]), [dimension.size for dimension in dimensions]
+            )
             label = ", ".join(
-                one.labels[int(node)] for one, node in zip(dimensions, nodes, strict=True)
+                dimension.labels[int(node)]
+                for dimension, node in zip(dimensions, nodes, strict=True)
             )
             break
-    why = [name.replace("_", " ") for name, found in made.judged.found.items() if found[cell]]
+    why = [
+        name.replace("_", " ")
+        for name, is_unsafe in protected_table.judged.found.items()
+        if is_unsafe[cell]
+    ]
     words = ", ".join(why) or "protects others"
-    return label, float(made.problem.value[cell]), float(seen.low[at]), float(seen.high[at]), words
+    return (
+        label,
+        float(protected_table.problem.value[cell]),
+        float(table_audit.low[at]),
+        float(table_audit.high[at]),
+        words,
+    )
 
 
 MEANINGS = {
@@ -269,27 +324,30 @@ def page(certificate: Mapping[str, Any]) -> str:
     """A page about a published table for those who get it."""
     from sfumato.release.report.rendering import rendered
 
-    said = certificate[AGGREGATES]
-    told, count = said["summary"], said["suppressed_by_rule"]
+    section = certificate[AGGREGATES]
+    summary, count = section["summary"], section["suppressed_by_rule"]
     return rendered(
         "table_public.html",
-        measure=said["measure"],
+        measure=section["measure"],
         created=certificate["created"],
-        method=said["method"],
-        base=said["base"],
-        cells=told["cells"],
-        suppressed=told["suppressed"],
-        besides=told["suppressed_besides"],
-        changed=said["method"] in ("rounding", "perturb", "cta"),
-        additive=said["additive"],
-        persons=said["counts_persons_by"],
-        scope=said["audit"]["scope"],
-        bounds=said["audit"]["bounds"],
+        method=section["method"],
+        base=section["base"],
+        cells=summary["cells"],
+        suppressed=summary["suppressed"],
+        besides=summary["suppressed_besides"],
+        changed=section["method"] in ("rounding", "perturb", "cta"),
+        additive=section["additive"],
+        persons=section["counts_persons_by"],
+        scope=section["audit"]["scope"],
+        bounds=section["audit"]["bounds"],
         tables=[
-            (one["file"], " × ".join(column["column"] for column in one["columns"]))
-            for one in said["tables"]
+            (
+                table_section["file"],
+                " × ".join(column["column"] for column in table_section["columns"]),
+            )
+            for table_section in section["tables"]
         ],
-        rules=[_rule(rule, count.get(rule["rule"])) for rule in said["rules"]],
+        rules=[_rule(rule, count.get(rule["rule"])) for rule in section["rules"]],
     )
 
 
@@ -297,6 +355,10 @@ def _rule(rule: Mapping[str, Any], count: int | None) -> tuple[str, str, int | N
     """A rule in words: its name with what may be told of it, what it is about, and how many cells
     it hit.
     """
-    shown = parameters_of(rule)
+    parameters = parameters_of(rule)
     name = str(rule["rule"]).replace("_", " ")
-    return f"{name} ({shown})" if shown else name, MEANINGS.get(str(rule["rule"]), ""), count
+    return (
+        f"{name} ({parameters})" if parameters else name,
+        MEANINGS.get(str(rule["rule"]), ""),
+        count,
+    )

@@ -59,8 +59,8 @@ def files_unedited(
 
 def other_files(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """The folder holds no file but tables and the page."""
-    known = {REPORT, *(section["file"] for section in certificate[AGGREGATES]["tables"])}
-    loose = [file for file in certificate["files"] if file not in known]
+    known_files = {REPORT, *(section["file"] for section in certificate[AGGREGATES]["tables"])}
+    loose = [file for file in certificate["files"] if file not in known_files]
     words = f"{len(loose):,} more file(s) in the folder, which no promise is about"
     return Claim("tables judged", "fails", words) if loose else None
 
@@ -78,7 +78,7 @@ def cells_published(
         yield Claim("readable table", "fails", str(error))
         return
     yield _summed(cells.table, cells.values, section)
-    yield _counted(cells.values, section)
+    yield _check_counts(cells.values, section)
     yield _no_hole(cells.table, cells.values)
     yield from _audited(cells.table, cells.values, certificate, original.owner)
     if (earlier := _with_earlier(original.owner)) is not None:
@@ -108,23 +108,25 @@ def _read(folder: Path, certificate: Fields) -> PublishedCells:
     """
     dimensions: dict[str, Dimension] = {}
     for section in certificate["tables"]:
-        for said in section["columns"]:
-            one = _dimension(said)
-            known = dimensions.setdefault(said["column"], one)
-            if known.labels != one.labels or not np.array_equal(known.parent, one.parent):
+        for column_fields in section["columns"]:
+            dimension = _dimension(column_fields)
+            earlier_dimension = dimensions.setdefault(column_fields["column"], dimension)
+            if earlier_dimension.labels != dimension.labels or not np.array_equal(
+                earlier_dimension.parent, dimension.parent
+            ):
                 raise UnreadableInput(
                     "the tables of the certificate do not agree about a column they share"
                 )
     names = list(dimensions)
-    places = tuple(
-        tuple(names.index(one["column"]) for one in section["columns"])
+    column_groups = tuple(
+        tuple(names.index(dimension["column"]) for dimension in section["columns"])
         for section in certificate["tables"]
     )
-    if not places or not all(places):
+    if not column_groups or not all(column_groups):
         raise UnreadableInput("the certificate describes a table without columns")
     nothing: Any = None
     table = MagnitudeTable(
-        tuple(dimensions.values()), places, TableMeasure.of(certificate["measure"]), nothing
+        tuple(dimensions.values()), column_groups, TableMeasure.of(certificate["measure"]), nothing
     )
     parts = [
         _values(folder, table, number, section)
@@ -132,27 +134,30 @@ def _read(folder: Path, certificate: Fields) -> PublishedCells:
     ]
     together = np.concatenate(parts)
     published = table.of_variables(parts)
-    again = published[np.concatenate(table.variables)]
-    if not np.array_equal(np.isnan(again), np.isnan(together)) or not np.array_equal(
-        again[~np.isnan(again)], together[~np.isnan(together)]
+    values_again = published[np.concatenate(table.variables)]
+    if not np.array_equal(np.isnan(values_again), np.isnan(together)) or not np.array_equal(
+        values_again[~np.isnan(values_again)], together[~np.isnan(together)]
     ):
         raise UnreadableInput("cells that hold the same are told differently")
     return PublishedCells(table, published)
 
 
-def _dimension(said: Mapping[str, Any]) -> Dimension:
-    labels, parent = tuple(said["labels"]), np.array(said["parent"], dtype=np.int64)
+def _dimension(column_fields: Mapping[str, Any]) -> Dimension:
+    labels, parent = (
+        tuple(column_fields["labels"]),
+        np.array(column_fields["parent"], dtype=np.int64),
+    )
     sound = len(labels) == len(parent) > 0 and parent[0] == -1 and len(set(labels)) == len(labels)
     if not sound or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, len(parent))).any():
         raise UnreadableInput("a column of the certificate is no tree of values")
-    return Dimension(said["column"], labels, parent, ())
+    return Dimension(column_fields["column"], labels, parent, ())
 
 
 def _values(
     folder: Path, table: MagnitudeTable, number: int, section: Mapping[str, Any]
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     dimensions = [table.dimensions[at] for at in table.places[number]]
-    count = math.prod(one.size for one in dimensions)
+    count = math.prod(dimension.size for dimension in dimensions)
     name = own_file(section)
     text = read_plain(folder / name, most=MOST, what="a published table").decode(
         "utf-8", errors="replace"
@@ -160,10 +165,11 @@ def _values(
     rows = list(csv.reader(io.StringIO(text)))
     if len(rows) != count + 1 or any(len(row) != len(dimensions) + 1 for row in rows):
         raise UnreadableInput(f"{name} does not hold the cells that its certificate describes")
-    nodes = np.unravel_index(np.arange(count), [one.size for one in dimensions])
-    for place, (one, at) in enumerate(zip(dimensions, nodes, strict=True)):
+    nodes = np.unravel_index(np.arange(count), [dimension.size for dimension in dimensions])
+    for axis_number, (dimension, at) in enumerate(zip(dimensions, nodes, strict=True)):
         if any(
-            row[place] != one.labels[node] for row, node in zip(rows[1:], at.tolist(), strict=True)
+            row[axis_number] != dimension.labels[node]
+            for row, node in zip(rows[1:], at.tolist(), strict=True)
         ):
             raise UnreadableInput(f"{name} does not name its cells as its certificate does")
     try:
@@ -197,14 +203,14 @@ def _missing(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> np.ndarr
     return np.asarray(abs(table.matrix) @ np.isnan(published).astype(np.float64))
 
 
-def _counted(published: np.ndarray[Any, Any], certificate: Fields) -> Claim:
-    said, found = certificate["summary"], int(np.isnan(published).sum())
-    if (said["cells"], said["suppressed"]) == (len(published), found):
-        return Claim("suppressed cells", "holds", f"{found:,} of {len(published):,}")
+def _check_counts(published: np.ndarray[Any, Any], certificate: Fields) -> Claim:
+    summary, suppressed_count = certificate["summary"], int(np.isnan(published).sum())
+    if (summary["cells"], summary["suppressed"]) == (len(published), suppressed_count):
+        return Claim("suppressed cells", "holds", f"{suppressed_count:,} of {len(published):,}")
     return Claim(
         "suppressed cells",
         "fails",
-        f"{found:,} of {len(published):,} are suppressed, the certificate says otherwise",
+        f"{suppressed_count:,} of {len(published):,} are suppressed, the certificate says otherwise",
     )
 
 
@@ -243,31 +249,34 @@ def _audited(
         joint = _locked_problem(table, published, lock)
         if isinstance(joint, str):
             return [Claim(name, "fails", joint)]
-        seen = _look(joint, published, lock)
+        table_audit = _look(joint, published, lock)
     except (KeyError, TypeError, ValueError, IndexError, InternalError):
         return [Claim(name, "fails", "the lock lacks what an audit needs")]
-    if certificate[AGGREGATES]["audit"] != {"scope": seen.scope, "bounds": seen.bounds}:
-        told = (
-            f"the audit looks at {seen.scope} with {seen.bounds} bounds, the certificate says"
+    if certificate[AGGREGATES]["audit"] != {
+        "scope": table_audit.scope,
+        "bounds": table_audit.bounds,
+    }:
+        message = (
+            f"the audit looks at {table_audit.scope} with {table_audit.bounds} bounds, the certificate says"
             " otherwise"
         )
-        return [Claim(name, "fails", told, promise=True)]
-    if not seen.holds:
-        count = len({one.cell for one in seen.exposed})
+        return [Claim(name, "fails", message, promise=True)]
+    if not table_audit.holds:
+        count = len({exposure.cell for exposure in table_audit.exposed})
         return [
             Claim(
                 name,
                 "fails",
-                f"{count:,} cells can be narrowed down too far ({seen.scope})",
+                f"{count:,} cells can be narrowed down too far ({table_audit.scope})",
                 promise=True,
             )
         ]
-    looked = f"{len(seen.hidden):,} cells looked at ({seen.scope}, {seen.bounds} bounds)"
-    claims = [Claim(name, "holds", f"{looked}, none can be narrowed down too far", promise=True)]
-    if seen.scope == "each table by itself":
+    coverage = f"{len(table_audit.hidden):,} cells looked at ({table_audit.scope}, {table_audit.bounds} bounds)"
+    claims = [Claim(name, "holds", f"{coverage}, none can be narrowed down too far", promise=True)]
+    if table_audit.scope == "each table by itself":
         why = f"unknown: their joint table is too large to be looked at ({joint.left_out:,} cells)"
         claims.append(Claim("tables together", "needs original", why, promise=True))
-    if "joint" not in lock and lock["alone"] and seen.scope != "one table":
+    if "joint" not in lock and lock["alone"] and table_audit.scope != "one table":
         why = (
             "unknown to lone respondents: the lock does not say what the joint table holds; protect"
             " the tables again"
@@ -280,10 +289,10 @@ def _with_earlier(owner: Path | None) -> Claim | None:
     """What the lock says of releases before this table; nothing of it is looked at again, which
     takes the register and the records.
     """
-    told = None if owner is None else read_json(owner / LOCK).get("register")
-    if not isinstance(told, Mapping):
+    register_section = None if owner is None else read_json(owner / LOCK).get("register")
+    if not isinstance(register_section, Mapping):
         return None
-    name, unknown = "earlier releases", told.get("unknown")
+    name, unknown = "earlier releases", register_section.get("unknown")
     if unknown:
         listed = ", ".join(map(str, unknown)) if isinstance(unknown, Mapping) else "some releases"
         return Claim(
@@ -350,13 +359,13 @@ def _locked_joint(
     tells what everybody finds out. None where none fits.
     """
     if "joint" in lock:
-        names = [one.column for one in table.dimensions]
+        names = [joint_fields.column for joint_fields in table.dimensions]
         values = {
-            tuple(names.index(column) for column in one["columns"]): (
-                np.array(one["cells"], dtype=np.int64),
-                np.array(one["values"], dtype=np.float64),
+            tuple(names.index(column) for column in joint_fields["columns"]): (
+                np.array(joint_fields["cells"], dtype=np.int64),
+                np.array(joint_fields["values"], dtype=np.float64),
             )
-            for one in lock["joint"]
+            for joint_fields in lock["joint"]
         }
         return with_joint_table(table, problem, values)
     nobody = dataclasses.replace(problem, owner=np.full(problem.size, NOBODY, dtype=np.int64))
@@ -379,9 +388,9 @@ def _look(
         default=None,
     )
     if lock["method"] == "cta":
-        counted = lock["measure"] == "count"
+        is_count = lock["measure"] == "count"
         return joint.of_published(
-            audit_adjusted(joint.problem, published, threshold if counted else None)
+            audit_adjusted(joint.problem, published, threshold if is_count else None)
         )
     if lock["method"] in ("rounding", "perturb"):
         options = lock["options"]

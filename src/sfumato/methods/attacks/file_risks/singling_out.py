@@ -53,7 +53,7 @@ def contributions(classes: ClassTable) -> dict[str, float]:
     otherwise the rotations of the columns and their reverses, in which every column stands at every
     place; for very large tables one order and its reverse.
     """
-    exposed = cache(lambda known: unique_records(classes, sorted(known)) if known else 0)
+    exposed = cache(lambda columns: unique_records(classes, sorted(columns)) if columns else 0)
     total = max(1, classes.total)
     if not exposed(frozenset(classes.columns)):
         return dict.fromkeys(classes.columns, 0.0)
@@ -66,7 +66,7 @@ def contributions(classes: ClassTable) -> dict[str, float]:
             else None
         )
         if alone is None:
-            alone = [exposed(frozenset(order[: place + 1])) for place in range(len(order))]
+            alone = [exposed(frozenset(order[: rank + 1])) for rank in range(len(order))]
         for name, before, after in zip(order, [0, *alone], alone, strict=False):
             gained[name] += after - before
     shares = {name: gain / len(orders) / total for name, gain in gained.items()}
@@ -82,7 +82,7 @@ def _orders(classes: ClassTable) -> list[tuple[str, ...]]:
     return rotated + [order[::-1] for order in rotated]
 
 
-def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Exposure, ...]:
+def smallest_exposing_sets(classes: ClassTable, *, limit: int = 5) -> tuple[Exposure, ...]:
     """The smallest sets of columns on which somebody is unique, those that expose most people
     first.
 
@@ -91,17 +91,17 @@ def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Expos
     """
     if not unique_records(classes, classes.columns):
         return ()
-    tried = 0
+    sets_counted = 0
     for size in range(1, len(classes.columns) + 1):
-        tried += comb(len(classes.columns), size)
-        if tried > MOST_SETS and size > 1:
+        sets_counted += comb(len(classes.columns), size)
+        if sets_counted > MOST_SETS and size > 1:
             break
         exposures = [
             Exposure(c, unique_records(classes, c)) for c in combinations(classes.columns, size)
         ]
         exposing = [e for e in exposures if e.unique_records]
         if exposing:
-            return tuple(sorted(exposing, key=lambda e: (-e.unique_records, e.columns))[:most])
+            return tuple(sorted(exposing, key=lambda e: (-e.unique_records, e.columns))[:limit])
     return ()
 
 
@@ -131,13 +131,13 @@ def _projected(
 
 
 def why_alone(
-    dataset: Table, row: int, columns: Sequence[str] | None = None, *, most: int = 5
+    dataset: Table, row: int, columns: Sequence[str] | None = None, *, limit: int = 5
 ) -> tuple[tuple[str, ...], ...]:
     """The smallest sets of columns on which one record is alone: what an intruder must know of a
     person to find that record.
 
     Every set is minimal: without any one of its columns somebody else fits too. Sets of at most
-    ``most`` columns are searched, smallest first; nothing is returned when the record shares all
+    ``limit`` columns are searched, smallest first; nothing is returned when the record shares all
     its values with another. ``columns`` are the quasi-identifiers by default. The answer names
     columns, never values.
 
@@ -152,18 +152,18 @@ def why_alone(
             f"there is no record {row:,}; the table has {len(dataset):,}, counted from 0"
         )
     alike = np.zeros(len(dataset), dtype=np.int64)
-    for place, name in enumerate(names):
+    for bit, name in enumerate(names):
         codes = dataset.encoded(name).codes
-        alike |= (codes == codes[row]).astype(np.int64) << place
+        alike |= (codes == codes[row]).astype(np.int64) << bit
     alike[row] = 0
-    others = np.unique(alike)
+    agreements = np.unique(alike)
     minimal: list[int] = []
-    for size in range(1, min(most, len(names)) + 1):
-        for chosen in combinations(range(len(names)), size):
-            mask = sum(1 << place for place in chosen)
+    for size in range(1, min(limit, len(names)) + 1):
+        for subset in combinations(range(len(names)), size):
+            mask = sum(1 << bit for bit in subset)
             if (
                 not any(mask & smaller == smaller for smaller in minimal)
-                and not ((others & mask) == mask).any()
+                and not ((agreements & mask) == mask).any()
             ):
                 minimal.append(mask)
-    return tuple(tuple(n for place, n in enumerate(names) if mask >> place & 1) for mask in minimal)
+    return tuple(tuple(n for bit, n in enumerate(names) if mask >> bit & 1) for mask in minimal)

@@ -77,10 +77,10 @@ class Family:
         size = self.columns
         negative = np.minimum(self.matrix(parameters), 0.0)
         np.fill_diagonal(negative, 0.0)
-        found = parameters.copy()
-        found[:size] = np.maximum(found[:size], -negative.sum(axis=1))
-        total = found.sum()
-        return found / total if total > 1e-9 else self.of_weights(np.full(size, 1 / size))
+        repaired = parameters.copy()
+        repaired[:size] = np.maximum(repaired[:size], -negative.sum(axis=1))
+        total = repaired.sum()
+        return repaired / total if total > 1e-9 else self.of_weights(np.full(size, 1 / size))
 
     def _semidefinite(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         values, vectors = np.linalg.eigh(self.matrix(parameters))
@@ -91,11 +91,11 @@ class Family:
 
     def matrix(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         """Parameters of pairs as a symmetric matrix."""
-        found = np.diag(parameters[: self.columns])
+        matrix = np.diag(parameters[: self.columns])
         upper = np.triu_indices(self.columns, 1)
-        found[upper] = parameters[self.columns :]
-        found.T[upper] = parameters[self.columns :]
-        return found
+        matrix[upper] = parameters[self.columns :]
+        matrix.T[upper] = parameters[self.columns :]
+        return matrix
 
     def flat(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """A symmetric matrix as parameters: the diagonal, then what is above it."""
@@ -142,8 +142,8 @@ def _shapley(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
     shares = np.array(
         [factorial(s) * factorial(columns - s - 1) / factorial(columns) for s in range(columns)]
     )
-    found = np.zeros(columns)
+    values = np.zeros(columns)
     for k in range(columns):
         without = sets[sets >> k & 1 == 0]
-        found[k] = (shares[sizes[without]] * (measure[without | 1 << k] - measure[without])).sum()
-    return found
+        values[k] = (shares[sizes[without]] * (measure[without | 1 << k] - measure[without])).sum()
+    return values

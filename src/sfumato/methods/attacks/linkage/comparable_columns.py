@@ -94,12 +94,12 @@ def common_columns(scene: Scene) -> tuple[str, ...]:
     """The columns the intruder knows that are in the intruder's file and in the release, sorted by
     name.
     """
-    there = (
+    released_columns = (
         set(scene.intruder.file.columns)
         & set(scene.pair.columns)
         & set(scene.pair.original.schema.attributes)
     )
-    return tuple(sorted(name for name in scene.intruder.knows if name in there))
+    return tuple(sorted(name for name in scene.intruder.knows if name in released_columns))
 
 
 def refusal(scene: Scene) -> str | None:
@@ -146,11 +146,13 @@ def _generalised(scene: Scene, name: str) -> bool:
 
 def known_truly(scene: Scene, name: str) -> bool:
     """Whether the intruder's values of a column are the original's."""
-    theirs, reading = scene.intruder.file.encoded(name), scene.pair.reading(name)
-    place = {value: code for code, value in enumerate(reading.values)}
-    same = np.array([place.get(value, -1) for value in theirs.labels], dtype=np.int64)[theirs.codes]
+    intruder_codes, reading = scene.intruder.file.encoded(name), scene.pair.reading(name)
+    value_codes = {value: code for code, value in enumerate(reading.values)}
+    original_codes = np.array(
+        [value_codes.get(value, -1) for value in intruder_codes.labels], dtype=np.int64
+    )[intruder_codes.codes]
     people = scene.intruder.truth >= 0
-    return bool((same[people] == reading.original[scene.intruder.truth[people]]).all())
+    return bool((original_codes[people] == reading.original[scene.intruder.truth[people]]).all())
 
 
 def require_linkable(scene: Scene) -> None:
@@ -163,35 +165,35 @@ def require_linkable(scene: Scene) -> None:
 def compare(scene: Scene, name: str) -> Compared:
     """Read one column of both files."""
     attribute = scene.pair.original.schema[name]
-    known = scene.intruder.file.encoded(name)
-    reading = _reading(scene, name, known.labels)
+    intruder_codes = scene.intruder.file.encoded(name)
+    reading = _reading(scene, name, intruder_codes.labels)
     if reading.scale == "category":
         require_same_codes(
-            known.labels,
+            intruder_codes.labels,
             scene.pair.reading(name).values,
             name,
             between="the intruder's file and the table",
         )
     line = reading.scale != "category"
-    missing_theirs = np.array([value is None for value in known.labels], dtype=bool)
+    missing_theirs = np.array([value is None for value in intruder_codes.labels], dtype=bool)
     missing_ours = np.array([label is None for label in reading.labels], dtype=bool)
-    places = _places(attribute, reading, known.labels)
+    positions = _positions(attribute, reading, intruder_codes.labels)
     wildcard = attribute.missing is Missing.WILDCARD
     unreadable = (
         np.isnan(reading.low) & ~missing_ours if line else np.zeros(len(missing_ours), dtype=bool)
     )
     nowhere = (
-        np.isnan(places) & ~missing_theirs if line else np.zeros(len(missing_theirs), dtype=bool)
+        np.isnan(positions) & ~missing_theirs if line else np.zeros(len(missing_theirs), dtype=bool)
     )
     return Compared(
         name,
         reading.scale,
-        np.asarray(known.codes, dtype=np.int64),
+        np.asarray(intruder_codes.codes, dtype=np.int64),
         reading.released,
-        places,
+        positions,
         reading.low,
         reading.high,
-        () if line else _fitting(reading, known.labels),
+        () if line else _fitting(reading, intruder_codes.labels),
         np.maximum(1, np.diff(reading.starts)),
         nowhere | (missing_theirs & wildcard),
         reading.everything | unreadable | (missing_ours & wildcard),
@@ -201,13 +203,13 @@ def compare(scene: Scene, name: str) -> Compared:
     )
 
 
-def _reading(scene: Scene, name: str, theirs: Labels) -> Reading:
+def _reading(scene: Scene, name: str, intruder_labels: Labels) -> Reading:
     """The released column read in terms of the original's values and, for categories, of those only
     the intruder has.
     """
     reading: Reading = scene.pair.reading(name)
-    known = set(reading.values)
-    extra = [value for value in theirs if value is not None and value not in known]
+    known_values = set(reading.values)
+    extra = [value for value in intruder_labels if value is not None and value not in known_values]
     if (
         reading.scale != "category"
         or not extra
@@ -225,43 +227,49 @@ def _reading(scene: Scene, name: str, theirs: Labels) -> Reading:
         return reading
 
 
-def _places(attribute: Attribute, reading: Reading, theirs: Labels) -> NDArray[np.float64]:
+def _positions(
+    attribute: Attribute, reading: Reading, intruder_labels: Labels
+) -> NDArray[np.float64]:
     """Where the intruder's values lie on the line."""
-    known = dict(zip(reading.values, reading.places.tolist(), strict=True))
+    known_positions = dict(zip(reading.values, reading.places.tolist(), strict=True))
     if attribute.order is not None:
-        known.update({label: float(rank) for rank, label in enumerate(attribute.order)})
+        known_positions.update({label: float(rank) for rank, label in enumerate(attribute.order)})
     read = day if attribute.kind is Kind.DATE else number
-    found = np.full(len(theirs), np.nan)
-    for i, value in enumerate(theirs):
+    positions = np.full(len(intruder_labels), np.nan)
+    for i, value in enumerate(intruder_labels):
         if value is None or reading.scale == "category":
             continue
-        place = known.get(value) if value in known or reading.scale == "order" else read(value)
-        found[i] = np.nan if place is None else place
-    return found
+        position = (
+            known_positions.get(value)
+            if value in known_positions or reading.scale == "order"
+            else read(value)
+        )
+        positions[i] = np.nan if position is None else position
+    return positions
 
 
-def _fitting(reading: Reading, theirs: Labels) -> tuple[tuple[int, ...], ...]:
+def _fitting(reading: Reading, intruder_labels: Labels) -> tuple[tuple[int, ...], ...]:
     """Per released label the intruder's values it may stand for; a label only the release has
     stands for itself.
     """
-    position = {value: i for i, value in enumerate(theirs)}
+    position = {value: i for i, value in enumerate(intruder_labels)}
     code_of = [position.get(value, -1) for value in reading.values]
     members, starts, everything = (
         reading.members.tolist(),
         reading.starts.tolist(),
         reading.everything.tolist(),
     )
-    found: list[tuple[int, ...]] = []
+    fitting_codes: list[tuple[int, ...]] = []
     for i, label in enumerate(reading.labels):
-        held = [] if everything[i] else members[starts[i] : starts[i + 1]]
-        if len(held) == 1:  # the rule where nothing is generalised
-            found.append((code_of[held[0]],) if code_of[held[0]] >= 0 else ())
+        values_held = [] if everything[i] else members[starts[i] : starts[i + 1]]
+        if len(values_held) == 1:  # the rule where nothing is generalised
+            fitting_codes.append((code_of[values_held[0]],) if code_of[values_held[0]] >= 0 else ())
             continue
-        codes = {code_of[value] for value in held} - {-1}
-        if not held and label in position:
+        codes = {code_of[value] for value in values_held} - {-1}
+        if not values_held and label in position:
             codes = {position[label]}
-        found.append(tuple(sorted(codes)))
-    return tuple(found)
+        fitting_codes.append(tuple(sorted(codes)))
+    return tuple(fitting_codes)
 
 
 # Files and a rule of comparison as the arrays that the loops of :mod:`sfumato.kernels.linkage` run
@@ -317,7 +325,7 @@ class Arrays:
         """The arrays of the loops: records of the intruder seek released ones."""
         return self.compare_sides(self.theirs, self.ours)
 
-    def compare_sides(self, side: Side, other: Side) -> kernels.linkage.FileArrays:
+    def compare_sides(self, side: Side, other_side: Side) -> kernels.linkage.FileArrays:
         """The arrays of the loops where records of one side seek those of the other."""
         return kernels.linkage.FileArrays(
             kinds=self.kinds,
@@ -327,10 +335,10 @@ class Arrays:
             bases=side.bases,
             starts=side.starts,
             matches=side.matches,
-            other_numbers=other.numbers,
-            other_marks=other.marks,
-            other_records=other.records,
-            other_bases=other.bases,
+            other_numbers=other_side.numbers,
+            other_marks=other_side.marks,
+            other_records=other_side.records,
+            other_bases=other_side.bases,
         )
 
     @functools.cached_property
@@ -356,17 +364,17 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     given up early.
     """
     order = sorted(range(len(rules)), key=lambda k: -_telling(files.ours, k, rules[k]))
-    columns, chosen = [files.columns[k] for k in order], [rules[k] for k in order]
+    columns, ordered_rules = [files.columns[k] for k in order], [rules[k] for k in order]
     return Arrays(
         tuple(column.name for column in columns),
-        np.array([rule.kind for rule in chosen], dtype=np.int64),
-        np.array([rule.constants for rule in chosen]).reshape(len(chosen), CONSTANTS),
+        np.array([rule.kind for rule in ordered_rules], dtype=np.int64),
+        np.array([rule.constants for rule in ordered_rules]).reshape(len(ordered_rules), CONSTANTS),
         _side(
             files.theirs.codes[:, order],
             files.theirs.records,
             [
                 _marked(rule.theirs, rule.kind, c.open_theirs, c.missing_theirs)
-                for rule, c in zip(chosen, columns, strict=True)
+                for rule, c in zip(ordered_rules, columns, strict=True)
             ],
             [c.theirs_fit for c in columns],
         ),
@@ -375,16 +383,18 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
             files.ours.records,
             [
                 _marked(rule.ours, rule.kind, c.open_ours, c.missing_ours)
-                for rule, c in zip(chosen, columns, strict=True)
+                for rule, c in zip(ordered_rules, columns, strict=True)
             ],
             [c.ours_fit for c in columns],
         ),
     )
 
 
-def _telling(ours: Distinct, column: int, rule: ComparisonRule) -> float:
+def _telling(released_kinds: Distinct, column: int, rule: ComparisonRule) -> float:
     """Roughly what two random cells of a column cost."""
-    shares = np.bincount(ours.codes[:, column], weights=ours.records) / max(1, len(ours.kind_of))
+    shares = np.bincount(released_kinds.codes[:, column], weights=released_kinds.records) / max(
+        1, len(released_kinds.kind_of)
+    )
     differ = 1.0 - float((shares**2).sum())
     return differ * float(rule.constants[0]) * (2.0 if rule.kind == SQUARE else 1.0)
 
@@ -447,36 +457,45 @@ def distance_rule(
     """How one column adds to the distance."""
     if column.scale == "category":
         return _category(column, weight, ranges, suppressed)
-    theirs = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
+    intruder_numbers = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
     middle, half = column.low / 2 + column.high / 2, column.high / 2 - column.low / 2
-    ours = np.column_stack([column.low, column.high, np.zeros(len(half))])
+    released_numbers = np.column_stack([column.low, column.high, np.zeros(len(half))])
     if ranges == "mean":
-        ours = np.column_stack([middle, middle, half])
+        released_numbers = np.column_stack([middle, middle, half])
     (shift, scale), (our_shift, our_scale) = _standards(column, middle, standard)
-    theirs[:, :2] = (theirs[:, :2] - shift) / scale
-    ours[:, :2] = (ours[:, :2] - our_shift) / our_scale
-    ours[:, 2] /= our_scale
+    intruder_numbers[:, :2] = (intruder_numbers[:, :2] - shift) / scale
+    released_numbers[:, :2] = (released_numbers[:, :2] - our_shift) / our_scale
+    released_numbers[:, 2] /= our_scale
     square = column.scale == "number"
     opened = 0.0
     if suppressed == "mean":
-        opened = _mean_gap(column, theirs[:, 0], (ours[:, 0] + ours[:, 1]) / 2, square=square)
+        opened = _mean_gap(
+            column,
+            intruder_numbers[:, 0],
+            (released_numbers[:, 0] + released_numbers[:, 1]) / 2,
+            square=square,
+        )
     apart = 2.0 if square else 1.0
     constants = np.array([weight, weight * opened, weight * apart, 0.0, 0.0, 0.0, 0.0, 0.0])
-    return ComparisonRule(SQUARE if square else ABSOLUTE, constants, theirs, ours)
+    return ComparisonRule(
+        SQUARE if square else ABSOLUTE, constants, intruder_numbers, released_numbers
+    )
 
 
 def _category(
     column: Compared, weight: float, ranges: Ranges, suppressed: Suppressed
 ) -> ComparisonRule:
-    others = (column.stands_for - 1).astype(float)
-    agreeing = 1 - 1 / column.stands_for if ranges == "mean" else np.zeros(len(others))
-    theirs = np.column_stack(
+    other_values = (column.stands_for - 1).astype(float)
+    agreeing = 1 - 1 / column.stands_for if ranges == "mean" else np.zeros(len(other_values))
+    intruder_numbers = np.column_stack(
         [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
     )
-    ours = np.column_stack([np.zeros(len(others)), others, weight * agreeing])
+    released_numbers = np.column_stack(
+        [np.zeros(len(other_values)), other_values, weight * agreeing]
+    )
     opened = _mean_disagreement(column, agreeing) if suppressed == "mean" else 0.0
     constants = np.array([weight, weight * opened, weight, 0.0, 0.0, 0.0, 0.0, 0.0])
-    return ComparisonRule(CATEGORY, constants, theirs, ours)
+    return ComparisonRule(CATEGORY, constants, intruder_numbers, released_numbers)
 
 
 def _standards(
@@ -485,14 +504,20 @@ def _standards(
     """What is taken off and what is divided by, for the intruder's file and for the release."""
     if column.scale == "order":
         return (0.0, max(1.0, column.span)), (0.0, max(1.0, column.span))
-    theirs, ours = column.places[column.theirs], middle[column.ours]
-    theirs = theirs[~np.isnan(theirs)]
-    ours = ours[~np.isnan(ours) & ~column.open_ours[column.ours]]
-    pooled = moments(np.concatenate([theirs, ours]))
+    intruder_positions, released_positions = column.places[column.theirs], middle[column.ours]
+    intruder_positions = intruder_positions[~np.isnan(intruder_positions)]
+    released_positions = released_positions[
+        ~np.isnan(released_positions) & ~column.open_ours[column.ours]
+    ]
+    pooled = moments(np.concatenate([intruder_positions, released_positions]))
     if standard == "pooled":
         return pooled, pooled
-    own = moments(ours, spare=pooled[1])
-    return (own, own) if standard == "released" else (moments(theirs, spare=pooled[1]), own)
+    own = moments(released_positions, spare=pooled[1])
+    return (
+        (own, own)
+        if standard == "released"
+        else (moments(intruder_positions, spare=pooled[1]), own)
+    )
 
 
 def moments(values: NDArray[np.float64], spare: float = 1.0) -> tuple[float, float]:
@@ -510,35 +535,45 @@ def moments(values: NDArray[np.float64], spare: float = 1.0) -> tuple[float, flo
 
 
 def _mean_gap(
-    column: Compared, theirs: NDArray[np.float64], ours: NDArray[np.float64], *, square: bool
+    column: Compared,
+    intruder_numbers: NDArray[np.float64],
+    released_numbers: NDArray[np.float64],
+    *,
+    square: bool,
 ) -> float:
     """The mean difference between the intruder's values and the middles of released cells, over all
     pairs of rows.
     """
-    left = theirs[column.theirs[~(column.open_theirs | column.missing_theirs)[column.theirs]]]
-    right = ours[column.ours[~(column.open_ours | column.missing_ours)[column.ours]]]
-    if not len(left) or not len(right):
+    intruder_values = intruder_numbers[
+        column.theirs[~(column.open_theirs | column.missing_theirs)[column.theirs]]
+    ]
+    right = released_numbers[column.ours[~(column.open_ours | column.missing_ours)[column.ours]]]
+    if not len(intruder_values) or not len(right):
         return 0.0
     if square:
-        return float(left.var() + right.var() + (left.mean() - right.mean()) ** 2)
+        return float(
+            intruder_values.var() + right.var() + (intruder_values.mean() - right.mean()) ** 2
+        )
     right = np.sort(right)
     sums = np.concatenate([[0.0], np.cumsum(right)])
-    below = np.searchsorted(right, left)
-    apart = left * (2 * below - len(right)) + sums[-1] - 2 * sums[below]
+    below = np.searchsorted(right, intruder_values)
+    apart = intruder_values * (2 * below - len(right)) + sums[-1] - 2 * sums[below]
     return float(apart.mean() / len(right))
 
 
 def _mean_disagreement(column: Compared, agreeing: NDArray[np.float64]) -> float:
     """The mean distance in a category over all pairs of rows that are not suppressed."""
-    theirs = np.bincount(column.theirs, minlength=len(column.places)) * ~column.open_theirs
-    ours = np.bincount(column.ours, minlength=len(column.open_ours)) * ~column.open_ours
-    pairs = float(theirs.sum()) * float(ours.sum())
+    intruder_counts = np.bincount(column.theirs, minlength=len(column.places)) * ~column.open_theirs
+    released_counts = np.bincount(column.ours, minlength=len(column.open_ours)) * ~column.open_ours
+    pairs = float(intruder_counts.sum()) * float(released_counts.sum())
     if not pairs:
         return 0.0
     near = sum(
-        float(ours[label]) * float(theirs[list(values)].sum()) * (1.0 - float(agreeing[label]))
+        float(released_counts[label])
+        * float(intruder_counts[list(values)].sum())
+        * (1.0 - float(agreeing[label]))
         for label, values in enumerate(column.fitting)
-        if values and ours[label]
+        if values and released_counts[label]
     )
     return 1.0 - near / pairs
 

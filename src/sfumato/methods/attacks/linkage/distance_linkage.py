@@ -61,30 +61,35 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
 
     order = [np.argsort(side.kind_of, kind="stable") for side in (files.theirs, files.ours)]
     table = distances(arrays)[np.ix_(files.theirs.kind_of[order[0]], files.ours.kind_of[order[1]])]
-    left, right = linear_sum_assignment(table)
-    here, there = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
-    links = np.full(len(here.kind_of), -1, dtype=np.int64)
-    pairs = np.column_stack([order[0][left], order[1][right]])
-    links[pairs[:, int(backwards)]] = there.kind_of[pairs[:, 1 - int(backwards)]]
-    same = files.same[:, ::-1] if backwards else files.same
-    rows = np.unique(same[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
+    row_numbers, column_numbers = linear_sum_assignment(table)
+    searching, searched = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
+    links = np.full(len(searching.kind_of), -1, dtype=np.int64)
+    pairs = np.column_stack([order[0][row_numbers], order[1][column_numbers]])
+    links[pairs[:, int(backwards)]] = searched.kind_of[pairs[:, 1 - int(backwards)]]
+    true_pairs = files.same[:, ::-1] if backwards else files.same
+    rows = np.unique(true_pairs[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
     hits = np.bincount(
-        same[links[same[:, 0]] == there.kind_of[same[:, 1]], 0], minlength=len(here.kind_of)
+        true_pairs[links[true_pairs[:, 0]] == searched.kind_of[true_pairs[:, 1]], 0],
+        minlength=len(searching.kind_of),
     )
-    tied = np.where(links >= 0, there.records[links], 0)
-    least = np.full(len(here.kind_of), np.inf)
-    least[pairs[:, int(backwards)]] = table[left, right]
-    return Credits(rows, (hits / np.maximum(1, tied))[rows], tied[rows], least[rows], complete=True)
+    tied = np.where(links >= 0, searched.records[links], 0)
+    nearest_distance = np.full(len(searching.kind_of), np.inf)
+    nearest_distance[pairs[:, int(backwards)]] = table[row_numbers, column_numbers]
+    return Credits(
+        rows, (hits / np.maximum(1, tied))[rows], tied[rows], nearest_distance[rows], complete=True
+    )
 
 
 def distances(arrays: Arrays) -> NDArray[np.float64]:
     """The distance of each distinct record of the intruder to each released one."""
-    left, right = len(arrays.theirs.records), len(arrays.ours.records)
-    found = np.empty((left, right))
-    others = np.arange(right)
-    for i in range(left):
-        found[i] = arrays.costs(np.column_stack([np.full(right, i), others])).sum(axis=1)
-    return found
+    intruder_count, released_count = len(arrays.theirs.records), len(arrays.ours.records)
+    table = np.empty((intruder_count, released_count))
+    released_kinds = np.arange(released_count)
+    for i in range(intruder_count):
+        table[i] = arrays.costs(np.column_stack([np.full(released_count, i), released_kinds])).sum(
+            axis=1
+        )
+    return table
 
 
 def by_classes(files: Files, nearest: Credits) -> Credits:
@@ -185,11 +190,11 @@ class DistanceLinkage(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """Why nothing can be linked here, or None."""
-        most = max(len(scene.intruder.file), len(scene.pair.released))
-        if self.one_to_one and most > MOST_ASSIGNED:
+        larger_file = max(len(scene.intruder.file), len(scene.pair.released))
+        if self.one_to_one and larger_file > MOST_ASSIGNED:
             return (
                 f"one-to-one linkage takes files of up to {MOST_ASSIGNED:,} rows, this one has"
-                f" {most:,}"
+                f" {larger_file:,}"
             )
         return refusal(scene)
 
@@ -200,25 +205,31 @@ class DistanceLinkage(Attack):
             raise ParameterError(f"linkage: {reason}")
         files = files_of(scene)
         arrays = self._arrays(files)
-        found = {way: self._credits(scene, files, arrays, way) for way in self._ways()}
-        if "intruder" in found and not self.one_to_one and only_generalised(scene):
-            found["classes"] = by_classes(files, found["intruder"])
+        credits_by_way = {way: self._credits(scene, files, arrays, way) for way in self._ways()}
+        if "intruder" in credits_by_way and not self.one_to_one and only_generalised(scene):
+            credits_by_way["classes"] = by_classes(files, credits_by_way["intruder"])
         links = (
             None
-            if self.one_to_one or "intruder" not in found
-            else implied_links(scene, found["intruder"].rows)
+            if self.one_to_one or "intruder" not in credits_by_way
+            else implied_links(scene, credits_by_way["intruder"].rows)
         )
         if links is not None:
-            nearest = found["intruder"]
+            nearest = credits_by_way["intruder"]
             unknown = np.zeros(len(nearest.rows))
-            found["implied"] = Credits(
+            credits_by_way["implied"] = Credits(
                 nearest.rows, links.credit, links.tied, unknown, complete=nearest.complete
             )
         best = max(
-            found,
-            key=lambda way: (round(found[way].rate, 12), way not in ("classes", "implied"), way),
+            credits_by_way,
+            key=lambda way: (
+                round(credits_by_way[way].rate, 12),
+                way not in ("classes", "implied"),
+                way,
+            ),
         )
-        return self._finding(scene, files, found, best, "" if links is None else links.told)
+        return self._finding(
+            scene, files, credits_by_way, best, "" if links is None else links.told
+        )
 
     def posterior(self, scene: Scene) -> Posterior | None:
         """The originals that are nearest to a released record, all equally likely; nothing is said
@@ -265,25 +276,30 @@ class DistanceLinkage(Attack):
         return linked(scene, files, arrays, backwards=way == "released")
 
     def _finding(
-        self, scene: Scene, files: Files, found: Mapping[str, Credits], best: str, implied: str
+        self,
+        scene: Scene,
+        files: Files,
+        credits_by_way: Mapping[str, Credits],
+        best: str,
+        implied: str,
     ) -> Finding:
-        credit = found[best]
+        credit = credits_by_way[best]
         rate = credit.rate
         people = credit.rows if best != "released" else None
         truth = scene.intruder.truth if people is not None else scene.pair.rows
-        how, more = "taking the nearest record", ""
+        how, assumption = "taking the nearest record", ""
         if best == "classes":
-            how, more = (
+            how, assumption = (
                 "taking a random record of the right class",
                 " and which values each class stands for",
             )
         if best == "implied":
-            how, more = (
+            how, assumption = (
                 f"taking the record of the right class that other columns fit best ({implied})",
                 "",
             )
         sentence = (
-            f"By {how}, an intruder who knows {', '.join(files.names)}{more} links {percent(rate)}"
+            f"By {how}, an intruder who knows {', '.join(files.names)}{assumption} links {percent(rate)}"
             f" of {len(credit.rows):,} people to their own released record{credit.sampled};"
             f" guessing, 1 in {len(scene.pair.released):,}."
         )
@@ -296,12 +312,12 @@ class DistanceLinkage(Attack):
             ),
             1.0 / len(scene.pair.released),
             truth[credit.rows[credit.credit == 1.0]],
-            details=_details(scene, found),
+            details=_details(scene, credits_by_way),
             trials=len(credit.rows),
         )
 
 
-def _details(scene: Scene, found: Mapping[str, Credits]) -> dict[str, Any]:
+def _details(scene: Scene, credits_by_way: Mapping[str, Credits]) -> dict[str, Any]:
     """Counts behind the value."""
     per_way = {
         way: {
@@ -311,6 +327,6 @@ def _details(scene: Scene, found: Mapping[str, Credits]) -> dict[str, Any]:
             "mean_ties": float(credit.tied.mean()) if len(credit.rows) else 0.0,
             "complete": credit.complete,
         }
-        for way, credit in found.items()
+        for way, credit in credits_by_way.items()
     }
     return {"strangers": int((scene.intruder.truth < 0).sum()), "directions": per_way}

@@ -60,8 +60,8 @@ class Patterns:
     @functools.cached_property
     def nothing(self) -> NDArray[np.float64]:
         """Per column the share of pairs of which nothing can be said."""
-        found = self.counts @ (self.levels == NOTHING) / max(self.counts.sum(), 1e-300)
-        return np.asarray(found, dtype=np.float64)
+        nothing_shares = self.counts @ (self.levels == NOTHING) / max(self.counts.sum(), 1e-300)
+        return np.asarray(nothing_shares, dtype=np.float64)
 
     @functools.cached_property
     def by_column(self) -> NDArray[np.int8]:
@@ -116,9 +116,9 @@ def shares(patterns: Patterns, weights: NDArray[np.float64]) -> NDArray[np.float
     """Per column the share of each level among pairs of which something can be said, kept away from
     0 where it occurs.
     """
-    found = np.stack([weights @ having for having in patterns.having], axis=1)
-    found = found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
-    return np.where(patterns.occur, np.clip(found, LEAST, 1 - LEAST), 0.0)
+    level_shares = np.stack([weights @ having for having in patterns.having], axis=1)
+    level_shares = level_shares / np.maximum(level_shares.sum(axis=1, keepdims=True), 1e-300)
+    return np.where(patterns.occur, np.clip(level_shares, LEAST, 1 - LEAST), 0.0)
 
 
 def start(patterns: Patterns, agreeing: float) -> NDArray[np.float64]:
@@ -126,20 +126,20 @@ def start(patterns: Patterns, agreeing: float) -> NDArray[np.float64]:
     occur = patterns.occur.astype(float)
     agree = occur.copy()
     agree[:, 0] = 0.0
-    found = agreeing * agree / np.maximum(agree.sum(axis=1, keepdims=True), 1.0)
-    found[:, 0] = np.where(occur[:, 0] > 0, 1 - agreeing, 0.0)
-    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
+    level_shares = agreeing * agree / np.maximum(agree.sum(axis=1, keepdims=True), 1.0)
+    level_shares[:, 0] = np.where(occur[:, 0] > 0, 1 - agreeing, 0.0)
+    return np.asarray(level_shares / np.maximum(level_shares.sum(axis=1, keepdims=True), 1e-300))
 
 
-def probability(patterns: Patterns, given: NDArray[np.float64]) -> NDArray[np.float64]:
+def probability(patterns: Patterns, level_shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per pattern its probability given what each level has; columns of which nothing can be said
     count by their share.
     """
-    table = np.column_stack([given * (1 - patterns.nothing[:, None]), patterns.nothing])
-    found = np.ones(len(patterns.levels))
-    for each, levels in zip(table, patterns.by_column, strict=True):
-        found *= each[levels]
-    return found
+    table = np.column_stack([level_shares * (1 - patterns.nothing[:, None]), patterns.nothing])
+    probabilities = np.ones(len(patterns.levels))
+    for column_shares, levels in zip(table, patterns.by_column, strict=True):
+        probabilities *= column_shares[levels]
+    return probabilities
 
 
 def estimate(
@@ -156,26 +156,26 @@ def estimate(
     Starts from m = 0.9, u = 0.1. When in most columns matches agree less than others do, the two
     have changed places and are put back.
     """
-    m, others = start(patterns, 0.9), start(patterns, 0.1) if u is None else u
+    m, u_shares = start(patterns, 0.9), start(patterns, 0.1) if u is None else u
     rounds, change = 0, math.inf
     while rounds < most_rounds and change >= SMALL:
         between()
         rounds += 1
         match = prior * probability(patterns, m)
-        other = (1 - prior) * probability(patterns, others)
-        belief = match / np.maximum(match + other, 1e-300) * patterns.counts
+        nonmatch = (1 - prior) * probability(patterns, u_shares)
+        belief = match / np.maximum(match + nonmatch, 1e-300) * patterns.counts
         now = float(np.clip(belief.sum() / patterns.counts.sum(), 1e-12, 1 - 1e-12))
         next_m = shares(patterns, belief)
         next_u = shares(patterns, patterns.counts - belief) if u is None else u
-        change = max(np.abs(next_m - m).max(), np.abs(next_u - others).max(), abs(now - prior))
-        m, others, prior = next_m, next_u, now
-    if u is None and (m[:, 1:].sum(axis=1) < others[:, 1:].sum(axis=1)).mean() > 0.5:
-        m, others, prior = others, m, 1 - prior
-    return Parameters(m, others, prior, rounds, stopped=most_rounds < ROUNDS and change >= SMALL)
+        change = max(np.abs(next_m - m).max(), np.abs(next_u - u_shares).max(), abs(now - prior))
+        m, u_shares, prior = next_m, next_u, now
+    if u is None and (m[:, 1:].sum(axis=1) < u_shares[:, 1:].sum(axis=1)).mean() > 0.5:
+        m, u_shares, prior = u_shares, m, 1 - prior
+    return Parameters(m, u_shares, prior, rounds, stopped=most_rounds < ROUNDS and change >= SMALL)
 
 
 def decide(
-    patterns: Patterns, found: Parameters, wrong_links: float, missed: float
+    patterns: Patterns, parameters: Parameters, wrong_links: float, missed: float
 ) -> LinkDecision:
     r"""Links, non-links and what is left to a clerk, from the two error probabilities.
 
@@ -185,29 +185,31 @@ def decide(
     clerk, and the cut is where a match becomes likelier than not, within what both allow. Where the
     best pattern alone exceeds μ there are no links, and the upper threshold is infinite.
     """
-    weights = pattern_weights(patterns, found)
+    weights = pattern_weights(patterns, parameters)
     order = np.argsort(-weights, kind="stable")
     links = int(
-        np.searchsorted(np.cumsum(probability(patterns, found.u)[order]), wrong_links, side="right")
+        np.searchsorted(
+            np.cumsum(probability(patterns, parameters.u)[order]), wrong_links, side="right"
+        )
     )
     last = int(
         np.searchsorted(
-            np.cumsum(probability(patterns, found.m)[order][::-1]), missed, side="right"
+            np.cumsum(probability(patterns, parameters.m)[order][::-1]), missed, side="right"
         )
     )
-    others = len(order) - last
-    if links > others:
-        even = math.log2((1 - found.prior) / found.prior)
-        links = others = int(np.clip((weights[order] >= even).sum(), others, links))
+    nonlink_count = len(order) - last
+    if links > nonlink_count:
+        even = math.log2((1 - parameters.prior) / parameters.prior)
+        links = nonlink_count = int(np.clip((weights[order] >= even).sum(), nonlink_count, links))
     verdicts = np.zeros(len(order), dtype=np.int64)
     verdicts[order[:links]] = 1
-    verdicts[order[others:]] = -1
+    verdicts[order[nonlink_count:]] = -1
     upper = float(weights[order[links - 1]]) if links else math.inf
-    lower = float(weights[order[others]]) if others < len(order) else -math.inf
+    lower = float(weights[order[nonlink_count]]) if nonlink_count < len(order) else -math.inf
     return LinkDecision(upper, lower, verdicts)
 
 
-def pattern_weights(patterns: Patterns, found: Parameters) -> NDArray[np.float64]:
+def pattern_weights(patterns: Patterns, parameters: Parameters) -> NDArray[np.float64]:
     """Per pattern the bits in favour of a match."""
-    table = found.weights
+    table = parameters.weights
     return np.asarray(table[np.arange(len(table)), patterns.levels].sum(axis=1))

@@ -59,20 +59,20 @@ def files_of(scene: Scene) -> Files:
     key, memo = ("files", scene.pair), scene.intruder.memo
     if key not in memo:
         memo[key] = _files(scene)
-    found: Files = memo[key]
-    return found
+    files: Files = memo[key]
+    return files
 
 
 def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
-    theirs = distinct([column.theirs for column in columns])
-    ours = alike_records(scene.pair, [column.name for column in columns])
-    same = (
+    intruder_kinds = distinct([column.theirs for column in columns])
+    released_kinds = alike_records(scene.pair, [column.name for column in columns])
+    true_pairs = (
         same_person(scene.intruder.truth, scene.pair.rows)
         if scene.pair.aligned
         else np.zeros((0, 2), dtype=np.int64)
     )
-    return Files(columns, theirs, ours, same)
+    return Files(columns, intruder_kinds, released_kinds, true_pairs)
 
 
 def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -84,13 +84,15 @@ def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
     """
     sought = np.zeros(max(int(rows.max(initial=-1)), int(truth.max(initial=-1))) + 1, dtype=bool)
     sought[truth[truth >= 0]] = True
-    some = np.flatnonzero(sought[rows])  # of a large release few rows are sought
-    order = some[np.argsort(rows[some], kind="stable")]
+    sought_rows = np.flatnonzero(sought[rows])  # of a large release few rows are sought
+    order = sought_rows[np.argsort(rows[sought_rows], kind="stable")]
     first = np.searchsorted(rows[order], truth, side="left")
     amount = np.where(truth >= 0, np.searchsorted(rows[order], truth, side="right") - first, 0)
-    left = np.repeat(np.arange(len(truth)), amount)
-    step = np.arange(len(left)) - np.repeat(np.cumsum(amount) - amount, amount)
-    return np.column_stack([left, order[np.repeat(first, amount) + step]]).astype(np.int64)
+    person_numbers = np.repeat(np.arange(len(truth)), amount)
+    step = np.arange(len(person_numbers)) - np.repeat(np.cumsum(amount) - amount, amount)
+    return np.column_stack([person_numbers, order[np.repeat(first, amount) + step]]).astype(
+        np.int64
+    )
 
 
 # Records and their own in the other file, what others are near, and how many a distance tells from
@@ -160,8 +162,10 @@ class Look:
 def units_of(files: Files) -> Units:
     """All units; who has several released records is sought by the first."""
     _, first = np.unique(files.same[:, 0], return_index=True)
-    same = files.same[first]
-    kinds = np.column_stack([files.theirs.kind_of[same[:, 0]], files.ours.kind_of[same[:, 1]]])
+    true_pairs = files.same[first]
+    kinds = np.column_stack(
+        [files.theirs.kind_of[true_pairs[:, 0]], files.ours.kind_of[true_pairs[:, 1]]]
+    )
     pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
     return Units(pairs, people.astype(np.int64), files.ours.records[pairs[:, 1]])
 
@@ -186,15 +190,15 @@ class Looking:
         """What :func:`sfumato.kernels.linkage.impostors` finds for all pairs."""
         cost = max(1, len(arrays.ours.records) * max(family.width, len(arrays.kinds)))
         parts: list[tuple[NDArray[Any], ...]] = []
-        done = 0
-        while done < len(pairs) or not parts:
+        pairs_done = 0
+        while pairs_done < len(pairs) or not parts:
             self.between()
-            some = pairs[done : done + max(1, min(MOST_AT_ONCE, self.at_once // cost))]
-            part, spent = _impostors(arrays, some, family, parameters, first=first)
+            batch = pairs[pairs_done : pairs_done + max(1, min(MOST_AT_ONCE, self.at_once // cost))]
+            part, spent = _impostors(arrays, batch, family, parameters, first=first)
             parts.append(part)
             self.spent += spent
-            done += len(some)
-            cost = max(1, spent // max(1, len(some)))
+            pairs_done += len(batch)
+            cost = max(1, spent // max(1, len(batch)))
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
@@ -239,13 +243,13 @@ def look(
     ``before`` is a look of the same family at the same units: what no parameters change is taken
     from it.
     """
-    own, others, distances, tied, twins, reach = (looking or Looking()).impostors(
+    own, impostor_kinds, distances, tied, twins, reach = (looking or Looking()).impostors(
         arrays, units.pairs, family, parameters, first=before is None
     )
     if before is not None and family.kind == MEAN:
         twins, reach = before.twins, before.reach
     credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
-    return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, others)
+    return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, impostor_kinds)
 
 
 def roots_of(arrays: Arrays, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -283,20 +287,20 @@ class Pool:
 
     def look(self, parameters: NDArray[np.float64], family: Family | None = None) -> Look:
         """Compare every unit with all released records; what was looked at before is remembered."""
-        chosen = family or self.family
-        key = (chosen.kind, parameters.tobytes())
+        search_family = family or self.family
+        key = (search_family.kind, parameters.tobytes())
         if key not in self._looks:
-            self._looks[key] = self._seen(key) or look(
+            self._looks[key] = self._cached_look(key) or look(
                 self.arrays,
                 self.units,
-                chosen,
+                search_family,
                 parameters,
-                before=self._before(chosen.kind),
+                before=self._before(search_family.kind),
                 looking=self.looking,
             )
         return self._looks[key]
 
-    def _seen(self, key: tuple[int, bytes]) -> Look | None:
+    def _cached_look(self, key: tuple[int, bytes]) -> Look | None:
         """What was seen of these units among others, by the same parameters."""
         if self.units.whole is None:
             return None
@@ -305,7 +309,14 @@ class Pool:
 
     def _before(self, kind: int) -> Look | None:
         """Any look of the same family."""
-        return next((seen for (other, _), seen in self._looks.items() if other == kind), None)
+        return next(
+            (
+                earlier_look
+                for (other_kind, _), earlier_look in self._looks.items()
+                if other_kind == kind
+            ),
+            None,
+        )
 
     def first_looks(self) -> None:
         """Fill with the nearest others under equal weights and under each column's emphasis."""
@@ -314,13 +325,13 @@ class Pool:
         for weights in [np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]:
             self.add(self.look(weights, plain).others)
 
-    def add(self, others: NDArray[np.int64], which: NDArray[np.bool_] | None = None) -> int:
+    def add(self, impostor_kinds: NDArray[np.int64], which: NDArray[np.bool_] | None = None) -> int:
         """Take in others of (some) units; returns how many are new."""
-        unit = np.repeat(np.arange(len(self.units)), others.shape[1])
-        fresh = np.column_stack([unit, others.ravel()])
+        unit = np.repeat(np.arange(len(self.units)), impostor_kinds.shape[1])
+        fresh = np.column_stack([unit, impostor_kinds.ravel()])
         keep = fresh[:, 1] >= 0
         if which is not None:
-            keep &= np.repeat(which, others.shape[1])
+            keep &= np.repeat(which, impostor_kinds.shape[1])
         return self.add_rows(fresh[keep])
 
     def add_rows(self, fresh: NDArray[np.int64]) -> int:
@@ -334,12 +345,16 @@ class Pool:
                 self.arrays, np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]])
             )
             gains = self._terms(roots) - self.own_terms[rows[:, 0]]
-            told = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
-            self.rows, self.roots, self.gains = rows[told], roots[told], gains[told]
+            informative = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
+            self.rows, self.roots, self.gains = (
+                rows[informative],
+                roots[informative],
+                gains[informative],
+            )
         return len(self.rows) - before
 
     def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = kernels.linkage.terms_of(
+        terms: NDArray[np.float64] = kernels.linkage.terms_of(
             self.family.kind, roots, self.family.width
         )
-        return found
+        return terms

@@ -39,25 +39,30 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     released, or was put into another class, is not linked.
     """
     pair = scene.pair
-    known = set(common_columns(scene))
-    if not pair.aligned or not pair.quasi or not set(pair.quasi) <= known:
+    known_columns = set(common_columns(scene))
+    if not pair.aligned or not pair.quasi or not set(pair.quasi) <= known_columns:
         return None
-    found = _dependences(scene)
-    usable = [each for each in found.found if _usable(scene, each, known)]
+    dependences = _dependences(scene)
+    usable = [
+        dependence for dependence in dependences.found if _usable(scene, dependence, known_columns)
+    ]
     if not usable:
         return None
-    people = _places(scene, found)[scene.intruder.truth[rows]]
-    there = people != NOT_RELEASED
-    there[there] = _in_own_class(scene, found)[people[there]]
-    k = found.k or 2
+    people = _row_positions(scene, dependences)[scene.intruder.truth[rows]]
+    is_released = people != NOT_RELEASED
+    is_released[is_released] = _in_own_class(scene, dependences)[people[is_released]]
+    k = dependences.k or 2
     links = implied_linkage(
-        found.classes, [each.evidence for each in usable], k=k, people=people[there]
+        dependences.classes,
+        [dependence.evidence for dependence in usable],
+        k=k,
+        people=people[is_released],
     )
     credit = np.zeros(len(rows))
-    credit[there] = links.credit
+    credit[is_released] = links.credit
     tied = np.zeros(len(rows), dtype=np.int64)
     tied[credit > 0] = np.round(1 / credit[credit > 0]).astype(np.int64)
-    return ImpliedLinks(credit, tied, "; ".join(each.pair for each in usable))
+    return ImpliedLinks(credit, tied, "; ".join(dependence.pair for dependence in usable))
 
 
 def _dependences(scene: Scene) -> Dependences:
@@ -65,18 +70,18 @@ def _dependences(scene: Scene) -> Dependences:
     if "dependences" not in scene.pair.memo:
         k = max((model.crowd for model in scene.models if model.crowd), default=None)
         scene.pair.memo["dependences"] = find_dependences(scene.pair, k=k)
-    found: Dependences = scene.pair.memo["dependences"]
-    return found
+    dependences: Dependences = scene.pair.memo["dependences"]
+    return dependences
 
 
-def _usable(scene: Scene, dependence: Dependence, known: set[str]) -> bool:
+def _usable(scene: Scene, dependence: Dependence, known_columns: set[str]) -> bool:
     """Whether the intruder knows the quasi-identifier truly, and not the released columns
     themselves.
     """
     quasi = dependence.quasi
-    if known & set(dependence.columns):
+    if known_columns & set(dependence.columns):
         return False
-    if quasi in known:
+    if quasi in known_columns:
         return known_truly(scene, quasi)
     return (
         quasi not in scene.pair.released.columns
@@ -85,27 +90,27 @@ def _usable(scene: Scene, dependence: Dependence, known: set[str]) -> bool:
     )
 
 
-def _in_own_class(scene: Scene, found: Dependences) -> NDArray[np.bool_]:
+def _in_own_class(scene: Scene, dependences: Dependences) -> NDArray[np.bool_]:
     """Per record that was looked at whether its labels stand for its own values: who was swapped
     into another class is sought in vain.
     """
-    own = np.ones(len(found.rows), dtype=bool)
+    own = np.ones(len(dependences.rows), dtype=bool)
     for name in scene.pair.quasi:
-        own &= scene.pair.truthful(name)[found.rows]
+        own &= scene.pair.truthful(name)[dependences.rows]
     return own
 
 
-def _places(scene: Scene, found: Dependences) -> NDArray[np.int64]:
+def _row_positions(scene: Scene, dependences: Dependences) -> NDArray[np.int64]:
     """Per original row the place of its person among the records that were looked at; rows of one
     person have the same.
     """
     pair = scene.pair
-    places = np.full(len(pair.original), NOT_RELEASED, dtype=np.int64)
-    places[pair.rows[found.rows]] = np.arange(len(found.rows))
+    positions = np.full(len(pair.original), NOT_RELEASED, dtype=np.int64)
+    positions[pair.rows[dependences.rows]] = np.arange(len(dependences.rows))
     person = pair.original.schema.person
     if person is not None:
         persons = pair.original.encoded(person).narrow.astype(np.int64)
         of_person = np.full(int(persons.max(initial=0)) + 1, NOT_RELEASED, dtype=np.int64)
-        of_person[persons[pair.rows[found.rows]]] = np.arange(len(found.rows))
-        places = of_person[persons]
-    return places
+        of_person[persons[pair.rows[dependences.rows]]] = np.arange(len(dependences.rows))
+        positions = of_person[persons]
+    return positions

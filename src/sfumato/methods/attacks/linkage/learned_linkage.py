@@ -43,7 +43,7 @@ from sfumato.methods.attacks.linkage.files import (
 )
 from sfumato.methods.attacks.linkage.implied_columns import implied_links
 from sfumato.methods.attacks.linkage.search import TIE
-from sfumato.methods.attacks.linkage.worst_case import Solver, Worst, chosen, worst_case
+from sfumato.methods.attacks.linkage.worst_case import Solver, Worst, choose_solver, worst_case
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,21 +70,21 @@ def learned(
     best parameters join those the descent looks at.
     """
     draws = scene.seed.stream(f"learned linkage {purpose}")
-    best, most = start, float(pool.look(start).credit.sum())
+    best, best_links = start, float(pool.look(start).credit.sum())
     if not len(pool.rows):
         return best  # nothing to tell from: every other record is a twin
     for turn in range(ROUNDS):
-        tried = [start if turn == 0 else best]
+        candidates = [start if turn == 0 else best]
         for restart in range(restarts if turn == 0 else 1 + restarts // 4):
-            theta = _start(pool.family, tried[0], restart, draws)
-            tried.append(_descend(scene, pool, theta, steps))
-        ranked = sorted(tried, key=lambda p: -_links(pool, p))
-        seen = [(p, pool.look(p)) for p in ranked[:2]]
-        for p, view in seen:
+            theta = _start(pool.family, candidates[0], restart, draws)
+            candidates.append(_descend(scene, pool, theta, steps))
+        ranked = sorted(candidates, key=lambda p: -_links(pool, p))
+        looks = [(p, pool.look(p)) for p in ranked[:2]]
+        for p, view in looks:
             links = float(view.credit.sum())
-            if links > most:
-                best, most = p, links
-        if not sum(pool.add(view.others) for _, view in seen):
+            if links > best_links:
+                best, best_links = p, links
+        if not sum(pool.add(view.others) for _, view in looks):
             break
     return best
 
@@ -92,9 +92,9 @@ def learned(
 def _links(pool: Pool, parameters: NDArray[np.float64]) -> float:
     """What is linked, as far as the pool can tell."""
     margins = pool.gains @ parameters
-    least = np.full(len(pool.units), np.inf)
-    np.minimum.at(least, pool.rows[:, 0], margins)
-    return pool.worth(least >= MARGIN, least >= -TIE)
+    smallest_margin = np.full(len(pool.units), np.inf)
+    np.minimum.at(smallest_margin, pool.rows[:, 0], margins)
+    return pool.worth(smallest_margin >= MARGIN, smallest_margin >= -TIE)
 
 
 def _start(
@@ -148,22 +148,22 @@ def _descend(
     free = family.kind in (MEAN, ORDERED, SQUARE_FORM)
     rate = RATE if free else RATE / 10
     mean, spread = np.zeros(len(theta)), np.zeros(len(theta))
-    best, most = _parameters(family, theta), -1.0
+    best, best_links = _parameters(family, theta), -1.0
     firsts = np.flatnonzero(np.r_[True, np.diff(pool.rows[:, 0]) > 0])
     sizes = np.diff(np.r_[firsts, len(pool.rows)])
     worth = pool.alone[pool.rows[firsts, 0]] / max(1e-300, float(pool.alone.sum()))
     for step in range(1, steps + 1):
         p = _parameters(family, theta)
         margins = pool.gains @ p
-        least = np.minimum.reduceat(margins, firsts)
+        smallest_margins = np.minimum.reduceat(margins, firsts)
         if step % CHECKED == 1 or step == steps:
-            links = float(worth[least >= MARGIN].sum())
-            if links > most:
-                best, most = p, links
+            links = float(worth[smallest_margins >= MARGIN].sum())
+            if links > best_links:
+                best, best_links = p, links
             scene.require_time()
-        soft = 1 / (1 + np.exp(np.clip(least / WARMTH, -50, 50)))
+        soft = 1 / (1 + np.exp(np.clip(smallest_margins / WARMTH, -50, 50)))
         pull = np.repeat(-worth * soft * (1 - soft) / WARMTH, sizes) * (
-            margins <= np.repeat(least, sizes)
+            margins <= np.repeat(smallest_margins, sizes)
         )
         slope = _pulled(family, theta, p, pull @ pool.gains)
         mean, spread = 0.9 * mean + 0.1 * slope, 0.999 * spread + 0.001 * slope**2
@@ -258,10 +258,12 @@ class LearnedLinkage(Attack):
         files = files_of(scene)
         arrays, every = files.plain, units_of(files)
         looking = Looking(scene.require_time)
-        units = _affordable(scene, looking, arrays, _drawn(scene, every, len(arrays.ours.records)))
-        known = int((scene.intruder.truth >= 0).sum())
+        units = _affordable(
+            scene, looking, arrays, _sample_units(scene, every, len(arrays.ours.records))
+        )
+        known_people = int((scene.intruder.truth >= 0).sum())
         people = (
-            known * float(units.people.sum()) / max(1.0, float(every.people.sum()))
+            known_people * float(units.people.sum()) / max(1.0, float(every.people.sum()))
         )  # of whom those are the released
         result = self._result(scene, looking, arrays, units)
         if only_generalised(scene):
@@ -270,7 +272,7 @@ class LearnedLinkage(Attack):
             )
         sampled = scene.intruder.sampled or len(units) < len(every)
         links = implied_links(scene, np.flatnonzero(scene.intruder.truth >= 0))
-        if links is not None and known:
+        if links is not None and known_people:
             result = dataclasses.replace(
                 result, implied=float(links.credit.mean()) * people, implied_by=links.told
             )
@@ -290,11 +292,13 @@ class LearnedLinkage(Attack):
                 len(units),
             )
         pool, start = self._pool(scene, looking, arrays, units, "all")
-        found = learned(
+        learned_parameters = learned(
             scene, pool, restarts=self.restarts, steps=self.steps, start=start, purpose="all"
         )
         crossed = self._crossed(scene, pool)
-        worst = worst_case(scene, pool, found, solver=chosen(self.solver), nodes=self.nodes)
+        worst = worst_case(
+            scene, pool, learned_parameters, solver=choose_solver(self.solver), nodes=self.nodes
+        )
         return Result(family, worst, crossed, len(units))
 
     def _pool(
@@ -333,7 +337,7 @@ class LearnedLinkage(Attack):
         linked = 0.0
         for learn, count in (halves, halves[::-1]):
             pool, start = self._pool(scene, whole.looking, arrays, units.part(learn, whole), "half")
-            found = learned(
+            learned_parameters = learned(
                 scene,
                 pool,
                 restarts=max(1, self.restarts // 2),
@@ -341,9 +345,11 @@ class LearnedLinkage(Attack):
                 start=start,
                 purpose="half",
             )
-            other = units.part(count)
+            test_units = units.part(count)
             linked += float(
-                look(arrays, other, pool.family, found, looking=whole.looking).credit.sum()
+                look(
+                    arrays, test_units, pool.family, learned_parameters, looking=whole.looking
+                ).credit.sum()
             )
         return linked
 
@@ -353,8 +359,8 @@ class LearnedLinkage(Attack):
         worst = result.worst
         linked = max(worst.linked, result.by_classes, result.implied)
         bound = max(worst.bound, result.by_classes, result.implied)
-        value, most = min(1.0, linked / people), min(1.0, bound / people)
-        interval = (value, most)
+        value, upper = min(1.0, linked / people), min(1.0, bound / people)
+        interval = (value, upper)
         if sampled:
             trials = round(people)
             interval = (wilson(linked, trials)[0], wilson(min(people, bound), trials)[1])
@@ -431,15 +437,17 @@ def _equal(arrays: Arrays) -> NDArray[np.float64]:
     return np.full(len(arrays.names), 1 / len(arrays.names))
 
 
-def _drawn(scene: Scene, units: Units, released: int) -> Units:
+def _sample_units(scene: Scene, units: Units, released: int) -> Units:
     """All units, or a random sample of many, smaller where there are many released records to
     compare them with.
     """
     room = max(LEAST, PAIRS // max(1, released))
     if len(units) <= min(MOST_UNITS, room):
         return units
-    drawn = scene.seed.stream("learned linkage sample").permutation(len(units))[: min(SAMPLE, room)]
-    return units.part(np.sort(drawn))
+    unit_numbers = scene.seed.stream("learned linkage sample").permutation(len(units))[
+        : min(SAMPLE, room)
+    ]
+    return units.part(np.sort(unit_numbers))
 
 
 LOOKS_BESIDE = 8
@@ -460,8 +468,8 @@ def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) ->
         _equal(arrays),
         looking=looking,
     )
-    each = looking.spent // AT_LEAST * (len(arrays.names) + LOOKS_BESIDE)
-    room = scene.affordable(len(units), each)
+    cost_per_unit = looking.spent // AT_LEAST * (len(arrays.names) + LOOKS_BESIDE)
+    room = scene.affordable(len(units), cost_per_unit)
     return units if room == len(units) else units.part(np.sort(order[:room]))
 
 
@@ -470,5 +478,5 @@ def _weights(arrays: Arrays, result: Result) -> dict[str, float]:
     shares = result.family.importance(result.worst.parameters)
     if shares is None:
         return {}
-    found = dict(zip(arrays.names, shares.tolist(), strict=True))
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    weights = dict(zip(arrays.names, shares.tolist(), strict=True))
+    return dict(sorted(weights.items(), key=lambda item: (-item[1], item[0])))

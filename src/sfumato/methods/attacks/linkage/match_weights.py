@@ -53,29 +53,29 @@ def graded_rule(
     costs = np.zeros(LEVELS) if bits is None else bits.max() - bits
     differs, close, covered, exact, nothing = costs.tolist()
     if column.scale == "category":
-        others = (column.stands_for - 1).astype(float)
-        theirs = np.column_stack(
+        other_values = (column.stands_for - 1).astype(float)
+        intruder_numbers = np.column_stack(
             [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
         )
-        ours = np.column_stack(
-            [np.zeros(len(others)), others, np.where(others > 0, covered, exact)]
+        released_numbers = np.column_stack(
+            [np.zeros(len(other_values)), other_values, np.where(other_values > 0, covered, exact)]
         )
         return ComparisonRule(
             CATEGORY,
             np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]),
-            theirs,
-            ours,
+            intruder_numbers,
+            released_numbers,
         )
-    theirs = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
-    ours = np.column_stack([column.low, column.high, np.zeros(len(column.low))])
+    intruder_numbers = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
+    released_numbers = np.column_stack([column.low, column.high, np.zeros(len(column.low))])
     reach = 1.0
     if column.scale != "order":
         reach = tolerance * (deviation(column) if sigma is None else sigma)
     return ComparisonRule(
         GRADED,
         np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]),
-        theirs,
-        ours,
+        intruder_numbers,
+        released_numbers,
     )
 
 
@@ -175,9 +175,11 @@ def nearness(
 
     ``density`` is that of small gaps among random pairs, ``spread`` the deviation of all of these.
     """
-    error, others = min(max(noise.error, 1e-9 * spread), spread), float(m[0] + m[1])
-    top = math.log2(others * (1 - noise.outliers) / (error * math.sqrt(2 * math.pi) * density))
-    floor = math.log2(others * noise.outliers / float(u[0] + u[1]))
+    error, disagreement_share = min(max(noise.error, 1e-9 * spread), spread), float(m[0] + m[1])
+    top = math.log2(
+        disagreement_share * (1 - noise.outliers) / (error * math.sqrt(2 * math.pi) * density)
+    )
+    floor = math.log2(disagreement_share * noise.outliers / float(u[0] + u[1]))
     return Nearness(max(top, floor), (error**-2 - spread**-2) / (2 * math.log(2)), floor)
 
 
@@ -203,10 +205,13 @@ def near_rule(
 
 def deviation(column: Compared) -> float:
     """The standard deviation of both files together."""
-    theirs, ours = column.places[column.theirs], (column.low / 2 + column.high / 2)[column.ours]
-    ours = ours[~column.open_ours[column.ours]]
-    both = np.concatenate([theirs, ours])
-    return moments(both[~np.isnan(both)])[1]
+    intruder_positions, released_positions = (
+        column.places[column.theirs],
+        (column.low / 2 + column.high / 2)[column.ours],
+    )
+    released_positions = released_positions[~column.open_ours[column.ours]]
+    positions = np.concatenate([intruder_positions, released_positions])
+    return moments(positions[~np.isnan(positions)])[1]
 
 
 # Of whom weights are learnt.
@@ -234,13 +239,13 @@ def learning_scene(scene: Scene) -> Scene:
     )
 
 
-def part_of(scene: Scene, most: int, purpose: str) -> Scene:
+def part_of(scene: Scene, size: int, purpose: str) -> Scene:
     """The scene with no more people than so many, drawn at random, always the same."""
-    intruder, key = scene.intruder, ("part", purpose, most)
-    if len(intruder.file) <= most:
+    intruder, key = scene.intruder, ("part", purpose, size)
+    if len(intruder.file) <= size:
         return scene
     if key not in intruder.memo:
-        rows = np.sort(scene.seed.stream(purpose).permutation(len(intruder.file))[:most])
+        rows = np.sort(scene.seed.stream(purpose).permutation(len(intruder.file))[:size])
         intruder.memo[key] = Intruder(
             intruder.file.take(rows), intruder.knows, intruder.truth[rows]
         )
@@ -299,14 +304,16 @@ class MatchLearning:
     levels of agreement.
     """
 
-    def __init__(self, scene: Scene, arrays: Arrays, found: Parameters, tolerance: float) -> None:
-        self.scene, self.found, self.tolerance = scene, found, tolerance
+    def __init__(
+        self, scene: Scene, arrays: Arrays, parameters: Parameters, tolerance: float
+    ) -> None:
+        self.scene, self.found, self.tolerance = scene, parameters, tolerance
         self.names, self.place = arrays.names, {name: k for k, name in enumerate(arrays.names)}
         files = files_of(scene)
         self.deviations = {
             column.name: deviation(column) for column in files.columns if column.scale == "number"
         }
-        self.levels = Weighing(found, self.place, tolerance, self.deviations, {})
+        self.levels = Weighing(parameters, self.place, tolerance, self.deviations, {})
         draw = scene.seed.stream("linkage: random pairs")
         rows = [
             draw.integers(0, len(kinds), RANDOM_PAIRS)
@@ -333,33 +340,33 @@ class MatchLearning:
         nearest = self._links(files_of(self.trial).plain)
         if not self._noise(nearest.pairs):  # numbers are as they were, or within ranges
             return graded
-        tried = [(self._tried(self.levels), self.levels)]
+        trials = [(self._try_weighing(self.levels), self.levels)]
         if noise:
-            tried += [self._tried_by_shares(graded, noise)]
+            trials += [self._tried_by_shares(graded, noise)]
         links, best = nearest, 0.0
         for _ in range(LINK_ROUNDS):
             if self.spent > self.scene.work // TRIAL_SHARE:
                 break
             ways = self._by_links(links.pairs)
-            rounds = [(self._tried(way), way) for way in ways]
-            tried += rounds
+            rounds = [(self._try_weighing(way), way) for way in ways]
+            trials += rounds
             links = max((outcome for outcome, _ in rounds), key=lambda outcome: outcome.rate)
             if links.rate <= best:
                 break
             best = links.rate
-        return max(tried, key=lambda one: one[0].rate)[1]
+        return max(trials, key=lambda trial: trial[0].rate)[1]
 
     # by shares
 
     def _alike(self) -> dict[str, MatchNoise]:
         """By column of numbers an error that is the same part of its deviation in all."""
-        graded = [name for name in self.deviations if self._told(self.place[name])]
+        graded = [name for name in self.deviations if self._is_informative(self.place[name])]
         errors = [told_by_shares(self.found.m[self.place[name]], self.tolerance) for name in graded]
         return {
             name: MatchNoise(self.deviations[name] * float(np.median(errors))) for name in graded
         }
 
-    def _told(self, k: int) -> bool:
+    def _is_informative(self, k: int) -> bool:
         """Whether closeness tells anything in a column."""
         m, u = self.found.m[k], self.found.u[k]
         return bool(
@@ -372,11 +379,13 @@ class MatchLearning:
         """The errors of those who are matches more likely than not under errors that are alike, and
         how they do.
         """
-        arrays, most = alike.costs(files_of(self.trial))
+        arrays, greatest_weight = alike.costs(files_of(self.trial))
         links = self._links(arrays)
-        likely = most - links.least >= math.log2((1 - self.found.prior) / self.found.prior)
+        likely = greatest_weight - links.least >= math.log2(
+            (1 - self.found.prior) / self.found.prior
+        )
         way = self._weighing(self.found, {**noise, **self._noise(links.pairs[likely])})
-        return self._tried(way), way
+        return self._try_weighing(way), way
 
     # by links
 
@@ -384,9 +393,12 @@ class MatchLearning:
         """What pairs that may be matches say: with the outliers that they have, with hardly any,
         and then without exact agreement.
         """
-        found, noise = self._shares_of(pairs), self._noise(pairs)
-        few = {name: MatchNoise(one.error, FEWEST_OUTLIERS) for name, one in noise.items()}
-        ways = [self._weighing(found, noise), self._weighing(found, few)]
+        shares, noise = self._shares_of(pairs), self._noise(pairs)
+        noise_few_outliers = {
+            name: MatchNoise(column_noise.error, FEWEST_OUTLIERS)
+            for name, column_noise in noise.items()
+        }
+        ways = [self._weighing(shares, noise), self._weighing(shares, noise_few_outliers)]
         return [*ways, dataclasses.replace(ways[1], smooth=True)]
 
     def _shares_of(self, pairs: NDArray[np.int64]) -> Parameters:
@@ -418,7 +430,7 @@ class MatchLearning:
         ]
         return arrays_of(files, rules)
 
-    def _tried(self, way: Weighing) -> TrialLinks:
+    def _try_weighing(self, way: Weighing) -> TrialLinks:
         return self._links(way.costs(files_of(self.trial))[0])
 
     def _links(self, arrays: Arrays) -> TrialLinks:
@@ -426,7 +438,7 @@ class MatchLearning:
         files, truth = files_of(self.trial), self.trial.intruder.truth
         self.scene.require_time()
         lookup, size = Lookup(arrays), len(arrays.theirs.records)
-        least, tied, chosen = (
+        nearest_cost, tied, nearest_kind = (
             np.full(size, np.inf),
             np.zeros(size, dtype=np.int64),
             np.full(size, -1, dtype=np.int64),
@@ -435,37 +447,37 @@ class MatchLearning:
         trial = dataclasses.replace(self.scene, work=self.scene.work // TRIALS_AT_MOST)
         for start, end in trial.portions(size, cost=lookup.cost, spent=lambda: lookup.spent):
             part = order[start:end]
-            least[part], tied[part], chosen[part] = lookup.nearest(part)
+            nearest_cost[part], tied[part], nearest_kind[part] = lookup.nearest(part)
         self.spent += lookup.spent + lookup.cost * TREE_COST
-        hits = hits_of(arrays, files.same, files.theirs.kind_of, files.ours.kind_of, least)
-        known = (truth >= 0) & (tied[files.theirs.kind_of] > 0)
-        credit = hits[known] / np.maximum(1, tied[files.theirs.kind_of[known]])
-        alone = np.flatnonzero((chosen >= 0) & (tied == arrays.ours.records[chosen]))
-        pairs = np.column_stack([alone, chosen[alone]]).astype(np.int64)
-        return TrialLinks(float(credit.mean()) if len(credit) else 0.0, pairs, least[alone])
+        hits = hits_of(arrays, files.same, files.theirs.kind_of, files.ours.kind_of, nearest_cost)
+        has_answer = (truth >= 0) & (tied[files.theirs.kind_of] > 0)
+        credit = hits[has_answer] / np.maximum(1, tied[files.theirs.kind_of[has_answer]])
+        alone = np.flatnonzero((nearest_kind >= 0) & (tied == arrays.ours.records[nearest_kind]))
+        pairs = np.column_stack([alone, nearest_kind[alone]]).astype(np.int64)
+        return TrialLinks(float(credit.mean()) if len(credit) else 0.0, pairs, nearest_cost[alone])
 
     def _noise(self, pairs: NDArray[np.int64]) -> dict[str, MatchNoise]:
         """By column of numbers how far pairs lie apart, where enough do."""
         noise = {}
         for name in self.deviations:
             gaps = _gaps(self._trial_levels, self._trial_levels.names.index(name), pairs)
-            told = told_by_gaps(gaps[gaps > SLACK])
-            if told is not None:
-                noise[name] = told
+            column_noise = told_by_gaps(gaps[gaps > SLACK])
+            if column_noise is not None:
+                noise[name] = column_noise
         return noise
 
-    def _weighing(self, found: Parameters, noise: Mapping[str, MatchNoise]) -> Weighing:
+    def _weighing(self, parameters: Parameters, noise: Mapping[str, MatchNoise]) -> Weighing:
         near = {
-            name: self._near(name, found, one)
-            for name, one in noise.items()
-            if self._narrow(name, one)
+            name: self._near(name, parameters, column_noise)
+            for name, column_noise in noise.items()
+            if self._narrow(name, column_noise)
         }
-        return Weighing(found, self.place, self.tolerance, self.deviations, near)
+        return Weighing(parameters, self.place, self.tolerance, self.deviations, near)
 
     def _narrow(self, name: str, noise: MatchNoise) -> bool:
         return noise.error <= WIDE * self.deviations[name] and bool(len(self.random_gaps[name]))
 
-    def _near(self, name: str, found: Parameters, noise: MatchNoise) -> Nearness:
+    def _near(self, name: str, parameters: Parameters, noise: MatchNoise) -> Nearness:
         """What gaps of a column say; the density of random ones is that within three errors."""
         gaps, reach, k = self.random_gaps[name], 3 * noise.error, self.place[name]
         small = (
@@ -473,7 +485,7 @@ class MatchLearning:
         ).sum() + 1  # one more, so that it is never nothing
         density = float(small) / len(gaps) / (2 * reach)
         return nearness(
-            found.m[k], found.u[k], density, math.sqrt(2) * self.deviations[name], noise
+            parameters.m[k], parameters.u[k], density, math.sqrt(2) * self.deviations[name], noise
         )
 
 
@@ -481,8 +493,16 @@ def _gaps(arrays: Arrays, k: int, pairs: NDArray[np.int64]) -> NDArray[np.float6
     """How far pairs of distinct records lie apart in a column of numbers, where both say
     something.
     """
-    theirs, ours = arrays.theirs.numbers[pairs[:, 0], k], arrays.ours.numbers[pairs[:, 1], k]
-    there = (arrays.theirs.marks[pairs[:, 0], k] >= 0) & (arrays.ours.marks[pairs[:, 1], k] >= 0)
-    apart = np.maximum(ours[:, 0] - theirs[:, 1], theirs[:, 0] - ours[:, 1])
-    found: NDArray[np.float64] = apart[there]
-    return found
+    intruder_numbers, released_numbers = (
+        arrays.theirs.numbers[pairs[:, 0], k],
+        arrays.ours.numbers[pairs[:, 1], k],
+    )
+    both_present = (arrays.theirs.marks[pairs[:, 0], k] >= 0) & (
+        arrays.ours.marks[pairs[:, 1], k] >= 0
+    )
+    apart = np.maximum(
+        released_numbers[:, 0] - intruder_numbers[:, 1],
+        intruder_numbers[:, 0] - released_numbers[:, 1],
+    )
+    gaps: NDArray[np.float64] = apart[both_present]
+    return gaps

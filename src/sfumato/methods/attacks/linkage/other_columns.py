@@ -119,35 +119,45 @@ class OtherColumnsLinkage(Attack):
         """Try every way and take the best."""
         if (reason := self.applies(scene)) is not None:
             raise ParameterError(f"{self.name}: {reason}")
-        found: dict[str, Credits] = {}
+        credits_by_way: dict[str, Credits] = {}
         shared = common_columns(scene)
         if shared:
             files = files_of(scene)
-            found["shared"] = linked(scene, files, files.plain)
-        found["model"] = _linked(scene, _learnt(scene, shared, _predicted(scene)))
+            credits_by_way["shared"] = linked(scene, files, files.plain)
+        credits_by_way["model"] = _linked(scene, _learn_model(scene, shared, _predicted(scene)))
         apart = [name for name in _predicted(scene) if name not in shared]
         if shared and apart:
-            found["different"] = _linked(scene, _learnt(scene, (), apart))
+            credits_by_way["different"] = _linked(scene, _learn_model(scene, (), apart))
         if self.members_known:
-            found["one to one"] = _assigned(scene, _learnt(scene, shared, _predicted(scene)))
+            credits_by_way["one to one"] = _assigned(
+                scene, _learn_model(scene, shared, _predicted(scene))
+            )
         if self.true_pairs:
-            found["fitted on the true pairs"] = _linked(scene, _fitted_on_pairs(scene, shared))
-        return self._finding(scene, found)
+            credits_by_way["fitted on the true pairs"] = _linked(
+                scene, _fitted_on_pairs(scene, shared)
+            )
+        return self._finding(scene, credits_by_way)
 
-    def _finding(self, scene: Scene, found: dict[str, Credits]) -> Finding:
-        best = max(found, key=lambda way: (round(found[way].rate, 12), way))
-        credit = found[best]
-        told = ", ".join(f"{way} {percent(one.rate)}" for way, one in found.items())
+    def _finding(self, scene: Scene, credits_by_way: dict[str, Credits]) -> Finding:
+        best = max(credits_by_way, key=lambda way: (round(credits_by_way[way].rate, 12), way))
+        credit = credits_by_way[best]
+        rates = ", ".join(
+            f"{way} {percent(way_credit.rate)}" for way, way_credit in credits_by_way.items()
+        )
         names = ", ".join((*common_columns(scene), *scene.intruder.others))
         sentence = (
             f"An intruder who knows {names}, and {len(scene.aux or ()):,} other people to learn"
             f" from, links {percent(credit.rate)} of {len(credit.rows):,} people to their own"
-            f" released record{credit.sampled} ({told}); guessing, 1 in"
+            f" released record{credit.sampled} ({rates}); guessing, 1 in"
             f" {len(scene.pair.released):,}."
         )
         ways = {
-            way: {"value": one.rate, "records": len(one.rows), "complete": one.complete}
-            for way, one in found.items()
+            way: {
+                "value": way_credit.rate,
+                "records": len(way_credit.rows),
+                "complete": way_credit.complete,
+            }
+            for way, way_credit in credits_by_way.items()
         }
         return Finding(
             self.name,
@@ -173,8 +183,8 @@ def _predicted(scene: Scene) -> tuple[str, ...]:
     """
     if scene.aux is None:
         return ()
-    there = [name for name in sorted(scene.pair.columns) if name in scene.aux.columns]
-    return tuple(name for name in there if _usable(scene, name))
+    common_names = [name for name in sorted(scene.pair.columns) if name in scene.aux.columns]
+    return tuple(name for name in common_names if _usable(scene, name))
 
 
 def _usable(scene: Scene, name: str) -> bool:
@@ -219,11 +229,11 @@ class _Feature:
             )
             return ((numbers - self.centre) / self.spread).reshape(-1, 1)
         encoded = encode(column)
-        place = {text: at for at, text in enumerate(self.classes)}
+        class_positions = {text: at for at, text in enumerate(self.classes)}
         marks = np.zeros((len(encoded.labels) + 1, len(self.classes)))
         for code, text in enumerate(encoded.labels):
-            if text in place:
-                marks[code, place[text]] = 1.0
+            if text in class_positions:
+                marks[code, class_positions[text]] = 1.0
         return marks[encoded.codes]
 
 
@@ -266,7 +276,7 @@ class _Model:
         return max(1, MOST_CELLS // max(1, cells))
 
 
-def _learnt(scene: Scene, shared: Sequence[str], predicted: Sequence[str]) -> _Model:
+def _learn_model(scene: Scene, shared: Sequence[str], predicted: Sequence[str]) -> _Model:
     """A model of released columns by the intruder's, from the table of other people."""
     aux = scene.aux
     if aux is None:
@@ -303,22 +313,26 @@ def _fitted_on_pairs(scene: Scene, shared: Sequence[str]) -> _Model:
 def _model(
     scene: Scene, teaching: dict[str, pl.Series], taught: dict[str, pl.Series], file: Table
 ) -> _Model:
-    found = {name: _Feature.of(name, column) for name, column in teaching.items()}
-    features = [one for one in found.values() if one is not None]
+    features_by_name = {name: _Feature.of(name, column) for name, column in teaching.items()}
+    features = [feature for feature in features_by_name.values() if feature is not None]
     if not features:
         raise ParameterError(
             "other_columns_linkage: no column of the intruder's file can be learnt from"
         )
-    known = np.concatenate([one.values(teaching[one.name]) for one in features], axis=1)
-    theirs = np.concatenate([one.values(file.column(one.name)) for one in features], axis=1)
-    middle = known.mean(axis=0)
-    known, theirs = known - middle, theirs - middle
+    training_values = np.concatenate(
+        [feature.values(teaching[feature.name]) for feature in features], axis=1
+    )
+    intruder_values = np.concatenate(
+        [feature.values(file.column(feature.name)) for feature in features], axis=1
+    )
+    middle = training_values.mean(axis=0)
+    training_values, intruder_values = training_values - middle, intruder_values - middle
     lines = [name for name in taught if scene.pair.reading(name).scale == "number"]
-    numbers = _numbers(scene, taught, lines, known, theirs)
+    numbers = _numbers(scene, taught, lines, training_values, intruder_values)
     categories = [name for name in taught if name not in lines]
     readings = [scene.pair.reading(name) for name in categories]
     surprise = tuple(
-        _surprises(reading, taught[name], known, theirs)
+        _surprises(reading, taught[name], training_values, intruder_values)
         for name, reading in zip(categories, readings, strict=True)
     )
     return _Model(*numbers, surprise, tuple(reading.released for reading in readings))
@@ -328,33 +342,40 @@ def _numbers(
     scene: Scene,
     taught: dict[str, pl.Series],
     names: Sequence[str],
-    known: Numbers,
-    theirs: Numbers,
+    training_values: Numbers,
+    intruder_values: Numbers,
 ) -> tuple[Numbers, Numbers, Numbers]:
     """What to expect of released numbers, the numbers themselves, and what makes residuals
     independent.
     """
     measures = [_Feature.of(name, taught[name].cast(pl.Float64, strict=False)) for name in names]
-    scales = [one for one in measures if one is not None]
+    scales = [scale for scale in measures if scale is not None]
     if not scales:
-        return np.zeros((len(theirs), 0)), np.zeros((len(scene.pair.released), 0)), np.zeros((0, 0))
-    values = np.concatenate([one.values(taught[one.name]) for one in scales], axis=1)
-    readings = [scene.pair.reading(one.name) for one in scales]
+        return (
+            np.zeros((len(intruder_values), 0)),
+            np.zeros((len(scene.pair.released), 0)),
+            np.zeros((0, 0)),
+        )
+    values = np.concatenate([scale.values(taught[scale.name]) for scale in scales], axis=1)
+    readings = [scene.pair.reading(scale.name) for scale in scales]
     released = np.stack(
         [
-            (reading.middle[reading.released] - one.centre) / one.spread
-            for reading, one in zip(readings, scales, strict=True)
+            (reading.middle[reading.released] - scale.centre) / scale.spread
+            for reading, scale in zip(readings, scales, strict=True)
         ],
         axis=1,
     )
-    both = np.cov(np.concatenate([values, known], axis=1), rowvar=False).reshape(
-        values.shape[1] + known.shape[1], -1
+    covariance = np.cov(np.concatenate([values, training_values], axis=1), rowvar=False).reshape(
+        values.shape[1] + training_values.shape[1], -1
     )
     size = values.shape[1]
-    slope = np.linalg.solve(both[size:, size:] + RIDGE * np.eye(known.shape[1]), both[size:, :size])
-    rest = both[:size, :size] - both[:size, size:] @ slope + RIDGE * np.eye(size)
-    whitening = np.linalg.inv(np.linalg.cholesky(_definite(rest))).T
-    return values.mean(axis=0) + theirs @ slope, released, whitening
+    slope = np.linalg.solve(
+        covariance[size:, size:] + RIDGE * np.eye(training_values.shape[1]),
+        covariance[size:, :size],
+    )
+    residual = covariance[:size, :size] - covariance[:size, size:] @ slope + RIDGE * np.eye(size)
+    whitening = np.linalg.inv(np.linalg.cholesky(_definite(residual))).T
+    return values.mean(axis=0) + intruder_values @ slope, released, whitening
 
 
 def _definite(matrix: Numbers) -> Numbers:
@@ -363,41 +384,50 @@ def _definite(matrix: Numbers) -> Numbers:
     return np.asarray((vectors * np.maximum(values, RIDGE)) @ vectors.T, dtype=np.float64)
 
 
-def _surprises(reading: Reading, column: pl.Series, known: Numbers, theirs: Numbers) -> Numbers:
+def _surprises(
+    reading: Reading, column: pl.Series, training_values: Numbers, intruder_values: Numbers
+) -> Numbers:
     """−2 log P of each released label for each person, by linear discriminants of what is known of
     them.
     """
     encoded = encode(column)
     classes = [code for code, text in enumerate(encoded.labels) if text is not None]
     amounts = np.array([encoded.counts[code] for code in classes], dtype=np.float64)
-    means = np.stack([known[encoded.codes == code].mean(axis=0) for code in classes])
+    means = np.stack([training_values[encoded.codes == code].mean(axis=0) for code in classes])
     position = {code: at for at, code in enumerate(classes)}
     inside = np.array([encoded.labels[code] is not None for code in encoded.codes])
-    residuals = known[inside] - means[[position[code] for code in encoded.codes[inside].tolist()]]
+    residuals = (
+        training_values[inside] - means[[position[code] for code in encoded.codes[inside].tolist()]]
+    )
     within = residuals.T @ residuals / max(1, len(residuals) - len(classes)) + RIDGE * np.eye(
-        known.shape[1]
+        training_values.shape[1]
     )
     slopes = np.linalg.solve(_definite(within), means.T)
     scores = (
-        theirs @ slopes - 0.5 * (means.T * slopes).sum(axis=0) + np.log(amounts / amounts.sum())
+        intruder_values @ slopes
+        - 0.5 * (means.T * slopes).sum(axis=0)
+        + np.log(amounts / amounts.sum())
     )
     scores -= scores.max(axis=1, keepdims=True)
     shares = np.exp(scores)
     shares /= shares.sum(axis=1, keepdims=True)
-    told = {encoded.labels[code]: at for code, at in position.items()}
-    floor = 1.0 / (len(known) + len(classes))  # what nobody had may still occur
-    found = np.zeros((len(theirs), len(reading.labels)))
+    class_positions = {encoded.labels[code]: at for code, at in position.items()}
+    floor = 1.0 / (len(training_values) + len(classes))  # what nobody had may still occur
+    surprises = np.zeros((len(intruder_values), len(reading.labels)))
     for code, text in enumerate(reading.labels):
         if text is None or reading.everything[code]:
             continue
         members = reading.members[reading.starts[code] : reading.starts[code + 1]].tolist()
         values = {reading.values[value] for value in members} or {text}
         total = sum(
-            (shares[:, told[value]] for value in sorted(v for v in values if v in told)),
-            np.zeros(len(theirs)),
+            (
+                shares[:, class_positions[value]]
+                for value in sorted(v for v in values if v in class_positions)
+            ),
+            np.zeros(len(intruder_values)),
         )
-        found[:, code] = -2 * np.log(np.maximum(total, floor))
-    return found
+        surprises[:, code] = -2 * np.log(np.maximum(total, floor))
+    return surprises
 
 
 # Who is linked to whom.
@@ -415,32 +445,35 @@ def _linked(scene: Scene, model: _Model) -> Credits:
     """Link everybody sought to the nearest record, or a random sample of them, as many as the work
     is enough for.
     """
-    asked = np.flatnonzero(scene.intruder.truth >= 0)
-    order = asked[scene.seed.stream("other columns: in what order").permutation(len(asked))]
+    targets = np.flatnonzero(scene.intruder.truth >= 0)
+    order = targets[scene.seed.stream("other columns: in what order").permutation(len(targets))]
     own = _own_records(scene)
-    credit, tied, least = (
+    credit, tied, nearest_distance = (
         np.zeros(len(order)),
         np.zeros(len(order), dtype=np.int64),
         np.zeros(len(order)),
     )
-    done, wanted = 0, scene.affordable(len(order), model.cost)
-    while done < wanted:
+    done_count, affordable_count = 0, scene.affordable(len(order), model.cost)
+    while done_count < affordable_count:
         scene.require_time()
-        rows = order[done : min(wanted, done + model.step)]
+        rows = order[done_count : min(affordable_count, done_count + model.step)]
         table = model.distances(rows)
-        for place, row in enumerate(rows.tolist()):
-            lowest = float(table[place].min())
-            near = table[place] <= lowest + TIE * (1 + abs(lowest))
-            tied[done + place], least[done + place] = int(near.sum()), lowest
-            credit[done + place] = near[own.get(row, [])].sum() / near.sum()
-        done += len(rows)
-    sorted_rows = np.argsort(order[:done], kind="stable")
+        for number, row in enumerate(rows.tolist()):
+            lowest = float(table[number].min())
+            near = table[number] <= lowest + TIE * (1 + abs(lowest))
+            tied[done_count + number], nearest_distance[done_count + number] = (
+                int(near.sum()),
+                lowest,
+            )
+            credit[done_count + number] = near[own.get(row, [])].sum() / near.sum()
+        done_count += len(rows)
+    sorted_rows = np.argsort(order[:done_count], kind="stable")
     return Credits(
-        order[:done][sorted_rows],
-        credit[:done][sorted_rows],
-        tied[:done][sorted_rows],
-        least[:done][sorted_rows],
-        done == len(order),
+        order[:done_count][sorted_rows],
+        credit[:done_count][sorted_rows],
+        tied[:done_count][sorted_rows],
+        nearest_distance[:done_count][sorted_rows],
+        done_count == len(order),
     )
 
 
@@ -456,12 +489,12 @@ def _assigned(scene: Scene, model: _Model) -> Credits:
     table = np.concatenate(
         [model.distances(rows[at : at + model.step]) for at in range(0, len(rows), model.step)]
     )
-    left, right = linear_sum_assignment(table)
+    people, records = linear_sum_assignment(table)
     own = _own_records(scene)
-    credit, least = np.zeros(len(rows)), np.full(len(rows), np.inf)
-    credit[left] = [
-        record in own.get(int(rows[place]), [])
-        for place, record in zip(left, right.tolist(), strict=True)
+    credit, distances = np.zeros(len(rows)), np.full(len(rows), np.inf)
+    credit[people] = [
+        record in own.get(int(rows[person]), [])
+        for person, record in zip(people, records.tolist(), strict=True)
     ]
-    least[left] = table[left, right]
-    return Credits(rows, credit, np.ones(len(rows), dtype=np.int64), least, complete=True)
+    distances[people] = table[people, records]
+    return Credits(rows, credit, np.ones(len(rows), dtype=np.int64), distances, complete=True)

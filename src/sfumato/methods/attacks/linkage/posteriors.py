@@ -33,16 +33,16 @@ class EvenPosterior:
         """How many released records there are."""
         return len(self.candidates)
 
-    def likely(self, least: float | None) -> NDArray[np.int64]:
+    def likely(self, threshold: float | None) -> NDArray[np.int64]:
         """Per released record its candidates, or none where each of them is less likely than asked
         for.
 
         >>> EvenPosterior(np.array([1, 2, 5])).likely(0.5).tolist()
         [1, 2, 0]
         """
-        if least is None:
+        if threshold is None:
             return self.candidates
-        return np.where(1 / np.maximum(1, self.candidates) >= least - SLACK, self.candidates, 0)
+        return np.where(1 / np.maximum(1, self.candidates) >= threshold - SLACK, self.candidates, 0)
 
 
 def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPosterior:
@@ -80,18 +80,20 @@ class WeighedPosterior:
         """How likely it is that a distinct released record is one person of each distinct record of
         the intruder.
         """
-        others = np.arange(len(self.files.theirs.records))
-        costs = self.arrays.costs(np.column_stack([others, np.full(len(others), kind)])).sum(axis=1)
+        intruder_kinds = np.arange(len(self.files.theirs.records))
+        costs = self.arrays.costs(
+            np.column_stack([intruder_kinds, np.full(len(intruder_kinds), kind)])
+        ).sum(axis=1)
         weights = np.exp2(costs.min() - costs)
-        found: NDArray[np.float64] = weights / (weights * self.files.theirs.records).sum()
-        return found
+        probabilities: NDArray[np.float64] = weights / (weights * self.files.theirs.records).sum()
+        return probabilities
 
-    def likely(self, least: float | None) -> NDArray[np.int64]:
+    def likely(self, threshold: float | None) -> NDArray[np.int64]:
         """Per released record how many originals are at least as likely as asked for."""
         counts = np.zeros(len(self.files.ours.records), dtype=np.int64)
         for kind in range(len(counts)):
             chances = self.probabilities(kind)
-            enough = chances > 0 if least is None else chances >= least - SLACK
+            enough = chances > 0 if threshold is None else chances >= threshold - SLACK
             counts[kind] = self.files.theirs.records[enough].sum()
-        found: NDArray[np.int64] = counts[self.files.ours.kind_of]
-        return found
+        candidate_counts: NDArray[np.int64] = counts[self.files.ours.kind_of]
+        return candidate_counts

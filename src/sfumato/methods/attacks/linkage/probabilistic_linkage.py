@@ -84,46 +84,48 @@ def _holders(arrays: Arrays, k: int) -> Holders:
     order.
     """
     ends, marks = arrays.ours.numbers[:, k, :2], arrays.ours.marks[:, k]
-    there = np.flatnonzero(marks >= 0)
+    present = np.flatnonzero(marks >= 0)
     value_of, size = (
         np.full(len(marks), -1, dtype=np.int64),
         int(arrays.ours.bases[k + 1] - arrays.ours.bases[k]),
     )
     if arrays.kinds[k] == CATEGORY:
-        value_of[there] = marks[there]
+        value_of[present] = marks[present]
     else:
-        there = there[np.lexsort((ends[there, 1], ends[there, 0]))]
-        new = (np.diff(ends[there], axis=0) != 0).any(axis=1)
-        value_of[there] = np.concatenate([[0], np.cumsum(new)])[: len(there)]
+        present = present[np.lexsort((ends[present, 1], ends[present, 0]))]
+        new = (np.diff(ends[present], axis=0) != 0).any(axis=1)
+        value_of[present] = np.concatenate([[0], np.cumsum(new)])[: len(present)]
         size = int(value_of.max(initial=-1)) + 1
     low, high = np.zeros(size), np.zeros(size)
-    low[value_of[there]], high[value_of[there]] = ends[there].T
-    order = there[np.argsort(value_of[there], kind="stable")]
-    lengths = np.bincount(value_of[there], minlength=size)
+    low[value_of[present]], high[value_of[present]] = ends[present].T
+    order = present[np.argsort(value_of[present], kind="stable")]
+    lengths = np.bincount(value_of[present], minlength=size)
     return Holders(
         value_of, low, high, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), order
     )
 
 
-def _agreeing(arrays: Arrays, k: int, held: Holders, anchors: NDArray[np.int64]) -> float:
+def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int64]) -> float:
     """How many released records, in the mean over the anchors, may agree with an anchor in a
     column.
     """
-    left, marks = arrays.theirs, arrays.theirs.marks[anchors, k]
-    asked = anchors[marks >= 0]
+    intruder_side, marks = arrays.theirs, arrays.theirs.marks[anchors, k]
+    present_anchors = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
-        ends = left.starts[left.bases[k] : left.bases[k + 1] + 1]
+        ends = intruder_side.starts[intruder_side.bases[k] : intruder_side.bases[k + 1] + 1]
         sums = np.concatenate(
-            [[0], np.cumsum(np.diff(held.starts)[left.matches[ends[0] : ends[-1]]])]
+            [[0], np.cumsum(np.diff(holders.starts)[intruder_side.matches[ends[0] : ends[-1]]])]
         )
         ends = ends - ends[0]
         return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(
             1, len(anchors)
         )
-    reach, ends = arrays.constants[k, 4] + 2 * SLACK, left.numbers[asked, k]
-    first = np.searchsorted(held.low, ends[:, 0] - reach - (held.high - held.low).max(initial=0.0))
-    last = np.searchsorted(held.low, ends[:, 1] + reach, side="right")
-    return float((held.starts[last] - held.starts[first]).sum()) / max(1, len(anchors))
+    reach, ends = arrays.constants[k, 4] + 2 * SLACK, intruder_side.numbers[present_anchors, k]
+    first = np.searchsorted(
+        holders.low, ends[:, 0] - reach - (holders.high - holders.low).max(initial=0.0)
+    )
+    last = np.searchsorted(holders.low, ends[:, 1] + reach, side="right")
+    return float((holders.starts[last] - holders.starts[first]).sum()) / max(1, len(anchors))
 
 
 def count_patterns(
@@ -141,29 +143,29 @@ def count_patterns(
     cells were compared, at most, and may raise to stop.
     """
     records = arrays.ours.records
-    held = [_holders(arrays, k) for k in range(len(arrays.kinds))]
-    few = np.array(
-        [FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(held)]
+    holders = [_holders(arrays, k) for k in range(len(arrays.kinds))]
+    rarely_agrees = np.array(
+        [FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(holders)]
     )
-    value_starts = np.concatenate([[0], np.cumsum([len(h.low) for h in held])]).astype(np.int64)
+    value_starts = np.concatenate([[0], np.cumsum([len(h.low) for h in holders])]).astype(np.int64)
     classes = distinct(
         [
             np.where(f, np.minimum(h.value_of, 0), h.value_of) + 1
-            for h, f in zip(held, few, strict=True)
+            for h, f in zip(holders, rarely_agrees, strict=True)
         ]
     )
     cells = np.where(classes.codes > 0, classes.codes - 1 + value_starts[:-1], -1)
     held_starts = np.concatenate(
-        [[0], np.cumsum(np.concatenate([np.diff(h.starts) for h in held]))]
+        [[0], np.cumsum(np.concatenate([np.diff(h.starts) for h in holders]))]
     )
     values_of_columns = kernels.linkage.ColumnValues(
         starts=value_starts,
-        lows=np.concatenate([h.low for h in held]),
-        highs=np.concatenate([h.high for h in held]),
-        widest=np.array([(h.high - h.low).max(initial=0.0) for h in held]),
+        lows=np.concatenate([h.low for h in holders]),
+        highs=np.concatenate([h.high for h in holders]),
+        widest=np.array([(h.high - h.low).max(initial=0.0) for h in holders]),
         holder_starts=held_starts.astype(np.int64),
-        holders=np.concatenate([h.records for h in held]),
-        few=few,
+        holders=np.concatenate([h.records for h in holders]),
+        few=rarely_agrees,
     )
     record_classes = kernels.linkage.RecordClasses(
         class_of=classes.kind_of.astype(np.int64),
@@ -180,9 +182,9 @@ def count_patterns(
         more_keys, more_counts = kernels.linkage.pattern_counts(
             anchors[start : start + step], arrays.files, weights, values_of_columns, record_classes
         )
-        keys, places = np.unique(np.concatenate([keys, more_keys]), return_inverse=True)
+        keys, positions = np.unique(np.concatenate([keys, more_keys]), return_inverse=True)
         counts = np.bincount(
-            places, weights=np.concatenate([counts, more_counts]), minlength=len(keys)
+            positions, weights=np.concatenate([counts, more_counts]), minlength=len(keys)
         ).astype(float)
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
     return Patterns(keys[:, None] // digits % LEVELS, counts)
@@ -301,14 +303,16 @@ class ProbabilisticLinkage(Attack):
         require_linkable(scene)
         if reason := self.applies(scene):
             raise SchemaError(f"probabilistic linkage: {reason}")
-        learnt = self._learnt(scene)
-        patterns, way = learnt.patterns, learnt.way
+        weights = self._learn_weights(scene)
+        patterns, way = weights.patterns, weights.way
         decision = decide(patterns, way.found, self.wrong_links, self.missed)
         files = files_of(scene)
-        costs, most = way.costs(files)
+        costs, greatest_weight = way.costs(files)
         credit = linked(scene, files, costs)
-        scale = len(scene.intruder.file) / max(1, learnt.records)
-        details = _details(scene, credit, decision, patterns, way.found, most - credit.least, scale)
+        scale = len(scene.intruder.file) / max(1, weights.records)
+        details = _details(
+            scene, credit, decision, patterns, way.found, greatest_weight - credit.least, scale
+        )
         details["graded_columns"] = sorted(way.near)
         return self._finding(scene, files, credit, details, _weights(way))
 
@@ -318,9 +322,9 @@ class ProbabilisticLinkage(Attack):
         if reason := self.applies(scene):
             raise SchemaError(f"probabilistic linkage: {reason}")
         files = files_of(scene)
-        return WeighedPosterior(files, self._learnt(scene).way.costs(files)[0])
+        return WeighedPosterior(files, self._learn_weights(scene).way.costs(files)[0])
 
-    def _learnt(self, scene: Scene) -> LearntWeights:
+    def _learn_weights(self, scene: Scene) -> LearntWeights:
         """What agreement and gaps weigh, learnt of everybody whom the intruder might look for."""
         learning = learning_scene(scene)
         learnt_of = files_of(learning)
@@ -374,12 +378,14 @@ def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:
     """Distinct records of the intruder whose pairs are counted: all, or a random sample."""
     size = len(arrays.theirs.records)
     records = max(1, len(arrays.ours.records))
-    most = scene.affordable(
+    affordable = scene.affordable(
         max(FEWEST, PAIRS // records), ANCHOR_SHARE * records * len(arrays.kinds)
     )
-    if size <= most:
+    if size <= affordable:
         return np.arange(size)
-    return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:most]).astype(np.int64)
+    return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:affordable]).astype(
+        np.int64
+    )
 
 
 def _weights(way: Weighing) -> dict[str, float]:
@@ -393,7 +399,7 @@ def _details(
     credit: Credits,
     decision: LinkDecision,
     patterns: Patterns,
-    found: Parameters,
+    estimates: Parameters,
     best: NDArray[np.float64],
     scale: float,
 ) -> dict[str, Any]:
@@ -410,12 +416,12 @@ def _details(
         "pairs": pairs,
         "pairs_counted": round(float(patterns.counts.sum())),
         "patterns": len(patterns.counts),
-        "share_of_matches": found.prior,
+        "share_of_matches": estimates.prior,
         "people_with_a_link": int(sure.sum()),
         "precision": right / max(1, int(sure.sum())),
         "recall": right / max(1, len(credit.rows)),
-        "rounds": found.rounds,
-        "limited_by_work": found.stopped,
+        "rounds": estimates.rounds,
+        "limited_by_work": estimates.stopped,
         "strangers": int((scene.intruder.truth < 0).sum()),
         "complete": credit.complete,
     }

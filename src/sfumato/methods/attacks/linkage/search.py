@@ -58,22 +58,26 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     backwards, released rows of someone in the intruder's file seek the intruder's rows. Where all
     would be too much work, a random sample is searched.
     """
-    here, there = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
-    same = files.same[:, ::-1] if backwards else files.same
-    asked = np.unique(same[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
-    order = asked[np.argsort(here.kind_of[asked], kind="stable")]
+    searching, searched = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
+    true_pairs = files.same[:, ::-1] if backwards else files.same
+    targets = (
+        np.unique(true_pairs[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
+    )
+    order = targets[np.argsort(searching.kind_of[targets], kind="stable")]
     order = order[scene.seed.stream("linkage sample").permutation(len(order))]
-    least, tied = _searched(scene, arrays, here.kind_of[order], backwards=backwards)
-    known = np.cumsum(tied[here.kind_of[order]] == 0) == 0
-    rows = np.sort(order[known])
-    hits = hits_of(arrays, same, here.kind_of, there.kind_of, least, backwards=backwards)
-    kinds = here.kind_of[rows]
+    nearest_cost, tied = _searched(scene, arrays, searching.kind_of[order], backwards=backwards)
+    was_searched = np.cumsum(tied[searching.kind_of[order]] == 0) == 0
+    rows = np.sort(order[was_searched])
+    hits = hits_of(
+        arrays, true_pairs, searching.kind_of, searched.kind_of, nearest_cost, backwards=backwards
+    )
+    kinds = searching.kind_of[rows]
     return Credits(
         rows,
         hits[rows] / np.maximum(1, tied[kinds]),
         tied[kinds],
-        least[kinds],
-        len(rows) == len(asked),
+        nearest_cost[kinds],
+        len(rows) == len(targets),
     )
 
 
@@ -81,13 +85,17 @@ class Lookup:
     """Finds the nearest records of one file to records of the other, in any number of turns."""
 
     def __init__(self, arrays: Arrays, *, backwards: bool = False) -> None:
-        here, there = (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
-        lists = holders(arrays.kinds, there.marks, codes=int(here.matches.max(initial=0)) + 1)
+        searching, searched = (
+            (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
+        )
+        lists = holders(
+            arrays.kinds, searched.marks, codes=int(searching.matches.max(initial=0)) + 1
+        )
         self._holders = kernels.neighbours.CodeHolders(*lists)
-        self._files = arrays.compare_sides(here, there) if backwards else arrays.files
+        self._files = arrays.compare_sides(searching, searched) if backwards else arrays.files
         self._tree = kernels.record_tree.build_tree(self._files) if backwards else arrays.tree
         self._work = np.zeros(1, dtype=np.int64)
-        self.cost = len(there.records) * len(arrays.kinds)
+        self.cost = len(searched.records) * len(arrays.kinds)
         """Cells that one record is compared with at most."""
 
     @property
@@ -101,10 +109,10 @@ class Lookup:
         """Per distinct record asked for the least distance, how many records are tied at it, and
         one distinct record of these.
         """
-        least, tied, chosen = kernels.neighbours.nearest(
+        costs, tied, kinds_found = kernels.neighbours.nearest(
             queries, self._files, self._tree, self._holders, TIE, self._work
         )
-        return least, tied, chosen
+        return costs, tied, kinds_found
 
 
 def _searched(
@@ -115,14 +123,14 @@ def _searched(
     """
     size = len((arrays.ours if backwards else arrays.theirs).records)
     lookup = Lookup(arrays, backwards=backwards)
-    least, tied = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
+    nearest_cost, tied = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
     _, first = np.unique(kinds, return_index=True)
     queries = kinds[np.sort(first)]
     for start, end in scene.portions(len(queries), cost=lookup.cost, spent=lambda: lookup.spent):
         part = queries[start:end]
-        least[part], tied[part], _ = lookup.nearest(part)
+        nearest_cost[part], tied[part], _ = lookup.nearest(part)
         scene.progress(end / len(queries), "linking records")
-    return least, tied
+    return nearest_cost, tied
 
 
 def holders(
@@ -151,20 +159,22 @@ def holders(
 
 def hits_of(
     arrays: Arrays,
-    same: NDArray[np.int64],
-    here: NDArray[np.int64],
-    there: NDArray[np.int64],
-    least: NDArray[np.float64],
+    true_pairs: NDArray[np.int64],
+    searching_kinds: NDArray[np.int64],
+    searched_kinds: NDArray[np.int64],
+    nearest_cost: NDArray[np.float64],
     *,
     backwards: bool = False,
 ) -> NDArray[np.float64]:
     """Per row how many records of the same person are among the nearest."""
-    kinds = np.column_stack([here[same[:, 0]], there[same[:, 1]]]).astype(np.int64)
+    kinds = np.column_stack(
+        [searching_kinds[true_pairs[:, 0]], searched_kinds[true_pairs[:, 1]]]
+    ).astype(np.int64)
     costs = arrays.costs(kinds[:, ::-1].copy() if backwards else kinds)
-    total = np.zeros(len(same))
+    total = np.zeros(len(true_pairs))
     for column in costs.T:  # added in the order the search adds them
         total += column
-    limit = least[kinds[:, 0]]
+    limit = nearest_cost[kinds[:, 0]]
     with np.errstate(invalid="ignore"):
         near = np.isfinite(limit) & (total <= limit + TIE * (1 + np.abs(limit)))
-    return np.bincount(same[near, 0], minlength=len(here)).astype(float)
+    return np.bincount(true_pairs[near, 0], minlength=len(searching_kinds)).astype(float)

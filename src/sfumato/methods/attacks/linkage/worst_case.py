@@ -85,7 +85,7 @@ def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
         (large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units)
     )
     linking = csr_array(np.pad(pool.gains, ((0, 0), (0, len(low) - family.width))))
-    one = eye_array(units)
+    identity = eye_array(units)
     free = len(weak) + units
     return Program(
         np.concatenate([np.zeros(len(low)), pool.alone - pool.shared, pool.shared]),
@@ -95,7 +95,7 @@ def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
             [
                 [linking, failing, None],
                 [linking[weak], None, losing],
-                [None, one, -one],
+                [None, identity, -identity],
                 [shape, None, None],
             ],
             format="csr",
@@ -146,23 +146,23 @@ def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
     """
     from scipy.sparse import csr_array
 
-    one, two = np.triu_indices(size, 1)
-    pairs = len(one)
+    first_column, second_column = np.triu_indices(size, 1)
+    pairs = len(first_column)
     rows = np.zeros((1 + pairs + size, size + 2 * pairs))
     rows[0, : size + pairs] = 1.0
     for pair in range(pairs):
         rows[1 + pair, size + pair] = rows[1 + pair, size + pairs + pair] = 1.0
-        rows[1 + pairs + one[pair], size + pairs + pair] = rows[
-            1 + pairs + two[pair], size + pairs + pair
+        rows[1 + pairs + first_column[pair], size + pairs + pair] = rows[
+            1 + pairs + second_column[pair], size + pairs + pair
         ] = -1.0
     for k in range(size):
         rows[1 + pairs + k, k] = 1.0
     low = np.concatenate([np.zeros(size), np.full(pairs, -1.0), np.zeros(pairs)])
-    least = np.zeros(len(rows))
-    least[0] = 1.0
-    most = np.full(len(rows), np.inf)
-    most[0] = 1.0
-    return low, np.ones(size + 2 * pairs), csr_array(rows), least, most
+    row_low = np.zeros(len(rows))
+    row_low[0] = 1.0
+    row_high = np.full(len(rows), np.inf)
+    row_high[0] = 1.0
+    return low, np.ones(size + 2 * pairs), csr_array(rows), row_low, row_high
 
 
 def extended(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -193,7 +193,7 @@ class Solution:
     stopped: bool = False
 
 
-def chosen(solver: Solver) -> Solver:
+def choose_solver(solver: Solver) -> Solver:
     """The solver to use: highspy where it can be loaded, else scipy."""
     if solver == "auto":
         # its library may be there and yet not load: ortools brings another version of it into the
@@ -254,18 +254,22 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     whole = np.concatenate([np.zeros(len(program.costs) - program.whole), np.ones(program.whole)])
-    found = milp(
+    solution = milp(
         program.costs,
         integrality=whole,
         bounds=Bounds(program.low, program.high),
         constraints=LinearConstraint(program.rows, program.rows_low, program.rows_high),
         options={"time_limit": seconds, "node_limit": nodes, "mip_rel_gap": 0.0},
     )
-    bound = getattr(found, "mip_dual_bound", None)
-    least = 0.0 if bound is None or not np.isfinite(bound) else float(bound)
-    stopped = found.status == 1 and "time limit" in found.message.lower()
+    bound = getattr(solution, "mip_dual_bound", None)
+    lower_bound = 0.0 if bound is None or not np.isfinite(bound) else float(bound)
+    stopped = solution.status == 1 and "time limit" in solution.message.lower()
     return Solution(
-        found.x, least, found.status == 0, int(found.get("mip_node_count") or 0), stopped
+        solution.x,
+        lower_bound,
+        solution.status == 0,
+        int(solution.get("mip_node_count") or 0),
+        stopped,
     )
 
 
@@ -296,11 +300,11 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
     kinds = [highspy.HighsVarType.kContinuous] * (len(program.costs) - program.whole)
     model.integrality_ = kinds + [highspy.HighsVarType.kInteger] * program.whole
     highs.passModel(model)
-    known = highspy.HighsSolution()
-    known.col_value = start.tolist()
-    highs.setSolution(known)
+    warm_start = highspy.HighsSolution()
+    warm_start.col_value = start.tolist()
+    highs.setSolution(warm_start)
 
-    def interrupt(kind: Any, message: str, seen: Any, answer: Any, data: Any) -> None:
+    def interrupt(kind: Any, message: str, callback_output: Any, answer: Any, data: Any) -> None:
         if (
             answer is not None and not scene.left
         ):  # seconds of computing, which the solver itself does not count
@@ -370,7 +374,7 @@ def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
 
 
 def worst_case(
-    scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: Solver, nodes: int
+    scene: Scene, pool: Pool, start: NDArray[np.float64], *, solver: Solver, nodes: int
 ) -> Worst:
     r"""Improve on known parameters and bound all others, by a program whose rows are added as they
     are violated.
@@ -380,12 +384,14 @@ def worst_case(
     that violate it, which is a relaxation too.
     """
     total = float(pool.alone.sum())
-    best, most = known, float(pool.look(known).credit.sum())
-    bound = linkable(pool, known)
+    best, best_links = start, float(pool.look(start).credit.sum())
+    bound = linkable(pool, start)
     if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
-        return Worst(best, most, max(bound, most), most >= bound - 1e-9, len(pool.rows))
+        return Worst(
+            best, best_links, max(bound, best_links), best_links >= bound - 1e-9, len(pool.rows)
+        )
     cuts = _pair_cuts(pool.family)
-    proved = most >= bound - 1e-9
+    proved = best_links >= bound - 1e-9
     work = SOLVER_SHARE * scene.work
     for _ in range(TURNS):
         if proved:
@@ -395,13 +401,13 @@ def worst_case(
         most_nodes = affordable_nodes(program, work, nodes)
         if most_nodes < min(1, nodes):
             break
-        found = solve(solver, program, _point(pool, best), scene=scene, nodes=most_nodes)
-        work -= search_cost(program, found.nodes)
-        bound = min(bound, total - found.bound)
-        if found.point is None:
+        solution = solve(solver, program, _point(pool, best), scene=scene, nodes=most_nodes)
+        work -= search_cost(program, solution.nodes)
+        bound = min(bound, total - solution.bound)
+        if solution.point is None:
             break
-        raw = found.point[: pool.family.width]
-        shared, failed = found.point[-2 * len(pool.units) :].reshape(2, -1) > 0.5
+        raw = solution.point[: pool.family.width]
+        shared, failed = solution.point[-2 * len(pool.units) :].reshape(2, -1) > 0.5
         added = 0
         for candidate in (
             raw,
@@ -410,19 +416,19 @@ def worst_case(
         ):
             near = pool.family.nearest_allowed(candidate)
             view = pool.look(near)
-            if float(view.credit.sum()) > most:
-                best, most = near, float(view.credit.sum())
+            if float(view.credit.sum()) > best_links:
+                best, best_links = near, float(view.credit.sum())
             added += pool.add(view.others, (~shared & ~view.apart) | (~failed & (view.credit == 0)))
         fresh = _violated(pool.family, raw)
         cuts = np.vstack([cuts, fresh])
-        proved = most >= bound - 1e-6
+        proved = best_links >= bound - 1e-6
         if not added and not len(fresh):
             break
-    return Worst(best, most, max(bound, most), proved, len(pool.rows))
+    return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
 
 
 def polished(
-    scene: Scene, pool: Pool, wanted: NDArray[np.bool_], cuts: NDArray[np.float64]
+    scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Parameters that link the wanted units with the widest margin: a solver's own stand on the
     edge, within its tolerance.
@@ -431,30 +437,30 @@ def polished(
 
     low, high, shape, shape_low, shape_high = allowed(pool.family)
     extra = len(low) - pool.family.width
-    gains = np.pad(pool.gains[wanted[pool.rows[:, 0]]], ((0, 0), (0, extra)))
+    gains = np.pad(pool.gains[linked_units[pool.rows[:, 0]]], ((0, 0), (0, extra)))
     linking = np.column_stack([-gains, np.ones(len(gains))])
     dense = np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, extra)))])
-    least = np.concatenate([shape_low, np.zeros(len(cuts))])
-    most = np.concatenate([shape_high, np.full(len(cuts), np.inf)])
+    row_low = np.concatenate([shape_low, np.zeros(len(cuts))])
+    row_high = np.concatenate([shape_high, np.full(len(cuts), np.inf)])
     flat = np.column_stack([dense, np.zeros(len(dense))])
-    equal = least == most
+    equal = row_low == row_high
     bounds = np.column_stack([np.append(low, -10.0), np.append(high, 10.0)])
     upper = np.vstack([linking, -flat[~equal]])
-    limits = np.concatenate([np.zeros(len(linking)), -least[~equal]])
+    limits = np.concatenate([np.zeros(len(linking)), -row_low[~equal]])
     goal = np.append(np.zeros(len(low)), -1.0)
-    found = linprog(
+    solution = linprog(
         goal,
         upper,
         limits,
         flat[equal] if equal.any() else None,
-        least[equal] if equal.any() else None,
+        row_low[equal] if equal.any() else None,
         bounds,
         options={"time_limit": PATIENCE * max(1.0, scene.left)},
     )
     scene.require_time()
     return (
-        np.asarray(found.x[: pool.family.width])
-        if found.x is not None
+        np.asarray(solution.x[: pool.family.width])
+        if solution.x is not None
         else pool.family.of_weights(np.full(pool.family.columns, 1 / pool.family.columns))
     )
 

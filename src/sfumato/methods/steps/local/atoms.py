@@ -97,23 +97,23 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     extras = tuple(dict.fromkeys(part for name in base.counts for part in parts_of(name)))
     if extras:
         return _finer_atoms(dataset, base, tuple(c for c in extras if c not in base.columns))
-    place = Placement(base.ladders, base.levels, base.layout)
-    held = base.records > 0
-    weights = None if base.weights is None else base.weights[held]
+    placement = Placement(base.ladders, base.levels, base.layout)
+    occupied = base.records > 0
+    weights = None if base.weights is None else base.weights[occupied]
     return Atoms(
         base.columns,
-        place,
-        base.keys[held],
-        _codes(base, held),
-        base.records[held],
+        placement,
+        base.keys[occupied],
+        _codes(base, occupied),
+        base.records[occupied],
         {},
         base,
         weights,
     )
 
 
-def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return np.stack([base.codes(name)[held] for name in base.columns], axis=1)
+def _codes(base: ClassTable, occupied: NDArray[np.bool_]) -> NDArray[np.int64]:
+    return np.stack([base.codes(name)[occupied] for name in base.columns], axis=1)
 
 
 def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Atoms:
@@ -121,28 +121,30 @@ def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Ato
     ladders = [
         bind(None, e.labels, e.counts.tolist()) for e in (dataset.encoded(name) for name in extras)
     ]
-    place = _placement((*base.ladders, *ladders))
-    keys, _ = pack_rows(dataset, columns, place)
+    placement = _placement((*base.ladders, *ladders))
+    keys, _ = pack_rows(dataset, columns, placement)
     ids, first = kernels.keys.group(keys)
     order = np.lexsort(keys[first].T)
-    chosen = first[order]
-    layout = place.layout
+    first_rows = first[order]
+    layout = placement.layout
     quasi = range(len(base.columns))
     weights = (
         None if base.weights is None else survey_weights(dataset, weight_column(dataset.schema))
     )
     codes = [
-        kernels.keys.field_codes(keys[chosen], layout.words[a], layout.shifts[a], layout.widths[a])
+        kernels.keys.field_codes(
+            keys[first_rows], layout.words[a], layout.shifts[a], layout.widths[a]
+        )
         for a in quasi
     ]
     return Atoms(
         columns=columns,
-        placement=place,
-        keys=keys[chosen],
+        placement=placement,
+        keys=keys[first_rows],
         codes=np.stack(codes, axis=1),
         amounts=tallied(ids, len(first), dataset.copies)[order],
         values={
-            name: encode_column(dataset, name).codes[chosen].astype(np.int64)
+            name: encode_column(dataset, name).codes[first_rows].astype(np.int64)
             for name in base.counts
         },
         base=base,
@@ -177,15 +179,15 @@ class Terrain:
         """Lay out the hierarchies of a lattice."""
         ladders = lattice.base.ladders
         bases = np.zeros((len(ladders), max(ladder.depth for ladder in ladders)), dtype=np.int64)
-        climbs, marks, costs, place, nodes = [], [], [], 0, 0
+        climbs, marks, costs, offset, nodes = [], [], [], 0, 0
         for a, ladder in enumerate(ladders):
             for level in range(ladder.depth):
                 climb = ladder.climb(0, level)
-                bases[a, level] = place
+                bases[a, level] = offset
                 climbs.append(climb)
                 marks.append(_scattered(climb + nodes))
                 costs.append(ladder.loss[level][climb] * lattice.weights[a])
-                place, nodes = place + len(climb), nodes + len(ladder.labels[level])
+                offset, nodes = offset + len(climb), nodes + len(ladder.labels[level])
         flat = (np.concatenate(climbs), np.concatenate(marks), np.concatenate(costs))
         return cls(lattice, bases, *flat, np.array(lattice.low), np.array(lattice.high))
 
@@ -193,9 +195,9 @@ class Terrain:
     def nodes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Nodes of the lattice, the cheapest first, and the mean cost of a cell there."""
         means = [np.array(sums) / max(1, self.lattice.records) for sums in self.lattice.totals]
-        most = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
+        limit = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
         levels = _thinned(
-            [list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)], most
+            [list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)], limit
         )
         grid = np.stack([part.ravel() for part in np.meshgrid(*levels, indexing="ij")], axis=1)
         cost = np.zeros(len(grid))
@@ -214,7 +216,7 @@ def _scattered(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def _thinned(levels: list[list[int]], most: int) -> list[list[int]]:
+def _thinned(levels: list[list[int]], limit: int) -> list[list[int]]:
     """Leave out inner levels, then lowest ones, until the nodes are few enough; the longest ladders
     give way first.
 
@@ -222,7 +224,7 @@ def _thinned(levels: list[list[int]], most: int) -> list[list[int]]:
     [[0, 1, 3], [0, 1]]
     """
     levels = [list(column) for column in levels]
-    while math.prod(len(column) for column in levels) > most:
+    while math.prod(len(column) for column in levels) > limit:
         longest = max(levels, key=len)
         if len(longest) < 2:
             break
@@ -253,10 +255,14 @@ class Parts:
         """Parts in the order of regions, regions numbered from 0 without gaps, equal parts added
         up.
         """
-        kept = (self.amounts > 0) & (self.regions >= 0)
-        _, regions = np.unique(self.regions[kept], return_inverse=True)
-        pairs, which = np.unique(np.stack([regions, self.atoms[kept]]), axis=1, return_inverse=True)
-        amounts = np.bincount(which.ravel(), weights=self.amounts[kept], minlength=pairs.shape[1])
+        nonempty = (self.amounts > 0) & (self.regions >= 0)
+        _, regions = np.unique(self.regions[nonempty], return_inverse=True)
+        pairs, which = np.unique(
+            np.stack([regions, self.atoms[nonempty]]), axis=1, return_inverse=True
+        )
+        amounts = np.bincount(
+            which.ravel(), weights=self.amounts[nonempty], minlength=pairs.shape[1]
+        )
         return Parts(pairs[1], pairs[0], amounts.astype(np.int64))
 
     @property
@@ -273,8 +279,8 @@ class Parts:
         placed = np.bincount(self.atoms, weights=self.amounts, minlength=len(atoms)).astype(
             np.int64
         )
-        rest: NDArray[np.int64] = atoms.amounts - placed
-        return rest
+        remaining: NDArray[np.int64] = atoms.amounts - placed
+        return remaining
 
 
 @dataclasses.dataclass(frozen=True)

@@ -87,12 +87,12 @@ class Axis:
         """
         if self.grid is None or self.grid.source != "hierarchy":
             return {}
-        found: dict[str, float] = {}
+        largest_losses: dict[str, float] = {}
         for labels, losses in zip(self.ladder.labels[1:], self.ladder.loss[1:], strict=True):
             for label, loss in zip(labels, losses.tolist(), strict=True):
                 if label is not None:
-                    found[label] = max(found.get(label, 0.0), loss)
-        return found
+                    largest_losses[label] = max(largest_losses.get(label, 0.0), loss)
+        return largest_losses
 
     def may_cut_before(self, rank: int) -> bool:
         """Whether a cell begins at a rank."""
@@ -199,13 +199,13 @@ def _line(
     ordered = sorted(keys, key=lambda label: (keys[label], label))
     largest = max((abs(key) for key in keys.values()), default=0)
     scale = 1.0 if largest < HUGE else 1 / largest
-    places = np.array([keys[label] * scale for label in ordered], dtype=np.float64)
-    span = float(places[-1] - places[0]) if len(places) else 0.0
+    positions = np.array([keys[label] * scale for label in ordered], dtype=np.float64)
+    span = float(positions[-1] - positions[0]) if len(positions) else 0.0
     values = [keys[label] for label in ordered]
     dates = kind is Kind.DATE
     if step is not None and dates != isinstance(step, str):
-        wanted = "a period such as month" if dates else "a number"
-        raise SchemaError(f"grid of column {column!r}, which is of kind {kind}, must be {wanted}")
+        expected = "a period such as month" if dates else "a number"
+        raise SchemaError(f"grid of column {column!r}, which is of kind {kind}, must be {expected}")
     if step is None and _has_levels(ladder) and scale == 1.0:
         code = {label: i for i, label in enumerate(ladder.labels[0])}
         grid = hierarchy_grid(
@@ -217,7 +217,7 @@ def _line(
         grid = date_grid(values, ordered, scale, None if step is None else str(step))
     else:
         grid = number_grid(values, scale, None if step is None or isinstance(step, str) else step)
-    return _along(column, ladder, ordered, places, span, grid)
+    return _along(column, ladder, ordered, positions, span, grid)
 
 
 def _has_levels(ladder: Ladder) -> bool:
@@ -233,25 +233,27 @@ def _ordered(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
             f"column {column!r} has {unlisted} values that its order does not list; add them"
         )
     ordered = sorted((v for v in ladder.labels[0] if v is not None), key=rank.__getitem__)
-    places = np.array([rank[label] for label in ordered], dtype=np.float64)
-    return _along(column, ladder, ordered, places, len(order) - 1.0, ordered_grid(places, ordered))
+    positions = np.array([rank[label] for label in ordered], dtype=np.float64)
+    return _along(
+        column, ladder, ordered, positions, len(order) - 1.0, ordered_grid(positions, ordered)
+    )
 
 
 def _along(
     column: str,
     ladder: Ladder,
     ordered: Sequence[str],
-    places: NDArray[np.float64],
+    positions: NDArray[np.float64],
     span: float,
     grid: LineGrid,
 ) -> Axis:
     labels: tuple[str | None, ...] = tuple(ordered)
     if None in ladder.labels[0]:
         labels = (*labels, None)
-        places = np.append(places, 0.0)
+        positions = np.append(positions, 0.0)
     rank = {label: i for i, label in enumerate(labels)}
     ranks = np.array([rank[label] for label in ladder.labels[0]], dtype=np.int64)
-    return Axis(column, "line", ranks, labels, places, span, ladder, grid)
+    return Axis(column, "line", ranks, labels, positions, span, ladder, grid)
 
 
 def _plain(column: str, ladder: Ladder, form: Form) -> Axis:

@@ -131,10 +131,10 @@ def describe_grids(axes: Iterable[Axis], columns: Collection[str]) -> dict[str, 
 
 
 def contradict_grid(
-    step: str, told: Mapping[str, Any], steps: Mapping[str, int | float | str]
+    step: str, plan_section: Mapping[str, Any], steps: Mapping[str, int | float | str]
 ) -> str | None:
     """That a plan tells of other grids than the recipe declares; None where it does not."""
-    grids = told.get("grid", {})
+    grids = plan_section.get("grid", {})
     problem = f"the plan of {step} tells of other grids than the recipe declares"
     if not isinstance(grids, Mapping):
         return problem
@@ -156,14 +156,14 @@ def _written_step(step: int | float | str) -> str:
     return step if isinstance(step, str) else DecimalStep.of(step).times(1)
 
 
-def ordered_grid(places: NDArray[np.float64], labels: Sequence[str]) -> LineGrid:
+def ordered_grid(positions: NDArray[np.float64], labels: Sequence[str]) -> LineGrid:
     """Every value of a listed order is a cell of its own."""
     ranks = np.arange(len(labels))
     return LineGrid(
         ranks,
         ranks,
-        places,
-        places,
+        positions,
+        positions,
         lambda low, high: f"{labels[low]}..{labels[high]}",
         "value",
         "order",
@@ -283,8 +283,8 @@ def _cell_numbers(keys: Sequence[int | float], step: Fraction) -> list[int]:
     unsure = ~(np.abs(quotients - nearest) > 1e-9 * np.maximum(1.0, np.abs(quotients))) | (
         np.abs(quotients) > 2.0**50
     )
-    for key, quotient, again in zip(keys, quotients.tolist(), unsure.tolist(), strict=True):
-        cells.append(_exact_cell(key, step) if again else math.floor(quotient))
+    for key, quotient, is_unsure in zip(keys, quotients.tolist(), unsure.tolist(), strict=True):
+        cells.append(_exact_cell(key, step) if is_unsure else math.floor(quotient))
     return cells
 
 
@@ -333,13 +333,13 @@ def moment(text: str) -> int | None:
 
 
 def _read_moment(text: str) -> tuple[datetime.datetime, int] | None:
-    written, _, finer = text.partition(" +")
+    date_text, _, finer = text.partition(" +")
     try:
-        when = datetime.datetime.fromisoformat(written)
+        when = datetime.datetime.fromisoformat(date_text)
     except ValueError:
         try:
             when = datetime.datetime.combine(
-                datetime.date.min, datetime.time.fromisoformat(written)
+                datetime.date.min, datetime.time.fromisoformat(date_text)
             )
         except ValueError:
             return None
@@ -390,8 +390,8 @@ class ColumnClock:
         if self.form == "days":
             return when.date().isoformat()
         finer = f" +{key % 1000} ns" if key % 1000 else ""
-        shown = when.time().isoformat() if self.form == "times" else when.isoformat(" ")
-        return f"{shown}{self.zone}{finer}"
+        text = when.time().isoformat() if self.form == "times" else when.isoformat(" ")
+        return f"{text}{self.zone}{finer}"
 
 
 def date_grid(
@@ -435,7 +435,9 @@ def _period_around(key: int, period: str) -> tuple[int, int]:
     day = datetime.date.fromordinal(ordinal)
     if period == "5 years":
         year = day.year // 5 * 5
-        years = [datetime.date(min(max(1, year + more), datetime.MAXYEAR), 1, 1) for more in (0, 4)]
+        years = [
+            datetime.date(min(max(1, year + offset), datetime.MAXYEAR), 1, 1) for offset in (0, 4)
+        ]
         low, high = bounds("year", years[0])[0], bounds("year", years[1])[1]
     else:
         low, high = bounds(period, day)  # type: ignore[arg-type]  # a period of a day or more
@@ -513,12 +515,12 @@ def hierarchy_grid(
     """
     nodes = ladder.climb(0, 1)[np.array(codes, dtype=np.int64)].tolist()
     labels = [ladder.labels[1][node] or "" for node in nodes]
-    if len(set(nodes)) != 1 + sum(one != other for one, other in itertools.pairwise(nodes)):
+    if len(set(nodes)) != 1 + sum(first != second for first, second in itertools.pairwise(nodes)):
         return None
-    made = _number_cells(labels, keys) if texts is None else _period_cells(labels, keys, texts)
-    if made is None:
+    cells = _number_cells(labels, keys) if texts is None else _period_cells(labels, keys, texts)
+    if cells is None:
         return None
-    limits, join = made
+    limits, join = cells
 
     def write(low: int, high: int) -> str:
         return labels[low] if nodes[low] == nodes[high] else join(low, high)

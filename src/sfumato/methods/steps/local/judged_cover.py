@@ -41,10 +41,15 @@ class JudgedCover:
     """
 
     def __init__(
-        self, atoms: Atoms, terrain: Terrain, failing: Failing, trimmed: Column | None, least: int
+        self,
+        atoms: Atoms,
+        terrain: Terrain,
+        failing: Failing,
+        trimmed: Column | None,
+        smallest_class: int,
     ) -> None:
         self.atoms, self.terrain, self.failing, self.trimmed = atoms, terrain, failing, trimmed
-        self.least, self.rest = least, atoms.amounts.copy()
+        self.least, self.rest = smallest_class, atoms.amounts.copy()
         self.waiting = np.arange(len(atoms))
         self.found: list[Parts] = []
         self.regions = 0
@@ -52,10 +57,12 @@ class JudgedCover:
     def run(self, progress: Progress) -> Parts:
         """Try all nodes."""
         nodes, costs = self.terrain.nodes
-        few = FEW * self.atoms.amounts.sum()
+        small_rest = FEW * self.atoms.amounts.sum()
         columns = np.arange(nodes.shape[1])
         for step, node in enumerate(nodes):
-            if not len(self.waiting) or (costs[step] > DEAREST_CELL and self.rest.sum() <= few):
+            if not len(self.waiting) or (
+                costs[step] > DEAREST_CELL and self.rest.sum() <= small_rest
+            ):
                 break
             self._visit(self.terrain.bases[columns, node])
             if step % 256 == 0:
@@ -93,10 +100,10 @@ class JudgedCover:
         if not good.any():
             return
         numbers = np.cumsum(good) - 1 + self.regions
-        moved = good[ids] & (amounts > 0)
-        who = members[moved]
-        self.found.append(Parts(who, numbers[ids[moved]], amounts[moved]))
-        self.rest[who] -= amounts[moved]
+        is_released = good[ids] & (amounts > 0)
+        released_atoms = members[is_released]
+        self.found.append(Parts(released_atoms, numbers[ids[is_released]], amounts[is_released]))
+        self.rest[released_atoms] -= amounts[is_released]
         self.regions += int(good.sum())
 
     def _trim(
@@ -109,38 +116,38 @@ class JudgedCover:
         values = self.atoms.values[self.trimmed][members]  # type: ignore[index]
         rows = position[ids]
         inside = rows >= 0
-        held = np.zeros((len(groups), len(self._shares)), dtype=np.int64)
-        np.add.at(held, (rows[inside], values[inside]), self.rest[members[inside]])
-        caps = self._caps(held)
+        counts = np.zeros((len(groups), len(self._shares)), dtype=np.int64)
+        np.add.at(counts, (rows[inside], values[inside]), self.rest[members[inside]])
+        caps = self._caps(counts)
         good = np.zeros(len(failing), dtype=np.bool_)
         good[groups] = caps.any(axis=1)
         if good.any():
             self._release(members, ids, good, self._dealt(self.rest[members], rows, values, caps))
 
-    def _caps(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _caps(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per group and value, how many records a trimmed region takes; all zero where no trimming
         holds.
         """
-        caps = np.zeros_like(held)
-        open_ = np.flatnonzero(held.sum(axis=1) >= self.least)
+        caps = np.zeros_like(counts)
+        open_ = np.flatnonzero(counts.sum(axis=1) >= self.least)
         for excess in EXCESS:
-            most = np.floor(excess * self._shares * held[open_].sum(axis=1, keepdims=True))
-            tried = np.minimum(held[open_], most.astype(np.int64))
-            holds = ~self._failing_rows(tried)
-            caps[open_[holds]] = tried[holds]
+            upper = np.floor(excess * self._shares * counts[open_].sum(axis=1, keepdims=True))
+            trial = np.minimum(counts[open_], upper.astype(np.int64))
+            holds = ~self._failing_rows(trial)
+            caps[open_[holds]] = trial[holds]
             open_ = open_[~holds]
         return caps
 
-    def _failing_rows(self, held: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _failing_rows(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rows of counts fail the models; those too small do."""
-        failing = np.ones(len(held), dtype=np.bool_)
-        some = np.flatnonzero(held.sum(axis=1) >= self.least)
-        if len(some):
-            rows, values = np.nonzero(held[some])
+        failing = np.ones(len(counts), dtype=np.bool_)
+        large_rows = np.flatnonzero(counts.sum(axis=1) >= self.least)
+        if len(large_rows):
+            rows, values = np.nonzero(counts[large_rows])
             table = self.atoms.table(
-                self._bearers[values], held[some][rows, values], rows, len(some)
+                self._bearers[values], counts[large_rows][rows, values], rows, len(large_rows)
             )
-            failing[some] = self.failing(table)
+            failing[large_rows] = self.failing(table)
         return failing
 
     @cached_property
@@ -162,7 +169,7 @@ class JudgedCover:
 
     @staticmethod
     def _dealt(
-        rest: NDArray[np.int64],
+        remaining: NDArray[np.int64],
         rows: NDArray[np.int64],
         values: NDArray[np.int64],
         caps: NDArray[np.int64],
@@ -175,9 +182,9 @@ class JudgedCover:
         keys = rows[inside] * caps.shape[1] + values[inside]
         order = np.argsort(keys, kind="stable")
         inside, keys = inside[order], keys[order]
-        held = rest[inside]
-        before = np.cumsum(held) - held
+        available = remaining[inside]
+        before = np.cumsum(available) - available
         begins = np.flatnonzero(np.diff(keys, prepend=-1))
         before -= np.repeat(before[begins], np.diff(np.append(begins, len(keys))))
-        amounts[inside] = np.clip(caps.ravel()[keys] - before, 0, held)
+        amounts[inside] = np.clip(caps.ravel()[keys] - before, 0, available)
         return amounts

@@ -112,10 +112,10 @@ class KMember(Step):
         return Span.CLASSES
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That another grid was used."""
-        return contradict_grid(self.name, told, self.grid)
+        return contradict_grid(self.name, plan_section, self.grid)
 
     def apply(self, dataset: Table, plan: ClassRecoding) -> Table:
         """Release the clusters."""
@@ -185,14 +185,16 @@ class Joining:
         """
         blocks = list(blocks_of(self.points[small], self.space, self.promises.crowd, block))
         with ThreadPoolExecutor(max_workers=2) as workers:
-            for done, (members, clusters) in enumerate(workers.map(self._one_block, blocks), 1):
+            for blocks_done, (members, clusters) in enumerate(
+                workers.map(self._one_block, blocks), 1
+            ):
                 groups[members] = np.where(clusters < 0, -1, clusters + start)
                 start += int(clusters.max()) + 1
-                progress(done / len(blocks), WORDS)
-        left = small[groups[small] < 0]
-        groups[left] = start + np.arange(len(left))
-        others = np.arange(start) if start else np.array([start])
-        self._join(groups, np.arange(start, start + len(left)), others)
+                progress(blocks_done / len(blocks), WORDS)
+        leftovers = small[groups[small] < 0]
+        groups[leftovers] = start + np.arange(len(leftovers))
+        targets = np.arange(start) if start else np.array([start])
+        self._join(groups, np.arange(start, start + len(leftovers)), targets)
 
     def _one_block(self, block: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         members = block[:, -1].astype(np.int64)
@@ -225,10 +227,13 @@ class Joining:
         return self.promises.failing(members, groups[members], int(groups.max()) + 1, self.points)
 
     def _join(
-        self, groups: NDArray[np.int64], some: NDArray[np.int64], others: NDArray[np.int64]
+        self,
+        groups: NDArray[np.int64],
+        small_groups: NDArray[np.int64],
+        candidates: NDArray[np.int64],
     ) -> None:
         """Join each of some clusters with the cheapest of the others, one after the other."""
-        if not len(some):
+        if not len(small_groups):
             return
         members = np.flatnonzero(groups >= 0)
         count = int(groups.max()) + 1
@@ -242,10 +247,10 @@ class Joining:
         )
         records = np.bincount(groups[members], self.promises.classes.records[members], count)
         targets = kernels.partition.nearest_groups(
-            some, others, lows, highs, distinct, records, self.space
+            small_groups, candidates, lows, highs, distinct, records, self.space
         )
         new = np.arange(count)
-        for group, target in zip(some.tolist(), targets.tolist(), strict=True):
+        for group, target in zip(small_groups.tolist(), targets.tolist(), strict=True):
             if target >= 0:
                 new[new == new[group]] = new[target]
         groups[members] = new[groups[members]]

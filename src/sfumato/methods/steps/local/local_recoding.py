@@ -185,15 +185,15 @@ class LocalRecoding(Step):
         return Span.CLASSES
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That regions were found by another method or on another grid, or that more is suppressed
         than its budget allows.
         """
-        if not str(told["method"]).replace("-", "_").startswith(self.method):
+        if not str(plan_section["method"]).replace("-", "_").startswith(self.method):
             return f"the plan of {self.name} tells of another method than {self.method}"
-        return over_budget(told, self.budget, schema, records) or contradict_grid(
-            self.name, told, self.grid
+        return over_budget(plan_section, self.budget, schema, records) or contradict_grid(
+            self.name, plan_section, self.grid
         )
 
     def apply(self, dataset: Table, plan: ClassRecoding) -> Table:

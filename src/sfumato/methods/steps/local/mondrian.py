@@ -57,13 +57,13 @@ def plan_medians(
     every promise.
     """
     ground = Ground(dataset, goal, "mondrian", trees=False, grid=grid)
-    places = [axis.column for axis in axes_of(ground.classes, dataset.schema, order, grid)]
-    turn = [places.index(axis.column) for axis in ground.axes]
+    column_names = [axis.column for axis in axes_of(ground.classes, dataset.schema, order, grid)]
+    turn = [column_names.index(axis.column) for axis in ground.axes]
     cutting = Medians(ground, [float(weights.get(axis.column, 1.0)) for axis in ground.axes], turn)
     if not ground.holds(cutting.cuts):
         raise ground.refuse()
-    for done in cutting.run():
-        goal.progress(done, "cutting")
+    for progress in cutting.run():
+        goal.progress(progress, "cutting")
     nobody: NDArray[np.bool_] = np.zeros(len(ground.classes), dtype=np.bool_)
     return cut_recoding(
         ground.classes,
@@ -87,17 +87,19 @@ class Medians:
     def __post_init__(self) -> None:
         self.cuts: list[Cut] = [topmost(axis) for axis in self.ground.axes]
         self.monotone = all(model.monotone for model in self.ground.judge.models)
-        self.waiting = {one for a, cut in enumerate(self.cuts) for one in self._ranges(a, cut)}
+        self.waiting = {
+            interval for a, cut in enumerate(self.cuts) for interval in self._ranges(a, cut)
+        }
 
     def run(self) -> Iterator[float]:
         """Make one cut after the other; yields how much of all values is told apart."""
         values = sum(len(axis.labels) for axis in self.ground.axes)
         while (waiting := self._next()) is not None:
-            chosen, starts = waiting
+            interval, starts = waiting
             self.made += 1
-            self.waiting.remove(chosen)
-            self.cuts = self._after(chosen, starts)
-            a, low, high = chosen
+            self.waiting.remove(interval)
+            self.cuts = self._after(interval, starts)
+            a, low, high = interval
             self.waiting |= {
                 (a, *part)
                 for part in itertools.pairwise([low, *starts, high])
@@ -109,24 +111,24 @@ class Medians:
         """The range that loses most and has a cut that is allowed; under monotone models one that
         has none never will.
         """
-        for chosen in sorted(self.waiting, key=self._rank):
-            for starts in self._proposed(chosen):
-                if self.ground.holds(self._after(chosen, starts)):
-                    return chosen, starts
+        for interval in sorted(self.waiting, key=self._rank):
+            for starts in self._proposed(interval):
+                if self.ground.holds(self._after(interval, starts)):
+                    return interval, starts
             if self.monotone:
-                self.waiting.discard(chosen)
+                self.waiting.discard(interval)
         return None
 
-    def _rank(self, one: Range) -> tuple[float, int, int]:
+    def _rank(self, interval: Range) -> tuple[float, int, int]:
         """Most is lost first; equal ones in the order of columns, then of values."""
-        a, low, _ = one
+        a, low, _ = interval
         cut = self.cuts[a]
         losses = self.ground.cells(a, cut).losses
         return -round(self.weights[a] * float(losses[cut.index(low)]), 12), self.turn[a], low
 
-    def _proposed(self, one: Range) -> Iterator[tuple[int, ...]]:
+    def _proposed(self, interval: Range) -> Iterator[tuple[int, ...]]:
         """On a line both cuts at the cell of the median; in a tree the children of the node."""
-        a, low, high = one
+        a, low, high = interval
         axis = self.ground.axes[a]
         if axis.form != "line":
             starts = children_of(axis, low, high)
@@ -151,9 +153,9 @@ class Medians:
         ]
         return low + int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
 
-    def _after(self, chosen: Range, starts: tuple[int, ...]) -> list[Cut]:
-        cut = tuple(sorted({*self.cuts[chosen[0]], *starts}))
-        return [*self.cuts[: chosen[0]], cut, *self.cuts[chosen[0] + 1 :]]
+    def _after(self, interval: Range, starts: tuple[int, ...]) -> list[Cut]:
+        cut = tuple(sorted({*self.cuts[interval[0]], *starts}))
+        return [*self.cuts[: interval[0]], cut, *self.cuts[interval[0] + 1 :]]
 
     def _ranges(self, a: int, cut: Cut) -> Iterator[Range]:
         ends = (*cut[1:], len(self.ground.axes[a].labels))
@@ -275,13 +277,13 @@ class Mondrian(Step):
         return Span.CLASSES
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That more records are suppressed than its budget allows, or that another grid was
         used.
         """
-        return over_budget(told, self.budget, schema, records) or contradict_grid(
-            self.name, told, self.grid
+        return over_budget(plan_section, self.budget, schema, records) or contradict_grid(
+            self.name, plan_section, self.grid
         )
 
     def apply(self, dataset: Table, plan: ClassRecoding | CutRecoding) -> Table:

@@ -34,8 +34,8 @@ def cut_by_crowd(
     points: NDArray[np.int32], space: Space, crowd: int, *, relaxed: bool, progress: Progress
 ) -> Regions:
     """Cut until no cut leaves a crowd on both sides. ``points`` are used up."""
-    most = len(points) if len(points) <= SHARED else len(points) // BLOCKS
-    blocks = list(blocks_of(points, space, crowd, most, relaxed=relaxed))
+    block_size = len(points) if len(points) <= SHARED else len(points) // BLOCKS
+    blocks = list(blocks_of(points, space, crowd, block_size, relaxed=relaxed))
     with ThreadPoolExecutor(max_workers=2) as pool:
         pieces = []
         for block in pool.map(lambda b: _partitioned(b, space, crowd, relaxed), blocks):
@@ -52,12 +52,17 @@ def _partitioned(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The parts and ends of the regions of a block."""
     total = int(block[:, -2].sum(dtype=np.int64))
-    most = max(1, total // crowd)
+    max_parts = max(1, total // crowd)
     points = (
-        np.concatenate([block, np.empty((most, block.shape[1]), np.int32)]) if relaxed else block
+        np.concatenate([block, np.empty((max_parts, block.shape[1]), np.int32)])
+        if relaxed
+        else block
     )
     room = len(points)
-    parts, ends = np.empty((room, 2), dtype=np.int32), np.empty(min(most, room), dtype=np.int64)
+    parts, ends = (
+        np.empty((room, 2), dtype=np.int32),
+        np.empty(min(max_parts, room), dtype=np.int64),
+    )
     count = kernels.partition.partition(
         points,
         len(block),
@@ -73,29 +78,38 @@ def _partitioned(
 
 
 def blocks_of(
-    points: NDArray[np.int32], space: Space, crowd: int, most: int, *, relaxed: bool = False
+    points: NDArray[np.int32], space: Space, crowd: int, block_size: int, *, relaxed: bool = False
 ) -> Iterator[NDArray[np.int32]]:
-    """Cut as :func:`partition` would, but only until no block has more than ``most`` points.
+    """Cut as :func:`partition` would, but only until no block has more than ``block_size`` points.
     ``points`` are used up.
     """
-    if len(points) <= most:
+    if len(points) <= block_size:
         yield points
         return
-    one, total, scratch = (
+    start_array, total, scratch = (
         np.zeros(1, dtype=np.int64),
         points[:, -2].sum(dtype=np.int64),
         kernels.points.scratch_for(space),
     )
-    chosen, has_cut = kernels.partition.find_cuts(
-        points, one, one + len(points), one + total, one, crowd, relaxed, 1, space, scratch
+    cuts, has_cut = kernels.partition.find_cuts(
+        points,
+        start_array,
+        start_array + len(points),
+        start_array + total,
+        start_array,
+        crowd,
+        relaxed,
+        1,
+        space,
+        scratch,
     )
     if not has_cut[0]:
         yield points
         return
     roomy = np.concatenate([points, points[:1]]) if relaxed else points
-    middle, end = kernels.partition.cut(roomy, 0, len(points), chosen[0])
-    yield from blocks_of(roomy[:middle], space, crowd, most, relaxed=relaxed)
-    yield from blocks_of(roomy[middle:end], space, crowd, most, relaxed=relaxed)
+    middle, end = kernels.partition.cut(roomy, 0, len(points), cuts[0])
+    yield from blocks_of(roomy[:middle], space, crowd, block_size, relaxed=relaxed)
+    yield from blocks_of(roomy[middle:end], space, crowd, block_size, relaxed=relaxed)
 
 
 def cut_by_promises(
@@ -125,8 +139,8 @@ def _in_larger_crowds(
     best: Regions | None = None
     while best is None or high - low > 1:
         middle = high if best is None else (low + high) // 2
-        asked = dataclasses.replace(promises, crowd=middle, wholes=())
-        regions = Cutting(asked, axes, space, relaxed=relaxed).run(silent).regions()
+        stricter = dataclasses.replace(promises, crowd=middle, wholes=())
+        regions = Cutting(stricter, axes, space, relaxed=relaxed).run(silent).regions()
         if promises.failing_together(regions, axes, points_of(promises.classes, axes)).any():
             low, high = middle, (min(2 * middle, total) if best is None else high)
         else:
@@ -162,10 +176,10 @@ class Cutting:
         while len(waiting):
             cuts, has_cut = self._proposed(waiting, skips)
             waiting, skips, cuts = waiting[has_cut], skips[has_cut], cuts[has_cut]
-            held = self._held(waiting, cuts)
-            children = self._cut(waiting[held], cuts[held])
-            waiting = np.concatenate([waiting[~held], children])
-            skips = np.concatenate([skips[~held] + 1, np.zeros(len(children), dtype=np.int64)])
+            holds = self._cuts_that_hold(waiting, cuts)
+            children = self._cut(waiting[holds], cuts[holds])
+            waiting = np.concatenate([waiting[~holds], children])
+            skips = np.concatenate([skips[~holds] + 1, np.zeros(len(children), dtype=np.int64)])
             open_points = int((self.ends[waiting] - self.starts[waiting]).sum())
             progress(1 - open_points / len(self.points), WORDS)
         if not self.promises.settled:
@@ -189,14 +203,16 @@ class Cutting:
         self, waiting: NDArray[np.int64], skips: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The next cut of each region, and whether it has one."""
-        places = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
+        ranges = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
         rules = self.promises.crowd, self.relaxed, CHILDREN
         cuts, has_cut = kernels.partition.find_cuts(
-            self.points, *places, *rules, self.space, self.scratch
+            self.points, *ranges, *rules, self.space, self.scratch
         )
         return cuts, has_cut
 
-    def _held(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _cuts_that_hold(
+        self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
         """Whether both sides of each cut keep the promises."""
         if not len(waiting):
             return np.zeros(0, dtype=np.bool_)
@@ -209,12 +225,12 @@ class Cutting:
     def _cut(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Make the cuts; returns the new regions."""
         starts, ends = self.starts[waiting], self.ends[waiting]
-        middles, left = kernels.partition.cut_all(self.points, starts, ends, cuts)
+        middles, left_totals = kernels.partition.cut_all(self.points, starts, ends, cuts)
         children = np.arange(len(self.starts), len(self.starts) + 2 * len(waiting))
         self.leaf[waiting] = False
         self.starts = np.concatenate([self.starts, starts, middles])
         self.ends = np.concatenate([self.ends, middles, ends])
-        self.totals = np.concatenate([self.totals, left, self.totals[waiting] - left])
+        self.totals = np.concatenate([self.totals, left_totals, self.totals[waiting] - left_totals])
         self.parents = np.concatenate([self.parents, waiting, waiting])
         self.leaf = np.concatenate([self.leaf, np.ones(len(children), dtype=np.bool_)])
         return children

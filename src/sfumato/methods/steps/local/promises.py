@@ -60,24 +60,24 @@ class Promises:
             raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
         schema = dataset.schema
         needed(goal.models, schema)
-        others = [
+        other_models = [
             m for i, m in enumerate(goal.models) if m.crowd is None and not _implied(i, goal.models)
         ]
-        seen = [m for m in others if _judged_on_classes(m, schema)]
+        class_models = [m for m in other_models if _judged_on_classes(m, schema)]
         crowds = [
             _crowd(m, step)
             for m in goal.models
-            if m.crowd is not None or (m in others and m not in seen)
+            if m.crowd is not None or (m in other_models and m not in class_models)
         ]
-        needs = needed(seen, schema) if seen else Needs()
+        needs = needed(class_models, schema) if class_models else Needs()
         classes = count_needed(dataset, needs, goal.population)
         return cls(
             classes=classes,
             schema=schema,
             models=goal.models,
             crowd=max(crowds, default=1),
-            tests=tuple(m for m in seen if m.scope == "class"),
-            wholes=tuple(m for m in seen if m.scope == "table"),
+            tests=tuple(m for m in class_models if m.scope == "class"),
+            wholes=tuple(m for m in class_models if m.scope == "table"),
             reference={name: classes.counts[name].total() for name in needs.counts},
         )
 
@@ -110,11 +110,13 @@ class Promises:
         merged = self._merged(members, groups, count, points)
         failing: NDArray[np.bool_] = merged.sizes < self.crowd
         for model in self.tests:
-            left = np.flatnonzero(~failing)
-            if not len(left):
+            passing = np.flatnonzero(~failing)
+            if not len(passing):
                 break
-            kept = merged if len(left) == count else merged.take(~failing)
-            failing[left[model.failing(ClassEvidence(kept, self.schema, self.reference))]] = True
+            passing_classes = merged if len(passing) == count else merged.take(~failing)
+            failing[
+                passing[model.failing(ClassEvidence(passing_classes, self.schema, self.reference))]
+            ] = True
         return failing
 
     def failing_together(
@@ -125,10 +127,10 @@ class Promises:
         """
         cells = [regions.cells(axis, self.classes) for axis in axes]
         table, released = _as_released(cells, axes)
-        kept = regions.members[: int(regions.ends[-1])]
-        groups = released[regions.numbers()[: len(kept)]]
+        members = regions.members[: int(regions.ends[-1])]
+        groups = released[regions.numbers()[: len(members)]]
         merged = dataclasses.replace(
-            self._merged(kept, groups, len(table.keys), points), **vars(table)
+            self._merged(members, groups, len(table.keys), points), **vars(table)
         )
         absent = (
             0 if merged.population is None else int(self._people().sum() - merged.population.sum())
@@ -154,12 +156,12 @@ class Promises:
 
     def _verdicts_on_one(self, points: NDArray[np.int32]) -> tuple[Verdict, ...]:
         n = len(self.classes)
-        one = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
-        evidence = ClassEvidence(one, self.schema, self.reference)
-        asked = [
+        single_class = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
+        evidence = ClassEvidence(single_class, self.schema, self.reference)
+        models = [
             m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes
         ]
-        return tuple(m.judge(evidence) for m in asked)
+        return tuple(m.judge(evidence) for m in models)
 
     def _merged(
         self,
@@ -245,12 +247,12 @@ def _gathered(counts: Counts, members: NDArray[np.int64]) -> Counts:
     """Counts of some classes, in the order given."""
     lengths = np.diff(counts.starts)[members]
     ends = np.cumsum(lengths)
-    taken = np.repeat(counts.starts[members] - ends + lengths, lengths) + np.arange(
+    positions = np.repeat(counts.starts[members] - ends + lengths, lengths) + np.arange(
         int(ends[-1]) if len(ends) else 0
     )
     starts = np.concatenate([[0], ends]).astype(np.int64)
     return Counts(
-        starts, counts.codes[taken], counts.counts[taken], counts.labels, counts.worked_out
+        starts, counts.codes[positions], counts.counts[positions], counts.labels, counts.worked_out
     )
 
 
@@ -303,16 +305,18 @@ def drop_outliers(
     """
     parts = parts.tidy()
     while budget > 0:
-        chosen, gains = _candidates(parts, atoms, terrain, failing)
-        order = np.lexsort((chosen, -gains))
-        spent = np.cumsum(parts.amounts[chosen[order]])
-        going = chosen[order][spent <= budget]
+        candidates, gains = _candidates(parts, atoms, terrain, failing)
+        order = np.lexsort((candidates, -gains))
+        spent = np.cumsum(parts.amounts[candidates[order]])
+        going = candidates[order][spent <= budget]
         if not len(going):
             break
         budget -= int(parts.amounts[going].sum())
-        kept = np.ones(len(parts.atoms), dtype=np.bool_)
-        kept[going] = False
-        parts = Parts(parts.atoms[kept], parts.regions[kept], parts.amounts[kept]).tidy()
+        retained = np.ones(len(parts.atoms), dtype=np.bool_)
+        retained[going] = False
+        parts = Parts(
+            parts.atoms[retained], parts.regions[retained], parts.amounts[retained]
+        ).tidy()
     return parts
 
 
@@ -340,12 +344,18 @@ def _candidates(
 
 def _without(parts: Parts, dropped: NDArray[np.int64], lengths: NDArray[np.int64]) -> Parts:
     """For each dropped part, the other parts of its region, as a region of their own."""
-    many = lengths[parts.regions[dropped]]
+    group_sizes = lengths[parts.regions[dropped]]
     first = parts.starts()[parts.regions[dropped]]
-    number = np.repeat(np.arange(len(dropped)), many)
-    place = np.arange(len(number)) - np.repeat(np.cumsum(many) - many, many) + first[number]
-    other = place != dropped[number]
-    return Parts(parts.atoms[place[other]], number[other], parts.amounts[place[other]])
+    number = np.repeat(np.arange(len(dropped)), group_sizes)
+    positions = (
+        np.arange(len(number))
+        - np.repeat(np.cumsum(group_sizes) - group_sizes, group_sizes)
+        + first[number]
+    )
+    is_other = positions != dropped[number]
+    return Parts(
+        parts.atoms[positions[is_other]], number[is_other], parts.amounts[positions[is_other]]
+    )
 
 
 def _best_of_each(
@@ -401,19 +411,19 @@ class _Trimming:
         """Trim the regions, the best trims first."""
         self._measure(np.arange(len(self.starts)))
         while allowed > 0:
-            chosen = self._best(allowed)
-            if not len(chosen):
+            regions = self._best(allowed)
+            if not len(regions):
                 break
-            done = self._trim(chosen)
-            allowed -= int(self.trims[done, 5].sum())
-            self.trims[chosen, 0] = 0.0
-            self._measure(done)
+            trimmed_regions = self._trim(regions)
+            allowed -= int(self.trims[trimmed_regions, 5].sum())
+            self.trims[regions, 0] = 0.0
+            self._measure(trimmed_regions)
         return self._regions()
 
-    def _measure(self, some: NDArray[np.int64]) -> None:
+    def _measure(self, regions: NDArray[np.int64]) -> None:
         crowd = self.promises.crowd
-        self.trims[some] = kernels.partition.find_trims(
-            self.points, self.starts[some], self.ends[some], crowd, self.space, self.scratch
+        self.trims[regions] = kernels.partition.find_trims(
+            self.points, self.starts[regions], self.ends[regions], crowd, self.space, self.scratch
         )
 
     def _best(self, allowed: int) -> NDArray[np.int64]:
@@ -423,23 +433,25 @@ class _Trimming:
         worthy = worthy[np.argsort(-worth[worthy], kind="stable")][: -(-len(worthy) // AT_ONCE)]
         return worthy[np.cumsum(gone[worthy]) <= allowed]
 
-    def _trim(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _trim(self, regions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Trim some regions; returns those that keep the promises even so, the others are left
         whole.
         """
-        starts, before = self.starts[chosen], self.ends[chosen]
-        self.ends[chosen] = kernels.partition.trim(self.points, starts, before, self.trims[chosen])
+        starts, before = self.starts[regions], self.ends[regions]
+        self.ends[regions] = kernels.partition.trim(
+            self.points, starts, before, self.trims[regions]
+        )
         if self.promises.only_crowds:
-            return chosen
-        lengths = self.ends[chosen] - starts
-        places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(
+            return regions
+        lengths = self.ends[regions] - starts
+        positions = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(
             int(lengths.sum())
         )
-        groups = np.repeat(np.arange(len(chosen)), lengths)
-        members = self.points[places, -1].astype(np.int64)
-        failing = self.promises.failing(members, groups, len(chosen), self.original)
-        self.ends[chosen[failing]] = before[failing]
-        return chosen[~failing]
+        groups = np.repeat(np.arange(len(regions)), lengths)
+        members = self.points[positions, -1].astype(np.int64)
+        failing = self.promises.failing(members, groups, len(regions), self.original)
+        self.ends[regions[failing]] = before[failing]
+        return regions[~failing]
 
     def _regions(self) -> Regions:
         lengths, whole = self.ends - self.starts, self.borders - self.starts

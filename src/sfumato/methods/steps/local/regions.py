@@ -135,7 +135,7 @@ class ClassRecoding(Plan):
             "columns": [name for name in self.columns if name in changed],
             "regions": len(next(iter(changed.values()), ())),
             **(
-                {"grid": {name: dict(said) for name, said in self.grid.items()}}
+                {"grid": {name: dict(grid_fields) for name, grid_fields in self.grid.items()}}
                 if self.grid
                 else {}
             ),
@@ -188,8 +188,8 @@ class ClassRecoding(Plan):
 
     def _released(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Amounts and regions of the parts that are released."""
-        kept = self.regions != SUPPRESSED
-        return self.amounts[kept], self.regions[kept]
+        is_released = self.regions != SUPPRESSED
+        return self.amounts[is_released], self.regions[is_released]
 
 
 def whole_classes(
@@ -205,9 +205,9 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         dataset, regions = _parted(dataset, plan)
     else:
         regions = regions_of_rows(dataset, plan)
-    kept = np.flatnonzero(regions != SUPPRESSED)
-    if len(kept) < len(dataset):
-        dataset, regions = dataset.take(kept), regions[kept]
+    retained_rows = np.flatnonzero(regions != SUPPRESSED)
+    if len(retained_rows) < len(dataset):
+        dataset, regions = dataset.take(retained_rows), regions[retained_rows]
     fresh = {
         name: pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
         for name, codes in plan.cells.items()
@@ -270,11 +270,11 @@ class Borders:
     def passed(self, classes: NDArray[np.int64], marks: Marks) -> NDArray[np.int64]:
         """Per row how many borders of its class lie below its mark: the number of its part."""
         is_border = np.repeat([0, 1], [len(classes), len(self.classes)])
-        both = [
+        coordinates = [
             np.concatenate(pair)
             for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys))
         ]
-        order = np.lexsort((is_border, *both, np.concatenate([classes, self.classes])))
+        order = np.lexsort((is_border, *coordinates, np.concatenate([classes, self.classes])))
         below = np.empty(len(order), dtype=np.int64)
         below[order] = np.cumsum(is_border[order])
         return below[: len(classes)] - np.searchsorted(self.classes, classes)
@@ -418,13 +418,13 @@ def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64])
     pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
     own_ranks = pairs & 0xFFFFFFFF
     borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
-    seen: dict[bytes, int] = {}
+    set_numbers: dict[bytes, int] = {}
     sets: list[list[int]] = []
     which = np.empty(len(lengths), dtype=np.int64)
     for region in range(len(lengths)):
         members = own_ranks[borders[region] : borders[region + 1]]
-        which[region] = seen.setdefault(members.tobytes(), len(seen))
-        if len(seen) > len(sets):
+        which[region] = set_numbers.setdefault(members.tobytes(), len(set_numbers))
+        if len(set_numbers) > len(sets):
             sets.append(members.tolist())
     return RegionCells.of(
         [_set_cell(axis, members) for members in sets],
@@ -491,9 +491,9 @@ class Regions:
 
     def numbers(self) -> NDArray[np.int64]:
         """The region of every member."""
-        kept = int(self.ends[-1]) if len(self.ends) else 0
+        retained = int(self.ends[-1]) if len(self.ends) else 0
         numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
-        numbers[:kept] = np.repeat(
+        numbers[:retained] = np.repeat(
             np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends]))
         )
         return numbers
@@ -506,8 +506,8 @@ class Regions:
 
     def cells(self, axis: Axis, classes: ClassTable) -> RegionCells:
         """What each region releases in one column."""
-        kept = self.members[: int(self.ends[-1])]
-        return cells_of(axis, axis.ranks[classes.codes(axis.column)[kept]], self.ends)
+        retained = self.members[: int(self.ends[-1])]
+        return cells_of(axis, axis.ranks[classes.codes(axis.column)[retained]], self.ends)
 
 
 def recoding(
@@ -523,7 +523,7 @@ def recoding(
     cells = {axis.column: regions.cells(axis, classes) for axis in axes} if len(regions) else {}
     whole = classes.records > 0
     starts, amounts, numbers = _by_class(regions, classes)
-    shown = [name for name, column in cells.items() if column.changed]
+    changed_columns = [name for name, column in cells.items() if column.changed]
     return ClassRecoding(
         columns=classes.columns,
         placement=Placement(classes.ladders, classes.levels, classes.layout),
@@ -531,13 +531,13 @@ def recoding(
         starts=starts,
         amounts=amounts,
         regions=numbers,
-        cells={name: cells[name].codes for name in shown},
-        labels={name: cells[name].labels for name in shown},
+        cells={name: cells[name].codes for name in changed_columns},
+        labels={name: cells[name].labels for name in changed_columns},
         losses={name: column.losses for name, column in cells.items()},
         method=method,
         notes={"regions": len(regions), **notes},
         weights=weights or {},
-        grid=describe_grids(axes, shown),
+        grid=describe_grids(axes, changed_columns),
     )
 
 

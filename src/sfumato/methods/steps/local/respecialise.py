@@ -55,10 +55,10 @@ class Absorber:
             (parts.atoms[s:e], parts.amounts[s:e]) for s, e in itertools.pairwise(starts.tolist())
         ]
 
-    def absorb(self, left: NDArray[np.int64]) -> NDArray[np.int64]:
+    def absorb(self, remaining: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take in what is left of each atom; returns the atoms that no single region could take."""
-        waiting = np.flatnonzero(left)
-        stubborn = [i for i in waiting.tolist() if not self._take(i, int(left[i]))]
+        waiting = np.flatnonzero(remaining)
+        stubborn = [i for i in waiting.tolist() if not self._take(i, int(remaining[i]))]
         return np.array(stubborn, dtype=np.int64)
 
     def _take(self, atom: int, amount: int) -> bool:
@@ -76,8 +76,8 @@ class Absorber:
         with np.errstate(invalid="ignore"):
             extra = (self.sizes + amount) * new - self.sizes * self.costs
         order = _smallest(extra, sum(NEAREST))
-        for few in (order[: NEAREST[0]], order[NEAREST[0] :]):
-            home = self._first_that_holds(few, atom, amount)
+        for candidates in (order[: NEAREST[0]], order[NEAREST[0] :]):
+            home = self._first_that_holds(candidates, atom, amount)
             if home >= 0:
                 self._grow(home, atom, amount, float(new[home]))
                 return True
@@ -116,7 +116,7 @@ class Absorber:
             == ground.climbs[base + codes[self.members[region], a]]
         )
 
-    def gather(self, stubborn: NDArray[np.int64], left: NDArray[np.int64]) -> bool:
+    def gather(self, stubborn: NDArray[np.int64], remaining: NDArray[np.int64]) -> bool:
         """Join the stubborn records with as few of the cheapest regions as keep the promises
         together.
         """
@@ -124,36 +124,36 @@ class Absorber:
         gathered = []
         for price in (whole, 1.0 - self.costs):
             order = np.lexsort((np.arange(len(price)), price))
-            many = self._enough(order, stubborn, left)
-            if many is not None:
-                gathered.append((float(whole[order[:many]].sum()), order[:many]))
+            count = self._enough(order, stubborn, remaining)
+            if count is not None:
+                gathered.append((float(whole[order[:count]].sum()), order[:count]))
         if gathered:
-            self._unite(min(gathered, key=lambda f: f[0])[1], stubborn, left)
+            self._unite(min(gathered, key=lambda f: f[0])[1], stubborn, remaining)
         return bool(gathered)
 
     def _enough(
-        self, order: NDArray[np.int64], stubborn: NDArray[np.int64], left: NDArray[np.int64]
+        self, order: NDArray[np.int64], stubborn: NDArray[np.int64], remaining: NDArray[np.int64]
     ) -> int | None:
         """How many regions, taken in this order, make the promises hold: found by doubling, then by
         halving.
         """
-        few, many = -1, 0
-        while not self._holds_together(order[:many], stubborn, left):
-            if many >= len(order):
+        lower, upper = -1, 0
+        while not self._holds_together(order[:upper], stubborn, remaining):
+            if upper >= len(order):
                 return None
-            few, many = many, min(max(1, 2 * many), len(order))
-        while many - few > 1:
-            middle = (few + many) // 2
-            if self._holds_together(order[:middle], stubborn, left):
-                many = middle
+            lower, upper = upper, min(max(1, 2 * upper), len(order))
+        while upper - lower > 1:
+            middle = (lower + upper) // 2
+            if self._holds_together(order[:middle], stubborn, remaining):
+                upper = middle
             else:
-                few = middle
-        return many
+                lower = middle
+        return upper
 
     def _holds_together(
-        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]
+        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], remaining: NDArray[np.int64]
     ) -> bool:
-        members, amounts = self._contents(regions.tolist(), (atoms, left[atoms]))
+        members, amounts = self._contents(regions.tolist(), (atoms, remaining[atoms]))
         table = self.atoms.table(members, amounts, np.zeros(len(members), dtype=np.int64), 1)
         return bool(self._reachable(members) and not self.failing(table)[0])
 
@@ -167,15 +167,15 @@ class Absorber:
         return True
 
     def _unite(
-        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]
+        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], remaining: NDArray[np.int64]
     ) -> None:
-        united = self._contents(regions.tolist(), (atoms, left[atoms]))
+        united = self._contents(regions.tolist(), (atoms, remaining[atoms]))
         gone = set(regions.tolist())
         self.pieces = [p for region, p in enumerate(self.pieces) if region not in gone] + [united]
 
-    def _contents(self, regions: Sequence[int], *more: Piece) -> Piece:
+    def _contents(self, regions: Sequence[int], *extra_pieces: Piece) -> Piece:
         """Atoms and amounts of some regions, and of what joins them."""
-        pieces = [*(self.pieces[region] for region in regions), *more]
+        pieces = [*(self.pieces[region] for region in regions), *extra_pieces]
         return np.concatenate([piece[0] for piece in pieces]), np.concatenate(
             [piece[1] for piece in pieces]
         )
@@ -189,11 +189,13 @@ class Absorber:
         return Parts.joined(parts).tidy()
 
 
-def _smallest(values: NDArray[np.float64], many: int) -> NDArray[np.int64]:
+def _smallest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Where the smallest values stand, in their order; infinite ones are left out."""
-    least = np.argpartition(values, many)[:many] if len(values) > many else np.arange(len(values))
-    least = least[np.lexsort((least, values[least]))]
-    return least[np.isfinite(values[least])]
+    smallest = (
+        np.argpartition(values, count)[:count] if len(values) > count else np.arange(len(values))
+    )
+    smallest = smallest[np.lexsort((smallest, values[smallest]))]
+    return smallest[np.isfinite(values[smallest])]
 
 
 # Covering records by cells: the cheapest cells that hold enough records first.
@@ -209,10 +211,12 @@ DEAREST_LOAN = 0.2
 
 def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
     """Regions of at least k records."""
-    nodes, least = _events(terrain, k)
+    nodes, smallest_sizes = _events(terrain, k)
     codes = atoms.codes.astype("int32")
     return Parts(
-        *kernels.local.cover(codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks)
+        *kernels.local.cover(
+            codes, atoms.amounts, k, nodes, smallest_sizes, terrain.bases, terrain.marks
+        )
     )
 
 
@@ -228,14 +232,17 @@ def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int
     while sizes[-1] > 1:
         sizes.append((sizes[-1] + 1) // 2)
     which = np.tile(np.arange(len(nodes)), len(sizes))
-    least = np.repeat(sizes, len(nodes))
-    price = costs[which] * (k / least)
-    tried = (least == k) | (price <= DEAREST_LOAN)
-    which, least, price = which[tried], least[tried], price[tried]
-    order = np.lexsort((which, -least, price))
+    smallest_sizes = np.repeat(sizes, len(nodes))
+    price = costs[which] * (k / smallest_sizes)
+    affordable = (smallest_sizes == k) | (price <= DEAREST_LOAN)
+    which, smallest_sizes, price = which[affordable], smallest_sizes[affordable], price[affordable]
+    order = np.lexsort((which, -smallest_sizes, price))
     top = np.full(1, len(nodes) - 1)
-    which, least = np.concatenate([which[order], top]), np.concatenate([least[order], [1]])
-    return np.ascontiguousarray(nodes[which]), least
+    which, smallest_sizes = (
+        np.concatenate([which[order], top]),
+        np.concatenate([smallest_sizes[order], [1]]),
+    )
+    return np.ascontiguousarray(nodes[which]), smallest_sizes
 
 
 # From regions to a plan: what each region releases, and whether the promises hold on all of it.
@@ -356,16 +363,16 @@ def plan_of(
     weights: Mapping[str, float],
 ) -> LocalPlan:
     """The plan that releases these regions and drops what they do not hold."""
-    left = parts.left(atoms)
-    gone = np.flatnonzero(left)
-    who = np.concatenate([parts.atoms, gone])
+    remaining = parts.left(atoms)
+    gone = np.flatnonzero(remaining)
+    atom_numbers = np.concatenate([parts.atoms, gone])
     regions = np.concatenate([parts.regions, np.full(len(gone), SUPPRESSED)])
-    amounts = np.concatenate([parts.amounts, left[gone]])
-    order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), who))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=len(atoms)))]).astype(
-        np.int64
-    )
-    shown = {name: column for name, column in columns.items() if column.changed}
+    amounts = np.concatenate([parts.amounts, remaining[gone]])
+    order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), atom_numbers))
+    starts = np.concatenate(
+        [[0], np.cumsum(np.bincount(atom_numbers, minlength=len(atoms)))]
+    ).astype(np.int64)
+    changed_columns = {name: column for name, column in columns.items() if column.changed}
     return LocalPlan(
         columns=atoms.columns,
         placement=atoms.placement,
@@ -373,8 +380,8 @@ def plan_of(
         starts=starts,
         amounts=amounts[order],
         regions=regions[order],
-        cells={name: column.codes for name, column in shown.items()},
-        labels={name: column.labels for name, column in shown.items()},
+        cells={name: column.codes for name, column in changed_columns.items()},
+        labels={name: column.labels for name, column in changed_columns.items()},
         losses={name: column.losses for name, column in columns.items()},
         method=method,
         notes={"regions": parts.count, **notes},
@@ -458,12 +465,12 @@ def _local(ground: LocalGround, goal: Goal) -> list[Parts]:
     """Regions built from the finest cells up, without and with what a budget of records allows."""
     k = size_promised(ground)
     parts = _covered(ground, goal, k).tidy()
-    left = parts.left(ground.atoms)
-    if left.any() and parts.count:
+    remaining = parts.left(ground.atoms)
+    if remaining.any() and parts.count:
         absorber = Absorber(ground.atoms, ground.terrain, parts, ground.failing)
-        stubborn = absorber.absorb(left)
-        if left[stubborn].sum() > ground.lattice.budget:
-            absorber.gather(stubborn, left)
+        stubborn = absorber.absorb(remaining)
+        if remaining[stubborn].sum() > ground.lattice.budget:
+            absorber.gather(stubborn, remaining)
         parts = absorber.parts()
     spare = ground.lattice.budget - int(parts.left(ground.atoms).sum())
     if spare <= 0:
@@ -484,12 +491,12 @@ def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
     if k is not None:
         return cover_by_size(ground.atoms, ground.terrain, k)
     sizes = [model.enough_k for model in ground.lattice.models if model.scope == "class"]
-    least = max([1, *(size for size in sizes if size is not None)])
+    smallest_class = max([1, *(size for size in sizes if size is not None)])
     names = (
         ground.needs.counts if ground.needs.reference and ground.lattice.base.person is None else ()
     )
     trimmed = names[0] if len(names) == 1 else None
-    return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, least).run(
+    return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, smallest_class).run(
         goal.progress
     )
 
@@ -512,8 +519,8 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
         codes = ladder.climb(0, best.node[a])[atoms.codes[:, a]]
         kernels.keys.pack(keys, codes, classes.layout.words[a], classes.layout.shifts[a])
     homes = kernels.keys.look_up(classes.keys, keys)
-    kept = ~lattice.failing(classes)[homes]
-    parts = Parts(np.flatnonzero(kept), homes[kept], atoms.amounts[kept]).tidy()
+    passing = ~lattice.failing(classes)[homes]
+    parts = Parts(np.flatnonzero(passing), homes[passing], atoms.amounts[passing]).tidy()
     levels = np.tile(np.array(best.node, dtype=np.int64), (parts.count, 1))
     return parts, Outline(levels, parts.atoms[parts.starts()[:-1]])
 

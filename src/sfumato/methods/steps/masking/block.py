@@ -78,10 +78,10 @@ def block_of(
     """
     order = canonical_order(dataset) if order is None else order
     values = np.stack([computable(read(dataset, name)[order], name) for name in columns], axis=1)
-    given = weights_of(dataset)
-    if given is not None and not given.sum() > 0:
+    weights_column = weights_of(dataset)
+    if weights_column is not None and not weights_column.sum() > 0:
         raise SchemaError(f"the weights of {dataset.source.name} sum to 0; somebody must count")
-    weights = np.ones(len(dataset)) if given is None else given[order]
+    weights = np.ones(len(dataset)) if weights_column is None else weights_column[order]
     strata = strata_of(dataset, within)[0][order]
     units = dict(zip(unit_kinds(dataset), units_in_order(dataset, order), strict=True))
     shared = [_shared_draws(values[:, j], units) for j in range(len(columns))]
@@ -91,7 +91,7 @@ def block_of(
         values,
         order,
         weights,
-        given is not None,
+        weights_column is not None,
         strata,
         groups=tuple(groups for _, groups in shared),
         marks=tuple(marks[kind] for kind, _ in shared),
@@ -135,8 +135,8 @@ def column_like(
 
 def units_in_order(dataset: Table, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Households, then persons: per row in some order the number of its unit."""
-    found = [units_of(dataset, kind) for kind in unit_kinds(dataset)]
-    return [by_appearance(codes[order]) for codes in found if codes is not None]
+    unit_codes = [units_of(dataset, kind) for kind in unit_kinds(dataset)]
+    return [by_appearance(codes[order]) for codes in unit_codes if codes is not None]
 
 
 def unit_kinds(dataset: Table) -> list[str]:
@@ -205,10 +205,10 @@ def require_table(dataset: Table, step: str, columns: Sequence[str]) -> None:
 
 
 def require_only_with(
-    step: str, field: str, given: object, methods: Sequence[str], method: str
+    step: str, field: str, value: object, methods: Sequence[str], method: str
 ) -> None:
     """Refuse an option that the chosen method would ignore."""
-    if given is not None and method not in methods:
+    if value is not None and method not in methods:
         raise ParameterError(f"{step}: {field} is for {join_words(methods)}, not for {method}")
 
 
@@ -252,17 +252,17 @@ def numbers_or_ranks(dataset: Table, name: str) -> NDArray[np.float64]:
 
 
 def values_at(
-    column: pl.Series, ranks: NDArray[np.float64], wanted: NDArray[np.float64]
+    column: pl.Series, ranks: NDArray[np.float64], target_ranks: NDArray[np.float64]
 ) -> pl.Series:
     """Values of a column by rank, each of which some row has; a missing rank is a missing value."""
-    known = np.flatnonzero(~np.isnan(ranks))
-    if not len(known):
+    present = np.flatnonzero(~np.isnan(ranks))
+    if not len(present):
         return pl.Series(column.name, [None] * len(column), dtype=column.dtype)
-    distinct, first = np.unique(ranks[known], return_index=True)
-    gaps = np.isnan(wanted)
-    rows = pl.Series(known[first])
-    places = np.searchsorted(distinct, np.where(gaps, distinct[0], wanted))
-    return column.gather(rows.gather(places)).set(pl.Series(gaps), None)
+    distinct, first = np.unique(ranks[present], return_index=True)
+    gaps = np.isnan(target_ranks)
+    rows = pl.Series(present[first])
+    positions = np.searchsorted(distinct, np.where(gaps, distinct[0], target_ranks))
+    return column.gather(rows.gather(positions)).set(pl.Series(gaps), None)
 
 
 # Weighted means and covariances of columns with gaps, and matrices that can be drawn from.
@@ -273,10 +273,10 @@ if TYPE_CHECKING:
 
 def means_of(values: Array, weights: Array) -> Array:
     """Weighted mean per column over the known values; 0 for a column without any."""
-    known = ~np.isnan(values)
-    total = weights @ known
+    present = ~np.isnan(values)
+    total = weights @ present
     return np.divide(
-        weights @ np.where(known, values, 0.0),
+        weights @ np.where(present, values, 0.0),
         total,
         out=np.zeros(values.shape[1]),
         where=total > 0,
@@ -296,23 +296,25 @@ def covariance_of(values: Array, weights: Array) -> Array:
     >>> covariance_of(np.array([[1.0, 2.0], [3.0, 6.0]]), np.ones(2)).tolist()
     [[2.0, 4.0], [4.0, 8.0]]
     """
-    known = ~np.isnan(values)
-    centred = np.where(known, values - means_of(values, weights), 0.0)
-    both = (known * weights[:, None]).T @ known
-    counts = known.astype(np.float64).T @ known
-    enough = (counts > 1) & (both > 0)
-    share = np.divide(counts, (counts - 1) * both, out=np.zeros_like(both), where=enough)
-    found: Array = (centred * weights[:, None]).T @ centred * share
+    present = ~np.isnan(values)
+    centred = np.where(present, values - means_of(values, weights), 0.0)
+    pair_weights = (present * weights[:, None]).T @ present
+    counts = present.astype(np.float64).T @ present
+    enough = (counts > 1) & (pair_weights > 0)
+    share = np.divide(
+        counts, (counts - 1) * pair_weights, out=np.zeros_like(pair_weights), where=enough
+    )
+    covariance: Array = (centred * weights[:, None]).T @ centred * share
     flat = [j for j in range(values.shape[1]) if not varies(values[:, j])]
-    found[flat, :] = 0.0
-    found[:, flat] = 0.0
-    return found
+    covariance[flat, :] = 0.0
+    covariance[:, flat] = 0.0
+    return covariance
 
 
 def varies(column: Array) -> bool:
     """Whether a column has two different known values."""
-    known = column[~np.isnan(column)]
-    return len(known) > 0 and bool(known.min() < known.max())
+    present = column[~np.isnan(column)]
+    return len(present) > 0 and bool(present.min() < present.max())
 
 
 def correlation_of(covariance: Array) -> Array:
@@ -320,10 +322,12 @@ def correlation_of(covariance: Array) -> Array:
     themselves by 1.
     """
     spread = np.sqrt(np.diag(covariance))
-    both = np.outer(spread, spread)
-    found: Array = np.divide(covariance, both, out=np.zeros_like(covariance), where=both > 0)
-    np.fill_diagonal(found, 1.0)
-    return found
+    spreads = np.outer(spread, spread)
+    correlation: Array = np.divide(
+        covariance, spreads, out=np.zeros_like(covariance), where=spreads > 0
+    )
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
 
 
 def semidefinite(covariance: Array) -> tuple[Array, bool]:
@@ -360,9 +364,9 @@ def root_of(covariance: Array) -> Array:
     size = len(covariance)
     root = np.zeros((size, size))
     for j in range(size):
-        left = covariance[j, j] - root[j] @ root[j]
-        if left <= 1e-12 * covariance[j, j]:
+        remaining = covariance[j, j] - root[j] @ root[j]
+        if remaining <= 1e-12 * covariance[j, j]:
             continue
-        root[j, j] = np.sqrt(left)
+        root[j, j] = np.sqrt(remaining)
         root[j + 1 :, j] = (covariance[j + 1 :, j] - root[j + 1 :] @ root[j]) / root[j, j]
     return root

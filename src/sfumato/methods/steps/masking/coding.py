@@ -60,8 +60,8 @@ def quantile_of(values: NDArray[np.float64], weights: NDArray[np.float64], share
     present = np.flatnonzero(~np.isnan(values))
     order = present[np.argsort(values[present], kind="stable")]
     below = np.cumsum(weights[order])
-    place = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
-    return float(values[order[min(place, len(order) - 1)]])
+    position = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
+    return float(values[order[min(position, len(order) - 1)]])
 
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ class TopBottomCoding(ColumnStep):
                 "TopBottomCoding: give a threshold as a value or as a quantile, not both"
             )
         labels = [("top_label", self.top_label, upper), ("bottom_label", self.bottom_label, lower)]
-        for field, given, end in labels:
-            if given is not None and (self.replacement != "label" or end == (None, None)):
+        for field, text, end in labels:
+            if text is not None and (self.replacement != "label" or end == (None, None)):
                 raise ParameterError(
                     f"TopBottomCoding: {field} is for replacement label at that end"
                 )
@@ -199,10 +199,8 @@ class TopBottomCoding(ColumnStep):
     def coded(self, attribute: Attribute) -> Attribute:
         """What a column is once it has labels."""
         top, bottom = self.label("top"), self.label("bottom")
-        wanted = [(self.top, self.top_quantile, top), (self.bottom, self.bottom_quantile, bottom)]
-        unknown = any(
-            text is None for value, share, text in wanted if (value, share) != (None, None)
-        )
+        ends = [(self.top, self.top_quantile, top), (self.bottom, self.bottom_quantile, bottom)]
+        unknown = any(text is None for value, share, text in ends if (value, share) != (None, None))
         new = None if unknown else [text for text in (bottom, top) if text is not None]
         order = attribute.order
         if order is not None:
@@ -211,10 +209,10 @@ class TopBottomCoding(ColumnStep):
 
     def label(self, end: str, threshold: str | None = None) -> str | None:
         """The label of a tail; None where there is none or where it depends on the data."""
-        given, value = getattr(self, f"{end}_label"), getattr(self, end)
+        own_label, value = getattr(self, f"{end}_label"), getattr(self, end)
         text = threshold if threshold is not None or value is None else label(value)
-        if given is not None or text is None:
-            return str(given) if given is not None else None
+        if own_label is not None or text is None:
+            return str(own_label) if own_label is not None else None
         return f"{text}+" if end == "top" else f"<={text}"
 
 
@@ -252,17 +250,17 @@ class _Coding:
         return ranks_of(dataset, name)
 
     def plan(self) -> Masked:
-        made, columns = self.block.values.copy(), {}
+        coded_values, columns = self.block.values.copy(), {}
         for j, name in enumerate(self.step.columns):
             tails = self.tails(j, name)
             counts = self.counted(j, tails) if self.facts is None else self.facts[name]
             self._require_some(name, tails, counts)
             self.counts[name] = {end: counts[end] for end in tails}
             for threshold, rows in tails.values():
-                made[rows, j] = self._replaced(
+                coded_values[rows, j] = self._replaced(
                     name, self.block.values[rows, j], self.block.weights[rows], threshold, rows
                 )
-            columns[name] = self._column(j, name, made[:, j], tails)
+            columns[name] = self._column(j, name, coded_values[:, j], tails)
         coded = [name for name in self.step.columns if sum(self.counts[name].values())]
         before = self.dataset.schema.attributes
         labelled = [
@@ -276,7 +274,7 @@ class _Coding:
             actions=dict.fromkeys(coded, self._words()),
             columns={name: columns[name] for name in self.step.columns},
             attributes=after,
-            preserved=self._preserved(made),
+            preserved=self._preserved(coded_values),
             warnings=tuple(self.warnings),
             public={"coded": self.counts, "replacement": self.step.replacement},
         )
@@ -289,9 +287,9 @@ class _Coding:
         ]
         return f"{join_words(ends)} coded ({self.step.replacement})"
 
-    def tails(self, place: int, name: str) -> dict[str, tuple[float, Flags]]:
+    def tails(self, column_number: int, name: str) -> dict[str, tuple[float, Flags]]:
         """Per end the threshold and the rows beyond it; nothing where no value is known."""
-        values, step = self.block.values[:, place], self.step
+        values, step = self.block.values[:, column_number], self.step
         present = ~np.isnan(values)
         if not present.any():
             return {}
@@ -304,7 +302,7 @@ class _Coding:
             tails["top"] = (top, present & (values >= top))
         return tails
 
-    def counted(self, place: int, tails: dict[str, tuple[float, Flags]]) -> dict[str, int]:
+    def counted(self, column_number: int, tails: dict[str, tuple[float, Flags]]) -> dict[str, int]:
         """How many values there are, in the tails and between them; a row that stands for several
         counts as often.
         """
@@ -313,7 +311,7 @@ class _Coding:
             if self.dataset.copies is None
             else self.dataset.copies
         )
-        present = ~np.isnan(self.block.values[:, place])
+        present = ~np.isnan(self.block.values[:, column_number])
         groups = {end: beyond for end, (_, beyond) in tails.items()}
         stays = present & ~np.logical_or.reduce([np.zeros_like(present), *groups.values()])
         groups |= {"present": present, "stays": stays}
@@ -342,21 +340,21 @@ class _Coding:
         ]
 
     def _threshold(
-        self, name: str, values: Array, given: float | str | None, share: float | None
+        self, name: str, values: Array, value: float | str | None, share: float | None
     ) -> float | None:
         if share is not None:
             return quantile_of(values, self.block.weights, share)
-        if given is None:
+        if value is None:
             return None
         order = self.orders[name]
         if order is not None:
-            if label(given) not in order:
+            if label(value) not in order:
                 raise ParameterError(
                     f"top_bottom_coding: the order of {name!r} does not list the threshold"
                 )
-            return float(order.index(label(given)))
+            return float(order.index(label(value)))
         try:
-            return float(given)
+            return float(value)
         except ValueError:
             raise ParameterError(
                 f"top_bottom_coding: {name!r} holds numbers, its threshold must be one"
@@ -383,13 +381,13 @@ class _Coding:
         )
 
     def _column(
-        self, place: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]
+        self, column_number: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]
     ) -> pl.Series:
         column, order = self.dataset.column(name), self.orders[name]
         if self.step.replacement != "label":
             if order is None:
                 return column_like(name, self.block.back(coded), column)
-            return self._ordered(column, place, coded)
+            return self._ordered(column, column_number, coded)
         encoded = encode(column)
         texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
         for end, (threshold, rows) in tails.items():
@@ -399,11 +397,11 @@ class _Coding:
             texts = texts.set(pl.Series(self.block.back(rows.astype(float)) > 0), text)
         return texts
 
-    def _ordered(self, column: pl.Series, place: int, coded: Array) -> pl.Series:
+    def _ordered(self, column: pl.Series, column_number: int, coded: Array) -> pl.Series:
         """Listed values by rank: those of the column itself, or the threshold's own label where
         nobody has it.
         """
-        ranks = self.block.values[:, place]
+        ranks = self.block.values[:, column_number]
         if np.isin(coded[~np.isnan(coded)], ranks).all():
             return values_at(column, self.block.back(ranks), self.block.back(coded))
         order = pl.Series([*(self.orders[column.name] or ()), None], dtype=pl.String)
@@ -411,7 +409,7 @@ class _Coding:
             np.where(np.isnan(coded), len(order) - 1, coded).astype(np.int64)
         ).alias(column.name)
 
-    def _preserved(self, made: Array) -> tuple[Preserved, ...]:
+    def _preserved(self, coded_values: Array) -> tuple[Preserved, ...]:
         names = self.block.names
         preserved: tuple[Preserved, ...] = (
             Preserved("values between the thresholds", names, True, 0.0),
@@ -420,10 +418,15 @@ class _Coding:
             return preserved
         preserved = (*preserved, Preserved("order", names, True, 0.0))
         if self.step.replacement == "mean":
-            kept = KeptNumbers(self.block, made)
-            return (*preserved, kept.means(exactly=True), kept.sums(exactly=True), kept.variances())
+            preserved_numbers = KeptNumbers(self.block, coded_values)
+            return (
+                *preserved,
+                preserved_numbers.means(exactly=True),
+                preserved_numbers.sums(exactly=True),
+                preserved_numbers.variances(),
+            )
         ordinal = any(order is not None for order in self.orders.values())
-        return preserved if ordinal else (*preserved, KeptNumbers(self.block, made).means())
+        return preserved if ordinal else (*preserved, KeptNumbers(self.block, coded_values).means())
 
 
 class _Tails:
@@ -530,7 +533,9 @@ class Round(ColumnStep):
         up = self._up(block, fractions, goal)
         rounded_values = _multiples(below + up, self.base)
         changed = np.abs(rounded_values - block.values) > 1e-9 * self.base
-        same = [n for n, moved in zip(self.columns, changed.T, strict=True) if not moved.any()]
+        unchanged = [
+            n for n, is_changed in zip(self.columns, changed.T, strict=True) if not is_changed.any()
+        ]
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"rounded to multiples of {self.base:g} ({self.method})"
@@ -542,7 +547,7 @@ class Round(ColumnStep):
             preserved=self._preserved(block, rounded_values),
             warnings=tuple(
                 f"column {n!r} has multiples of the base only: rounding changed nothing"
-                for n in same
+                for n in unchanged
             ),
             public={"base": self.base, "method": self.method},
             owner={"cells_changed": int(changed.sum())},
@@ -558,7 +563,8 @@ class Round(ColumnStep):
             return (fractions >= 0.5).astype(np.float64)
         if self.method == "random":
             return np.stack(
-                [_drawn(block, j, fractions[:, j], goal) for j in range(len(self.columns))], axis=1
+                [_draw_up(block, j, fractions[:, j], goal) for j in range(len(self.columns))],
+                axis=1,
             )
         steps_up = np.zeros_like(fractions)
         stream = goal.stream("controlled rounding")
@@ -566,14 +572,14 @@ class Round(ColumnStep):
             steps_up[rows] = controlled_ups(fractions[rows], stream)
         return steps_up
 
-    def _preserved(self, block: Block, made: Array) -> tuple[Preserved, ...]:
-        kept = KeptNumbers(block, made)
+    def _preserved(self, block: Block, rounded_values: Array) -> tuple[Preserved, ...]:
+        preserved_numbers = KeptNumbers(block, rounded_values)
         if self.method == "deterministic":
-            return kept.exact("order"), kept.means()
+            return preserved_numbers.exact("order"), preserved_numbers.means()
         if self.method == "random":
-            return kept.means(), kept.sums()
+            return preserved_numbers.means(), preserved_numbers.sums()
         totals = [
-            np.abs(np.nansum(made[rows] - block.values[rows], axis=0)).max()
+            np.abs(np.nansum(rounded_values[rows] - block.values[rows], axis=0)).max()
             for rows in block.parts()
         ]
         words = f"totals, to the next multiple of {self.base:g},"
@@ -581,7 +587,7 @@ class Round(ColumnStep):
             Preserved(
                 words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
             ),
-            kept.means(),
+            preserved_numbers.means(),
         )
 
 
@@ -606,8 +612,8 @@ def _multiples(counts: Array, base: float) -> Array:
     return counts / inverse if inverse and abs(inverse * base - 1) < 1e-12 else counts * base
 
 
-def _drawn(block: Block, place: int, fractions: Array, goal: Goal) -> Array:
-    draws = goal.keyed(f"round {block.names[place]}").uniforms(block.marks[place])
+def _draw_up(block: Block, column_number: int, fractions: Array, goal: Goal) -> Array:
+    draws = goal.keyed(f"round {block.names[column_number]}").uniforms(block.marks[column_number])
     return (draws < fractions).astype(np.float64)
 
 
@@ -630,5 +636,5 @@ def controlled_ups(fractions: Array, stream: np.random.Generator) -> Array:
 
 
 def _missing_to_whole(sums: Array) -> Array:
-    lacking = np.ceil(sums) - sums
-    return np.where(lacking > 1 - 1e-9, 0.0, lacking)
+    shortfall = np.ceil(sums) - sums
+    return np.where(shortfall > 1 - 1e-9, 0.0, shortfall)

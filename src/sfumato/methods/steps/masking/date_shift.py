@@ -107,19 +107,19 @@ class ShiftDates(ColumnStep):
         days = np.stack([days_of(column, table) for column in columns], axis=1)
         kind, units = _units(self, dataset)
         low, high = self._limits(days, units)
-        shifts = self._drawn(
+        shifts = self._draw_shifts(
             low, high, units, goal.keyed("shift dates").uniforms(marks_by(dataset, kind))
         )
         shifted = {column.name: moved(column, table, shifts) for column in columns}
         after = np.stack([days_of(column, table) for column in shifted.values()], axis=1)
         off = _intervals_off(days, after, units)
-        kept = [Preserved(f"intervals within a {kind}", tuple(self.columns), True, off)]
+        preserved = [Preserved(f"intervals within a {kind}", tuple(self.columns), True, off)]
         if self.keep_weekday:
-            kept.append(Preserved("weekdays", tuple(self.columns), True, 0.0))
+            preserved.append(Preserved("weekdays", tuple(self.columns), True, 0.0))
         return Masked(
             actions=dict.fromkeys(self.columns, f"moved by one random shift a {kind}"),
             columns=shifted,
-            preserved=tuple(kept),
+            preserved=tuple(preserved),
             warnings=tuple(self._warnings(kind, dataset)),
             public={"days": self.days, "unit": kind, "weekdays_kept": self.keep_weekday},
             owner={"units": len(low)},
@@ -132,17 +132,17 @@ class ShiftDates(ColumnStep):
     def _limits(self, days: Array, units: Rows) -> tuple[Rows, Rows]:
         """Per unit the least and the greatest number of steps (days or weeks) it may move."""
         count = int(units.max()) + 1
-        least, greatest = np.full(count, np.inf), np.full(count, -np.inf)
-        np.minimum.at(least, units, np.fmin.reduce(days, axis=1, initial=np.inf))
-        np.maximum.at(greatest, units, np.fmax.reduce(days, axis=1, initial=-np.inf))
+        earliest, latest = np.full(count, np.inf), np.full(count, -np.inf)
+        np.minimum.at(earliest, units, np.fmin.reduce(days, axis=1, initial=np.inf))
+        np.maximum.at(latest, units, np.fmax.reduce(days, axis=1, initial=-np.inf))
         first = FIRST if self.earliest is None else (self.earliest - EPOCH).days
         last = LAST if self.latest is None else (self.latest - EPOCH).days
         size = 7 if self.keep_weekday else 1
-        low = np.ceil(np.maximum(first - least, -self.days) / size)
-        high = np.floor(np.minimum(last - greatest, self.days) / size)
+        low = np.ceil(np.maximum(first - earliest, -self.days) / size)
+        high = np.floor(np.minimum(last - latest, self.days) / size)
         return low.astype(np.int64), high.astype(np.int64)
 
-    def _drawn(self, low: Rows, high: Rows, units: Rows, draws: Array) -> Rows:
+    def _draw_shifts(self, low: Rows, high: Rows, units: Rows, draws: Array) -> Rows:
         """A shift in days for every row, uniform between the limits of its unit but not 0; rows of
         a unit have one draw.
         """
@@ -192,8 +192,8 @@ def _intervals_off(before: Array, after: Array, units: Rows) -> float:
     """By how many days two dates of a unit moved differently, at most."""
     shifts = after - before
     count = int(units.max()) + 1
-    least, greatest = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(least, units, np.fmin.reduce(shifts, axis=1, initial=np.inf))
-    np.maximum.at(greatest, units, np.fmax.reduce(shifts, axis=1, initial=-np.inf))
-    dated = least <= greatest
-    return float((greatest - least)[dated].max(initial=0.0))
+    earliest, latest = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(earliest, units, np.fmin.reduce(shifts, axis=1, initial=np.inf))
+    np.maximum.at(latest, units, np.fmax.reduce(shifts, axis=1, initial=-np.inf))
+    dated = earliest <= latest
+    return float((latest - earliest)[dated].max(initial=0.0))

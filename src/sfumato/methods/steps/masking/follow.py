@@ -71,20 +71,20 @@ class Follow(ColumnStep):
 
     def limited_to(self, columns: Sequence[str]) -> Step | None:
         """The same step for columns that are there together with what they follow."""
-        there = {
+        present = {
             name: quasi
             for name, quasi in self.columns.items()
             if name in columns and quasi in columns
         }
-        if len(there) == len(self.columns):
+        if len(present) == len(self.columns):
             return self
-        return dataclasses.replace(self, columns=there) if there else None
+        return dataclasses.replace(self, columns=present) if present else None
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Take over the labels."""
         require_table(dataset, self.name, [*self.columns, *self.columns.values()])
-        known = dataset.schema.attributes
-        self._refuse(known)
+        attributes = dataset.schema.attributes
+        self._refuse(attributes)
         return Masked(
             actions={
                 name: f"released through the labels of {quasi}"
@@ -93,7 +93,9 @@ class Follow(ColumnStep):
             columns={
                 name: dataset.column(quasi).alias(name) for name, quasi in self.columns.items()
             },
-            attributes={name: _followed(known[name]) for name in self.columns if name in known},
+            attributes={
+                name: _followed(attributes[name]) for name in self.columns if name in attributes
+            },
             public={"follows": dict(self.columns)},
         )
 
@@ -104,18 +106,22 @@ class Follow(ColumnStep):
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """The columns hold labels, which are nominal."""
         changed = {
-            name: _followed(one) for name, one in schema.attributes.items() if name in self.columns
+            name: _followed(attribute)
+            for name, attribute in schema.attributes.items()
+            if name in self.columns
         }
         return Schema({**schema.attributes, **changed})
 
-    def _refuse(self, known: Mapping[str, Attribute]) -> None:
+    def _refuse(self, attributes: Mapping[str, Attribute]) -> None:
         for name, quasi in self.columns.items():
-            if quasi in known and not known[quasi].has(Role.QUASI):
+            if quasi in attributes and not attributes[quasi].has(Role.QUASI):
                 raise SchemaError(
                     f"follow: {quasi!r} is no quasi-identifier, so {name!r} cannot follow it"
                 )
-            if name in known and {Role.QUASI, Role.UNIT, Role.DIRECT} & set(known[name].roles):
-                role = join_words(known[name].roles)
+            if name in attributes and {Role.QUASI, Role.UNIT, Role.DIRECT} & set(
+                attributes[name].roles
+            ):
+                role = join_words(attributes[name].roles)
                 raise SchemaError(
                     f"follow: {name!r} has role {role}; only other columns can follow a"
                     " quasi-identifier"

@@ -127,28 +127,28 @@ class Settling:
     def _with_sum(
         masked: Array, original: Array, weights: Array, bounds: tuple[float, float], *, scaled: bool
     ) -> Array:
-        wanted, now = float(weights @ original), float(weights @ masked)
+        target_sum, now = float(weights @ original), float(weights @ masked)
         if not weights.sum() > 0:
             return masked
         one_sign = bool((masked >= 0).all() or (masked <= 0).all())
         if (
-            scaled and one_sign and wanted * now > 0
+            scaled and one_sign and target_sum * now > 0
         ):  # with both signs a larger factor need not give a larger sum
             return _at(
                 lambda t: np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds),
                 weights,
-                wanted,
-                math.log(wanted / now),
+                target_sum,
+                math.log(target_sum / now),
             )
         return _at(
             lambda t: np.clip(masked + t, *bounds),
             weights,
-            wanted,
-            (wanted - now) / float(weights.sum()),
+            target_sum,
+            (target_sum - now) / float(weights.sum()),
         )
 
 
-def _at(moved: Callable[[float], Array], weights: Array, wanted: float, guess: float) -> Array:
+def _at(shift: Callable[[float], Array], weights: Array, target_sum: float, guess: float) -> Array:
     """The values moved so far that their weighted sum is the wanted one, or as near to it as bounds
     allow.
 
@@ -157,11 +157,11 @@ def _at(moved: Callable[[float], Array], weights: Array, wanted: float, guess: f
     """
 
     def missing(t: float) -> float:
-        return float(weights @ moved(t)) - wanted
+        return float(weights @ shift(t)) - target_sum
 
-    scale = max(1.0, abs(wanted))
+    scale = max(1.0, abs(target_sum))
     if abs(missing(guess)) <= 1e-12 * scale:
-        return moved(guess)
+        return shift(guess)
     rising = missing(guess + 1.0) >= missing(guess)
     near, far = guess, guess
     step = max(abs(guess), 1.0) * (1.0 if (missing(guess) < 0) == rising else -1.0)
@@ -177,7 +177,7 @@ def _at(moved: Callable[[float], Array], weights: Array, wanted: float, guess: f
         near, far = (
             (middle, far) if (missing(middle) < 0) == (missing(near) < 0) else (near, middle)
         )
-    return moved(min(near, far, key=lambda t: abs(missing(t))))
+    return shift(min(near, far, key=lambda t: abs(missing(t))))
 
 
 def rounded_to_sum(values: Array) -> Array:
@@ -189,8 +189,8 @@ def rounded_to_sum(values: Array) -> Array:
     [1.0, 1.0, 2.0]
     """
     low = np.floor(values)
-    more = round(float((values - low).sum()))
-    low[np.argsort(low - values, kind="stable")[:more]] += 1.0
+    units_to_add = round(float((values - low).sum()))
+    low[np.argsort(low - values, kind="stable")[:units_to_add]] += 1.0
     return low
 
 
@@ -379,21 +379,21 @@ class _Adding:
         self.mended = self.clipped = 0
 
     def _covariance(self, group: int) -> Array:
-        found = self.moments.covariance
-        return np.zeros((0, 0)) if found is None else found[group]
+        covariance = self.moments.covariance
+        return np.zeros((0, 0)) if covariance is None else covariance[group]
 
     def plan(self) -> Masked:
         """The masked columns and what is to be said of them."""
         masked = self._settled(self._noisy())
-        kept = KeptNumbers(self.block, masked)
+        preserved_numbers = KeptNumbers(self.block, masked)
         title = TITLES.get(self.step.method, self.step.method)
         return Masked(
             actions=dict.fromkeys(self.step.columns, f"noise added ({title})"),
             columns={
                 name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)
             },
-            preserved=self._preserved(kept),
-            warnings=tuple(self._warnings(kept)),
+            preserved=self._preserved(preserved_numbers),
+            warnings=tuple(self._warnings(preserved_numbers)),
             public={"method": self.step.method, "alpha": self.step.alpha, "known_attack": ATTACK},
             owner={"strata": len(self.parts), "clipped": self.clipped, **self.owner},
         )
@@ -443,48 +443,54 @@ class _Adding:
         self.clipped = below + (0 if high is None else int((noisy > high).sum()))
         return settled
 
-    def _column(self, place: int, masked: Array) -> pl.Series:
-        name = self.step.columns[place]
+    def _column(self, column_number: int, masked: Array) -> pl.Series:
+        name = self.step.columns[column_number]
         like = self.dataset.column(name)
-        if self.categories[place]:
-            ranks = self.block.back(self.block.values[:, place])
+        if self.categories[column_number]:
+            ranks = self.block.back(self.block.values[:, column_number])
             return values_at(like, ranks, self.block.back(masked))
         return column_like(name, self.block.back(masked), like)
 
-    def _preserved(self, kept: KeptNumbers) -> tuple[Preserved, ...]:
+    def _preserved(self, preserved_numbers: KeptNumbers) -> tuple[Preserved, ...]:
         """What the method keeps, and what was asked to be kept besides."""
-        preserved = self._kept_by_method(kept)
+        preserved = self._kept_by_method(preserved_numbers)
         if self.settling.sums:
-            preserved.append(kept.sums(exactly=kept.sums().off_by < 1e-9))
+            preserved.append(preserved_numbers.sums(exactly=preserved_numbers.sums().off_by < 1e-9))
         if self.settling.integers:
-            preserved.append(kept.exact("whole numbers"))
+            preserved.append(preserved_numbers.exact("whole numbers"))
         if self.settling.zeros:
-            preserved.append(kept.exact("zeros"))
+            preserved.append(preserved_numbers.exact("zeros"))
         return tuple(preserved)
 
-    def _kept_by_method(self, kept: KeptNumbers) -> list[Preserved]:
-        method, free, several = (
+    def _kept_by_method(self, preserved_numbers: KeptNumbers) -> list[Preserved]:
+        method, free, has_many_columns = (
             self.step.method,
             not self.settling.changes,
             len(self.step.columns) > 1,
         )
         if method == "uncorrelated":
-            return [kept.means(), *([kept.covariances()] if several else [])]
-        together = [kept.correlations()] if several else []
+            return [
+                preserved_numbers.means(),
+                *([preserved_numbers.covariances()] if has_many_columns else []),
+            ]
+        together = [preserved_numbers.correlations()] if has_many_columns else []
         if method == "correlated":
-            return [kept.means(), *together]
+            return [preserved_numbers.means(), *together]
         if method == "kim":
-            return [kept.means(exactly=free), kept.variances(), *together]
+            return [preserved_numbers.means(exactly=free), preserved_numbers.variances(), *together]
         if method == "sullivan":
-            return [kept.distributions(), *together]
+            return [preserved_numbers.distributions(), *together]
         always = (
             ["signs", "zeros"]
             if method == "multiplicative"
             else ["all values but the outlying ones"]
         )
-        return [kept.means(), *(kept.exact(what) for what in always if free)]
+        return [
+            preserved_numbers.means(),
+            *(preserved_numbers.exact(statistic) for statistic in always if free),
+        ]
 
-    def _warnings(self, kept: KeptNumbers) -> list[str]:
+    def _warnings(self, preserved_numbers: KeptNumbers) -> list[str]:
         warnings = [
             f"column {name!r} does not vary: it was left as it is"
             for j, name in enumerate(self.step.columns)
@@ -503,7 +509,7 @@ class _Adding:
             )
         if self.step.alpha < LITTLE:
             warnings.append(f"alpha is below {LITTLE}: such noise hides little")
-        strong = correlation_of(kept.before) - np.eye(len(self.step.columns))
+        strong = correlation_of(preserved_numbers.before) - np.eye(len(self.step.columns))
         if self.step.method == "uncorrelated" and np.abs(strong).max() > CLOSE:
             warnings.append(
                 "columns are strongly correlated: independent noise can be filtered out of them;"

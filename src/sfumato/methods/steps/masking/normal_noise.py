@@ -79,14 +79,14 @@ class _Stratum:
         self.weight, self.total = [0] * columns, [0] * columns
         self.least, self.most = np.full(columns, np.inf), np.full(columns, -np.inf)
 
-    def join(self, other: _Stratum) -> _Stratum:
+    def join(self, second: _Stratum) -> _Stratum:
         """Both together."""
-        self.rows += other.rows
-        self.weight = [a + b for a, b in zip(self.weight, other.weight, strict=True)]
-        self.total = [a + b for a, b in zip(self.total, other.total, strict=True)]
+        self.rows += second.rows
+        self.weight = [a + b for a, b in zip(self.weight, second.weight, strict=True)]
+        self.total = [a + b for a, b in zip(self.total, second.total, strict=True)]
         self.least, self.most = (
-            np.minimum(self.least, other.least),
-            np.maximum(self.most, other.most),
+            np.minimum(self.least, second.least),
+            np.maximum(self.most, second.most),
         )
         return self
 
@@ -95,9 +95,13 @@ class MeansLearner:
     """Means of every stratum, and which strata are put together because they have too few rows."""
 
     def __init__(
-        self, columns: Sequence[str], within: Sequence[str] | None, least: int, read: Reader
+        self,
+        columns: Sequence[str],
+        within: Sequence[str] | None,
+        smallest_stratum: int,
+        read: Reader,
     ) -> None:
-        self.columns, self.within, self.least, self.read = columns, within, least, read
+        self.columns, self.within, self.least, self.read = columns, within, smallest_stratum, read
         self.strata: dict[Stratum, _Stratum] = {}
         self.whole = np.ones(len(columns), dtype=np.bool_)
 
@@ -109,13 +113,13 @@ class MeansLearner:
             fresh, np.bincount(codes, minlength=len(labels)).tolist(), strict=True
         ):
             stratum.rows = count
-        given = weights_of(rows)
-        weights = np.ones(len(rows)) if given is None else given
+        weights_column = weights_of(rows)
+        weights = np.ones(len(rows)) if weights_column is None else weights_column
         for j, name in enumerate(self.columns):
             values = self.read(rows, name)
-            known = np.flatnonzero(~np.isnan(values))
-            self.whole[j] &= bool((values[known] == np.rint(values[known])).all())
-            self._add(fresh, j, values[known], weights[known], codes[known])
+            present = np.flatnonzero(~np.isnan(values))
+            self.whole[j] &= bool((values[present] == np.rint(values[present])).all())
+            self._add(fresh, j, values[present], weights[present], codes[present])
         for label, stratum in zip(labels, fresh, strict=True):
             self.strata[label] = (
                 self.strata[label].join(stratum) if label in self.strata else stratum
@@ -123,16 +127,16 @@ class MeansLearner:
 
     @staticmethod
     def _add(
-        strata: list[_Stratum], place: int, values: Array, weights: Array, codes: Rows
+        strata: list[_Stratum], column_number: int, values: Array, weights: Array, codes: Rows
     ) -> None:
         totals = exact_sums(values * weights, codes, len(strata))
         masses = exact_sums(weights, codes, len(strata))
-        least, most = np.full(len(strata), np.inf), np.full(len(strata), -np.inf)
-        np.minimum.at(least, codes, values)
-        np.maximum.at(most, codes, values)
+        lowest, highest = np.full(len(strata), np.inf), np.full(len(strata), -np.inf)
+        np.minimum.at(lowest, codes, values)
+        np.maximum.at(highest, codes, values)
         for s, stratum in enumerate(strata):
-            stratum.total[place], stratum.weight[place] = totals[s], masses[s]
-            stratum.least[place], stratum.most[place] = least[s], most[s]
+            stratum.total[column_number], stratum.weight[column_number] = totals[s], masses[s]
+            stratum.least[column_number], stratum.most[column_number] = lowest[s], highest[s]
 
     def learnt(self) -> Moments:
         """The means, by groups of strata."""
@@ -141,14 +145,17 @@ class MeansLearner:
         )
         together: dict[int, _Stratum] = {}
         for label in in_order(self.strata):
-            known = together.setdefault(groups[label], _Stratum(len(self.columns)))
-            known.join(self.strata[label])
-        found = [together[g] for g in sorted(together)]
+            stratum = together.setdefault(groups[label], _Stratum(len(self.columns)))
+            stratum.join(self.strata[label])
+        strata = [together[g] for g in sorted(together)]
         means = [
-            [t / w if w else 0.0 for t, w in zip(each.total, each.weight, strict=True)]
-            for each in found
+            [
+                t / w if w else 0.0
+                for t, w in zip(stratum_sums.total, stratum_sums.weight, strict=True)
+            ]
+            for stratum_sums in strata
         ]  # whole numbers of the same unit: their ratio is rounded once
-        flat = np.array([~(each.least < each.most) for each in found])
+        flat = np.array([~(stratum_sums.least < stratum_sums.most) for stratum_sums in strata])
         return Moments(groups, pooled, np.array(means), flat, self.whole)
 
 
@@ -166,19 +173,21 @@ class CovarianceLearner:
     def see(self, rows: Table) -> None:
         """Add some rows."""
         groups, count = self.moments.of_rows(rows, self.within), len(self.moments.means)
-        given = weights_of(rows)
-        weights = np.ones(len(rows)) if given is None else given
+        weights_column = weights_of(rows)
+        weights = np.ones(len(rows)) if weights_column is None else weights_column
         centred = [
             self.read(rows, n) - self.moments.means[groups, j] for j, n in enumerate(self.columns)
         ]
-        for j, left in enumerate(centred):
+        for j, left_column in enumerate(centred):
             for k, right in enumerate(centred[: j + 1]):
-                both = np.flatnonzero(~np.isnan(left) & ~np.isnan(right))
-                at = groups[both]
+                present_rows = np.flatnonzero(~np.isnan(left_column) & ~np.isnan(right))
+                at = groups[present_rows]
                 self.products[:, j, k] += exact_sums(
-                    weights[both] * (left[both] * right[both]), at, count
+                    weights[present_rows] * (left_column[present_rows] * right[present_rows]),
+                    at,
+                    count,
                 )
-                self.masses[:, j, k] += exact_sums(weights[both], at, count)
+                self.masses[:, j, k] += exact_sums(weights[present_rows], at, count)
                 self.counts[:, j, k] += np.bincount(at, minlength=count)
 
     def learnt(self) -> Moments:
@@ -186,14 +195,14 @@ class CovarianceLearner:
         them.
         """
         size = self.products.shape
-        found = np.zeros(size)
+        covariance = np.zeros(size)
         for g, j, k in np.argwhere(self.counts > 1).tolist():
             count, mass = int(self.counts[g, j, k]), self.masses[g, j, k]
             if mass > 0 and not self.moments.flat[g, [j, k]].any():
-                found[g, j, k] = found[g, k, j] = (
+                covariance[g, j, k] = covariance[g, k, j] = (
                     self.products[g, j, k] / mass * count / (count - 1)
                 )
-        return dataclasses.replace(self.moments, covariance=found)
+        return dataclasses.replace(self.moments, covariance=covariance)
 
 
 def coarse_first(block: Block) -> list[int]:
@@ -214,8 +223,10 @@ def with_covariance(normals: Array, covariance: Array, coarse: list[int]) -> Arr
     return shaped
 
 
-def large_enough(sizes: Mapping[Stratum, int], least: int) -> tuple[dict[Stratum, int], int]:
-    """A number for every stratum, the same for those with fewer than ``least`` rows, and how many
+def large_enough(
+    sizes: Mapping[Stratum, int], smallest_stratum: int
+) -> tuple[dict[Stratum, int], int]:
+    """A number for every stratum, the same for those with fewer than ``smallest_stratum`` rows, and how many
     of these there are.
 
     What is still too small after they were put together joins the smallest of the others.
@@ -224,13 +235,15 @@ def large_enough(sizes: Mapping[Stratum, int], least: int) -> tuple[dict[Stratum
     ({('a',): 0, ('b',): 1, ('c',): 1}, 2)
     """
     names = in_order(sizes)
-    small = [name for name in names if sizes[name] < least]
-    large = sorted((name for name in names if sizes[name] >= least), key=lambda name: sizes[name])
-    few = len(small)
-    if small and sum(sizes[name] for name in small) < least and large:
+    small = [name for name in names if sizes[name] < smallest_stratum]
+    large = sorted(
+        (name for name in names if sizes[name] >= smallest_stratum), key=lambda name: sizes[name]
+    )
+    small_count = len(small)
+    if small and sum(sizes[name] for name in small) < smallest_stratum and large:
         small.append(large.pop(0))
     numbers = {name: g for g, name in enumerate(name for name in names if name not in set(small))}
-    return {name: numbers.get(name, len(numbers)) for name in names}, few
+    return {name: numbers.get(name, len(numbers)) for name in names}, small_count
 
 
 class BlockNoise:
@@ -362,18 +375,18 @@ class NormalScale:
         from scipy.special import ndtri
 
         present = np.flatnonzero(~np.isnan(column))
-        places = present[np.lexsort((ties[present], column[present]))]
-        mass = np.maximum(weights[places], 1e-12 * weights.max(initial=1.0))
+        ordered_rows = present[np.lexsort((ties[present], column[present]))]
+        mass = np.maximum(weights[ordered_rows], 1e-12 * weights.max(initial=1.0))
         total = max(float(mass.sum()), 1e-300)
         middles = (np.cumsum(mass) - mass / 2) / total
         shares = np.full(len(column), 0.5)
-        shares[places] = middles
+        shares[ordered_rows] = middles
         shares[present] = _averaged(shares[present], groups[present])
         scores = ndtri(shares)
-        distinct, starts = np.unique(column[places], return_index=True)
+        distinct, starts = np.unique(column[ordered_rows], return_index=True)
         ends = np.add.reduceat(mass, starts).cumsum() / total if len(starts) else np.zeros(0)
         heavy = (
-            np.add.reduceat(scores[places] * mass, starts) / np.add.reduceat(mass, starts)
+            np.add.reduceat(scores[ordered_rows] * mass, starts) / np.add.reduceat(mass, starts)
             if len(starts)
             else ends
         )
@@ -382,11 +395,11 @@ class NormalScale:
         return cls(
             scores,
             middles,
-            column[places],
+            column[ordered_rows],
             ends,
             distinct,
             heavy,
-            stepped or 2 * len(distinct) < len(places),
+            stepped or 2 * len(distinct) < len(ordered_rows),
         )
 
     def back(self, scores: Array, *, stepped: bool) -> Array:
@@ -485,7 +498,7 @@ class Sullivan:
         scores = np.stack([scale.scores for scale in scales], axis=1)
         gaps, weights = np.isnan(self.block.values[rows]), self.block.weights[rows]
         shrink = float(shrinkage(np.array([len(rows)]), self.alpha)[0])
-        wanted = self._correlations([s.seen(s.scores) for s in scales], gaps, weights)
+        target_correlations = self._correlations([s.seen(s.scores) for s in scales], gaps, weights)
         shape, mended = semidefinite(self._correlations([s.scores for s in scales], gaps, weights))
         self.mended += mended
         start, best, best_gap = shape, scores, np.inf
@@ -497,7 +510,7 @@ class Sullivan:
             correlations = self._correlations(
                 [s.seen(noisy[:, j]) for j, s in enumerate(scales)], gaps, weights
             )
-            apart = wanted - correlations
+            apart = target_correlations - correlations
             gap = float(np.abs(apart).max())
             if gap < best_gap:
                 best, best_gap = noisy, gap
@@ -530,9 +543,9 @@ class Sullivan:
     def _redraw(self, rows: Rows, near: Rows, turn: int) -> None:
         """New draws for the groups that have a record among the near ones."""
         for j, (name, groups) in enumerate(zip(self.block.names, self.block.groups, strict=True)):
-            again = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
-            again[groups[near]] = True
-            hit = rows[again[groups[rows]]]
+            redraw_group = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
+            redraw_group[groups[near]] = True
+            hit = rows[redraw_group[groups[rows]]]
             self.normals[hit, j] = self.goal.keyed(f"redraw {name}").normals(
                 self.block.marks[j].taken(hit), turn
             )
@@ -556,10 +569,12 @@ def _limited(shape: Array) -> Array:
     return limited
 
 
-def _distances(moved: Array, shape: Array, alpha: float, shrink: float) -> Array:
+def _distances(differences: Array, shape: Array, alpha: float, shrink: float) -> Array:
     """Squared Mahalanobis distance of every record from itself, by the covariance such moves
     have.
     """
     spread = ((1 - shrink) ** 2 + shrink**2 * alpha) * shape
-    squared: Array = np.einsum("ij,ij->i", moved @ np.linalg.pinv(spread, hermitian=True), moved)
+    squared: Array = np.einsum(
+        "ij,ij->i", differences @ np.linalg.pinv(spread, hermitian=True), differences
+    )
     return squared

@@ -68,17 +68,17 @@ def _knows(hierarchy: Any, labels: Sequence[str]) -> bool:
     return True
 
 
-def _as_labels(given: Any) -> Any:
+def _as_labels(mapping: Any) -> Any:
     """Keys and values as the text under which a column's values are known: 1 and 1.0 are ``1``."""
-    if not isinstance(given, Mapping):
-        return given
+    if not isinstance(mapping, Mapping):
+        return mapping
     if any(
         part is None or (isinstance(part, Mapping | Sequence) and not isinstance(part, str))
-        for p in given.items()
+        for p in mapping.items()
         for part in p
     ):
         raise ValueError("must map values to values; a missing value stays missing")
-    return {label(old): label(new) for old, new in given.items()}
+    return {label(old): label(new) for old, new in mapping.items()}
 
 
 def _ascending(breaks: Sequence[float]) -> tuple[float, ...]:
@@ -202,15 +202,17 @@ class Recode(ColumnStep):
         warnings += [
             words for name in after for words in lost_hierarchy(name, before[name], after[name])
         ]
-        kept = [Preserved("counts, added up over what was joined,", tuple(self.columns), True, 0.0)]
+        preserved = [
+            Preserved("counts, added up over what was joined,", tuple(self.columns), True, 0.0)
+        ]
         if self.breaks is not None:
-            kept.append(Preserved("order", tuple(self.columns), True, 0.0))
+            preserved.append(Preserved("order", tuple(self.columns), True, 0.0))
         words = "recoded into ranges" if self.breaks is not None else "recoded by a mapping"
         return Masked(
             actions=dict.fromkeys(self.columns, words),
             columns=columns,
             attributes=after,
-            preserved=tuple(kept),
+            preserved=tuple(preserved),
             warnings=tuple(warnings),
             public={
                 "values_after": {
@@ -257,15 +259,15 @@ class Recode(ColumnStep):
     def _order(self, order: Sequence[str]) -> tuple[str, ...] | None:
         """The new values in order, or None where one stands for values that are no neighbours."""
         mapping = self.mapping or {}
-        rest = {"keep": None, "other": self.other, "error": None}[self.unmapped]
-        new = [mapping.get(old, old if rest is None else rest) for old in order]
+        fallback = {"keep": None, "other": self.other, "error": None}[self.unmapped]
+        new = [mapping.get(old, old if fallback is None else fallback) for old in order]
         runs = [text for i, text in enumerate(new) if i == 0 or new[i - 1] != text]
         return tuple(runs) if len(set(runs)) == len(runs) else None
 
-    def _after(self, made: pl.Series, occurring: set[str], goal: Goal) -> int:
+    def _after(self, recoded: pl.Series, occurring: set[str], goal: Goal) -> int:
         """How many values there are in the whole table afterwards."""
         if goal.facts is None:
-            return made.drop_nulls().n_unique()
+            return recoded.drop_nulls().n_unique()
         return len(
             occurring if self.breaks is not None else {self._new(text) for text in occurring}
         )
@@ -276,10 +278,10 @@ class Recode(ColumnStep):
 
     def _cut(self, dataset: Table, name: str) -> pl.Series:
         values = numbers_of(dataset, name)
-        places = np.searchsorted(np.array(self.breaks), values, side="right")
-        places[np.isnan(values)] = len(self.ranges)
+        bin_numbers = np.searchsorted(np.array(self.breaks), values, side="right")
+        bin_numbers[np.isnan(values)] = len(self.ranges)
         texts = pl.Series(name, [*self.ranges, None], dtype=pl.String)
-        return texts.gather(places)
+        return texts.gather(bin_numbers)
 
     def _mapped(self, dataset: Table, name: str, occurring: set[str], *, fixed: bool) -> pl.Series:
         encoded = dataset.encoded(name)
@@ -291,10 +293,10 @@ class Recode(ColumnStep):
                     for text in encoded.labels
                 ]
             return pl.Series(name, new, dtype=pl.String).gather(encoded.codes)
-        lacking = occurring - set(self.mapping or {})
-        if lacking and self.unmapped == "error":
+        unmapped_values = occurring - set(self.mapping or {})
+        if unmapped_values and self.unmapped == "error":
             raise SchemaError(
-                f"recode: column {name!r} has {len(lacking):,} value(s) that the mapping does not"
+                f"recode: column {name!r} has {len(unmapped_values):,} value(s) that the mapping does not"
                 " name; name them, or say unmapped: keep or other"
             )
         return _as_before(
@@ -326,21 +328,21 @@ class _Occurring:
     def see(self, rows: Table) -> None:
         """Look at some rows."""
         rows.require(self.step.columns)
-        for name, seen in self.seen.items():
-            seen.update(self.step.occurring(rows, name))
+        for name, values in self.seen.items():
+            values.update(self.step.occurring(rows, name))
 
     def learnt(self) -> dict[str, set[str]]:
         """The values of every column."""
         return self.seen
 
 
-def _as_before(made: pl.Series, column: pl.Series) -> pl.Series:
+def _as_before(recoded: pl.Series, column: pl.Series) -> pl.Series:
     """Text as numbers again where the column held numbers and all new values are some."""
     if not column.dtype.is_numeric() or any(
-        number(text) is None for text in made.drop_nulls().unique()
+        number(text) is None for text in recoded.drop_nulls().unique()
     ):
-        return made
-    numbers = made.cast(pl.Float64)
+        return recoded
+    numbers = recoded.cast(pl.Float64)
     whole = column.dtype.is_integer() and bool(
         (numbers.drop_nulls() == numbers.drop_nulls().round(0)).all()
     )

@@ -59,27 +59,27 @@ def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
     >>> allocated(10, np.array([50, 30, 1]), equal=False).tolist(), allocated(10, np.array([50, 30, 1]), equal=True).tolist()
     ([6, 3, 1], [5, 4, 1])
     """
-    wanted = np.ones(len(sizes)) if equal else sizes.astype(np.float64)
-    found = np.zeros(len(sizes), dtype=np.int64)
+    targets = np.ones(len(sizes)) if equal else sizes.astype(np.float64)
+    allocation = np.zeros(len(sizes), dtype=np.int64)
     open_ = np.ones(len(sizes), dtype=np.bool_)
     while True:
-        left = total - int(found[~open_].sum())
-        found[open_] = _by_largest_remainders(left, wanted[open_])
-        over, under = open_ & (found > sizes), open_ & (found < 1)
+        remaining = total - int(allocation[~open_].sum())
+        allocation[open_] = _by_largest_remainders(remaining, targets[open_])
+        over, under = open_ & (allocation > sizes), open_ & (allocation < 1)
         if not (over | under).any():
-            return found
+            return allocation
         fixed = over if over.any() else under  # what is cut off may lift those that got nothing
-        found[over] = sizes[over]
-        found[fixed & under] = 1
+        allocation[over] = sizes[over]
+        allocation[fixed & under] = 1
         open_ &= ~fixed
 
 
-def _by_largest_remainders(total: int, wanted: NDArray[np.float64]) -> Counts:
-    shares = total * wanted / wanted.sum()
-    found: Counts = np.floor(shares + 1e-9).astype(np.int64)
-    rest = total - int(found.sum())
-    found[np.argsort(found - shares, kind="stable")[:rest]] += 1
-    return found
+def _by_largest_remainders(total: int, targets: NDArray[np.float64]) -> Counts:
+    shares = total * targets / targets.sum()
+    allocation: Counts = np.floor(shares + 1e-9).astype(np.int64)
+    remaining = total - int(allocation.sum())
+    allocation[np.argsort(allocation - shares, kind="stable")[:remaining]] += 1
+    return allocation
 
 
 if TYPE_CHECKING:
@@ -183,32 +183,32 @@ class Sample(Step):
         """The columns that make its strata."""
         if self.method == "simple":
             return ()
-        found = schema.columns(Role.STRATUM) if self.within is None else self.within
-        if not found and self.method == "stratified":
+        strata_columns = schema.columns(Role.STRATUM) if self.within is None else self.within
+        if not strata_columns and self.method == "stratified":
             raise SchemaError(
                 "sample: stratified needs strata; give columns the role stratum or name them under"
                 " within"
             )
-        return found
+        return strata_columns
 
     def taken(self, count: int, kind: str) -> int:
         """How many units are drawn of so many."""
         share = USUAL if self.fraction is None else self.fraction
-        taken = max(1, round(share * count)) if self.size is None else self.size
-        if taken > count:
+        sample_size = max(1, round(share * count)) if self.size is None else self.size
+        if sample_size > count:
             raise ParameterError(
-                f"Sample: {taken:,} {kind}s are asked for, the table has {count:,}; lower the size"
+                f"Sample: {sample_size:,} {kind}s are asked for, the table has {count:,}; lower the size"
             )
-        return taken
+        return sample_size
 
-    def shares(self, taken: int, sizes: Counts, kind: str) -> Counts:
+    def shares(self, sample_size: int, sizes: Counts, kind: str) -> Counts:
         """How many units are drawn of each stratum."""
-        if len(sizes) > taken:
+        if len(sizes) > sample_size:
             raise ParameterError(
-                f"Sample: {taken:,} {kind}s cannot cover {len(sizes):,} strata; take more, or"
+                f"Sample: {sample_size:,} {kind}s cannot cover {len(sizes):,} strata; take more, or"
                 " systematic"
             )
-        return allocated(taken, sizes, equal=self.allocation == "equal")
+        return allocated(sample_size, sizes, equal=self.allocation == "equal")
 
     def __post_init__(self) -> None:
         if self.fraction is not None and self.size is not None:
@@ -222,19 +222,19 @@ class Sample(Step):
         """Draw the units."""
         require_table(dataset, self.name, self.within or ())
         self._check_weight(dataset)
-        drawn = _draw(self, dataset, goal)
-        rows = np.flatnonzero(drawn.chances > 0)
+        sample = _draw(self, dataset, goal)
+        rows = np.flatnonzero(sample.chances > 0)
         old = weights_of(dataset)
         weights = np.where(
-            drawn.chances > 0, 1 / np.where(drawn.chances > 0, drawn.chances, 1.0), 0.0
+            sample.chances > 0, 1 / np.where(sample.chances > 0, sample.chances, 1.0), 0.0
         )
         weights = weights if old is None else weights * old
-        share = drawn.taken / drawn.units
+        share = sample.taken / sample.units
         facts = {
             "fraction": share,
             "method": self.method,
-            "unit": drawn.kind,
-            "rows": drawn.taken if drawn.kind == "row" else len(rows),
+            "unit": sample.kind,
+            "rows": sample.taken if sample.kind == "row" else len(rows),
         }
         return Masked(
             actions=dict(self._actions(dataset)),
@@ -242,11 +242,13 @@ class Sample(Step):
             rows=rows,
             attributes={self.weight: _WEIGHT} if self.weight is not None else {},
             preserved=tuple(
-                _preserved(dataset, weights, self.weight, exact=drawn.kind == "row" and old is None)
+                _preserved(
+                    dataset, weights, self.weight, exact=sample.kind == "row" and old is None
+                )
             ),
-            warnings=tuple(self._warnings(dataset, drawn)),
+            warnings=tuple(self._warnings(dataset, sample)),
             public=facts,
-            owner={"units": drawn.units, "units_drawn": drawn.taken, "strata": drawn.strata},
+            owner={"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata},
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -254,14 +256,14 @@ class Sample(Step):
         return plan.applied(dataset)
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That other rows were drawn than the share of all rows that is asked for; of persons and
         households nobody knows how many there were.
         """
-        rows, share = told["rows"], told["fraction"]
+        rows, share = plan_section["rows"], plan_section["fraction"]
         if 0 < share <= 1 and (
-            told["unit"] != "row" or self.taken(round(rows / share), "row") == rows
+            plan_section["unit"] != "row" or self.taken(round(rows / share), "row") == rows
         ):
             return None
         return f"{self.name}: {rows:,} rows are not the share that the recipe asks for"
@@ -275,10 +277,10 @@ class Sample(Step):
         return Schema({**schema.attributes, self.weight: _WEIGHT})
 
     def _check_weight(self, dataset: Table) -> None:
-        known = dataset.schema.only(Role.WEIGHT)
-        if self.weight is not None and known is not None:
+        weight_column = dataset.schema.only(Role.WEIGHT)
+        if self.weight is not None and weight_column is not None:
             raise ParameterError(
-                f"Sample: the table has weights in {known!r}, which are adjusted; leave weight out"
+                f"Sample: the table has weights in {weight_column!r}, which are adjusted; leave weight out"
             )
         if self.weight in dataset.columns:
             raise ParameterError(
@@ -300,14 +302,14 @@ class Sample(Step):
             else [(self.weight, "added: the inverse of the chance to be sampled")]
         )
 
-    def _warnings(self, dataset: Table, drawn: _Drawn) -> list[str]:
-        found = [WHOLE] if drawn.taken == drawn.units else []
-        if drawn.uneven and self.weight is None and dataset.schema.only(Role.WEIGHT) is None:
-            found.append(
+    def _warnings(self, dataset: Table, sample: _Drawn) -> list[str]:
+        messages = [WHOLE] if sample.taken == sample.units else []
+        if sample.uneven and self.weight is None and dataset.schema.only(Role.WEIGHT) is None:
+            messages.append(
                 "strata were sampled at different rates and there are no weights; name a column"
                 " with weight"
             )
-        return found
+        return messages
 
 
 _WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
@@ -327,8 +329,10 @@ class _Drawn:
 
     @property
     def uneven(self) -> bool:
-        drawn = self.chances[self.chances > 0]
-        return len(drawn) > 0 and bool(drawn.max() - drawn.min() > 0.02 * drawn.max())
+        positive_chances = self.chances[self.chances > 0]
+        return len(positive_chances) > 0 and bool(
+            positive_chances.max() - positive_chances.min() > 0.02 * positive_chances.max()
+        )
 
 
 def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
@@ -338,27 +342,29 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     order = canonical_order(dataset) if step.method == "systematic" else np.arange(len(dataset))
     units = by_appearance(codes[order])
     count = int(units.max()) + 1
-    taken = step.taken(count, kind)
+    sample_size = step.taken(count, kind)
     strata = np.zeros(count, dtype=np.int64)
     if step.method != "simple":
         strata = _stratum_of_units(step, dataset, order, units, count, kind)
     if step.method == "systematic":
         sequence = np.argsort(strata, kind="stable")
         start = goal.stream("sample").random()
-        picked = sequence[np.floor((start + np.arange(taken)) * count / taken).astype(np.int64)]
-        chances = np.full(count, taken / count)
+        picked = sequence[
+            np.floor((start + np.arange(sample_size)) * count / sample_size).astype(np.int64)
+        ]
+        chances = np.full(count, sample_size / count)
     else:
         sizes = np.bincount(strata)
-        each = step.shares(taken, sizes, kind)
+        allocation = step.shares(sample_size, sizes, kind)
         words = np.empty(count, dtype=np.uint64)
         words[units] = goal.keyed("sample").words(marks_by(dataset, kind))
-        picked = _first_of_each(np.lexsort((words, strata)), sizes, each)
-        chances = (each / sizes)[strata]
-    found = np.zeros(count)
-    found[picked] = chances[picked]
+        picked = _first_of_each(np.lexsort((words, strata)), sizes, allocation)
+        chances = (allocation / sizes)[strata]
+    unit_chances = np.zeros(count)
+    unit_chances[picked] = chances[picked]
     per_row = np.empty(len(dataset))
-    per_row[order] = found[units]
-    return _Drawn(per_row, kind, count, taken, int(strata.max()) + 1)
+    per_row[order] = unit_chances[units]
+    return _Drawn(per_row, kind, count, sample_size, int(strata.max()) + 1)
 
 
 # Rows drawn one by one: those with the smallest words of their stratum.
@@ -393,8 +399,8 @@ class _Counting:
         """How many of each stratum."""
         names = in_order(self.sizes)
         sizes = np.array([self.sizes[name] for name in names], dtype=np.int64)
-        each = self.step.shares(self.step.taken(int(sizes.sum()), "row"), sizes, "row")
-        return Quotas(self.sizes, dict(zip(names, each.tolist(), strict=True)))
+        allocation = self.step.shares(self.step.taken(int(sizes.sum()), "row"), sizes, "row")
+        return Quotas(self.sizes, dict(zip(names, allocation.tolist(), strict=True)))
 
 
 class _Smallest:
@@ -413,8 +419,12 @@ class _Smallest:
         order = np.argsort(codes, kind="stable")
         parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
         for name, part in zip(names, parts, strict=True):
-            both, most = np.concatenate([self.kept[name], part]), self.quotas.each[name]
-            self.kept[name] = np.partition(both, most - 1)[:most] if len(both) > most else both
+            candidates, quota = np.concatenate([self.kept[name], part]), self.quotas.each[name]
+            self.kept[name] = (
+                np.partition(candidates, quota - 1)[:quota]
+                if len(candidates) > quota
+                else candidates
+            )
 
     def learnt(self) -> Quotas:
         """The quotas with the greatest word of each stratum."""
@@ -432,46 +442,48 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     quotas: Quotas = step.facts(dataset, goal)
     limits = quotas.limits or {}
     codes, names = labelled_strata(dataset, step.strata(dataset.schema))
-    most = np.array([limits[name] for name in names], dtype=np.uint64)
+    thresholds = np.array([limits[name] for name in names], dtype=np.uint64)
     chances = np.array([quotas.each[name] / quotas.sizes[name] for name in names])
-    drawn = goal.keyed("sample").words(Marks.of(dataset)) <= most[codes]
-    total, taken = sum(quotas.sizes.values()), sum(quotas.each.values())
-    return _Drawn(np.where(drawn, chances[codes], 0.0), "row", total, taken, len(quotas.sizes))
+    is_drawn = goal.keyed("sample").words(Marks.of(dataset)) <= thresholds[codes]
+    total, sample_size = sum(quotas.sizes.values()), sum(quotas.each.values())
+    return _Drawn(
+        np.where(is_drawn, chances[codes], 0.0), "row", total, sample_size, len(quotas.sizes)
+    )
 
 
-def _first_of_each(sequence: Rows, sizes: Rows, each: Rows) -> Rows:
+def _first_of_each(sequence: Rows, sizes: Rows, allocation: Rows) -> Rows:
     """The first ``each[h]`` of every stratum in a sequence that is sorted by stratum."""
-    place = np.arange(len(sequence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return sequence[place < np.repeat(each, sizes)]
+    position = np.arange(len(sequence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return sequence[position < np.repeat(allocation, sizes)]
 
 
 def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
     """What is drawn, and per row the number of the unit it belongs to."""
-    found = None if step.unit == "row" else units_of(dataset, step.unit)
-    if found is None and step.unit in ("person", "household"):
+    unit_codes = None if step.unit == "row" else units_of(dataset, step.unit)
+    if unit_codes is None and step.unit in ("person", "household"):
         raise SchemaError(
             f"sample: no column with role unit identifies the {step.unit}; give one, or leave"
             " unit out"
         )
-    if found is None:
+    if unit_codes is None:
         return "row", np.arange(len(dataset))
     kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
-    return step.unit or ("person" if "person" in kinds else "household"), found
+    return step.unit or ("person" if "person" in kinds else "household"), unit_codes
 
 
 def _stratum_of_units(
     step: Sample, dataset: Table, order: Rows, units: Rows, count: int, kind: str
 ) -> Rows:
     rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
-    found = np.empty(count, dtype=np.int64)
-    found[units] = rows
-    torn = len(np.unique(units[found[units] != rows]))
+    unit_strata = np.empty(count, dtype=np.int64)
+    unit_strata[units] = rows
+    torn = len(np.unique(units[unit_strata[units] != rows]))
     if torn:
         raise SchemaError(
             f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep them"
             " whole"
         )
-    return np.unique(found, return_inverse=True)[1]
+    return np.unique(unit_strata, return_inverse=True)[1]
 
 
 def _preserved(
@@ -481,11 +493,11 @@ def _preserved(
     old = weights_of(dataset)
     before = np.ones(len(dataset)) if old is None else old
     off = abs(float(weights.sum()) - float(before.sum())) / max(float(before.sum()), 1e-300)
-    named = dataset.schema.only(Role.WEIGHT) or weight
-    found = (
+    weight_name = dataset.schema.only(Role.WEIGHT) or weight
+    preserved = (
         []
-        if named is None
-        else [Preserved("size of the population as the sum", (named,), exact, off)]
+        if weight_name is None
+        else [Preserved("size of the population as the sum", (weight_name,), exact, off)]
     )
     numbers = [
         n
@@ -494,11 +506,15 @@ def _preserved(
     ]
     numbers = [n for n in numbers if dataset.dtype(n).is_numeric()]
     values = [(n, numbers_of(dataset, n)) for n in numbers]
-    kept = [(n, v) for n, v in values if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST]
-    if kept:
-        table = np.stack([v for _, v in kept], axis=1)
-        moved = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(
+    usable_columns = [
+        (n, v) for n, v in values if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST
+    ]
+    if usable_columns:
+        table = np.stack([v for _, v in usable_columns], axis=1)
+        mean_shifts = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(
             table, axis=0
         )
-        found.append(Preserved("means", tuple(n for n, _ in kept), False, float(moved.max())))
-    return found
+        preserved.append(
+            Preserved("means", tuple(n for n, _ in usable_columns), False, float(mean_shifts.max()))
+        )
+    return preserved

@@ -193,10 +193,10 @@ class Bucketize(Step):
         return plan.applied(dataset)
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That another grid was used."""
-        return contradict_grid(self.name, told, self.grid)
+        return contradict_grid(self.name, plan_section, self.grid)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is, when ``schema`` says what the original is: hierarchies do not
@@ -214,10 +214,10 @@ class Bucketize(Step):
             raise SchemaError(
                 "bucketize: no column has the role quasi; say which columns make classes with quasi"
             )
-        both = [name for name in self.sensitive if name in quasi]
-        if both:
+        overlap = [name for name in self.sensitive if name in quasi]
+        if overlap:
             raise SchemaError(
-                f"bucketize: {', '.join(both)} would both make classes and be put into buckets; say"
+                f"bucketize: {', '.join(overlap)} would both make classes and be put into buckets; say"
                 " quasi without them"
             )
         if self.k > len(dataset):
@@ -225,9 +225,9 @@ class Bucketize(Step):
                 f"bucketize: k = {self.k:,} is more than the {len(dataset):,} records of"
                 f" {dataset.source.name}"
             )
-        shown = quasi if self.release_quasi == "ranges" else ()
+        ranged = quasi if self.release_quasi == "ranges" else ()
         require_ranges(
-            self.name, self.grid, (*shown, *(self.sensitive if self.release == "range" else ()))
+            self.name, self.grid, (*ranged, *(self.sensitive if self.release == "range" else ()))
         )
         if self.release == "mean":
             require_values(self.name, dataset, self.sensitive)
@@ -243,8 +243,8 @@ class Bucketize(Step):
     ) -> tuple[Labels, dict[str, Any]]:
         if self.assignment == "halving" or self.separate:
             return halved(points, buckets, self.k, self.t), {"assignment": "halving"}
-        planned = plan_buckets(len(points), self.k, self.t, buckets=self.buckets)
-        limits = Limits.of(planned.class_sizes, np.bincount(buckets[0]).tolist(), self.t)
+        bucket_plan = plan_buckets(len(points), self.k, self.t, buckets=self.buckets)
+        limits = Limits.of(bucket_plan.class_sizes, np.bincount(buckets[0]).tolist(), self.t)
         groups, fixed = greedy(points, buckets[0], limits)
         notes = {"assignment": self.assignment or "greedy", "counts_fixed_by_flow": fixed}
         if self.assignment != "flow":
@@ -259,31 +259,31 @@ class Bucketize(Step):
         """The distance of the class farthest from the table, on real counts; what breaks the
         promise is our bug.
         """
-        distance = max(distance_of(_counts(groups, one)) for one in buckets)
+        distance = max(distance_of(_counts(groups, bucket_codes)) for bucket_codes in buckets)
         if distance > self.t * (1 + TOLERANCE) or int(np.bincount(groups).min()) < self.k:
             raise InternalError("bucketize: classes were made that do not keep k and t")
         return distance
 
     def _bucket_of(self, buckets: Sequence[Labels]) -> Iterator[tuple[str, Labels]]:
-        for place, name in enumerate(self.sensitive):
-            yield name, buckets[place if self.separate else 0]
+        for number, name in enumerate(self.sensitive):
+            yield name, buckets[number if self.separate else 0]
 
     def _released(
         self, dataset: Table, quasi: Sequence[str], groups: Labels, buckets: Mapping[str, Labels]
     ) -> dict[str, BucketColumn]:
         ranges = functools.partial(as_ranges, steps=self.grid)
         write = ranges if self.release_quasi == "ranges" else as_centres
-        shown: dict[str, Callable[[Table, str, Labels], BucketColumn]]
-        shown = {"range": ranges, "mean": as_centres, "number": as_numbers}
-        show = shown[self.release]
+        renderers: dict[str, Callable[[Table, str, Labels], BucketColumn]]
+        renderers = {"range": ranges, "mean": as_centres, "number": as_numbers}
+        show = renderers[self.release]
         columns = {name: write(dataset, name, groups) for name in quasi}
         return columns | {name: show(dataset, name, of) for name, of in buckets.items()}
 
     def _actions(self, quasi: Sequence[str]) -> dict[str, str]:
         of = f"classes of at least {self.k}"
-        shown = {"range": "the range", "mean": "the mean", "number": "the number"}[self.release]
+        form = {"range": "the range", "mean": "the mean", "number": "the number"}[self.release]
         words = dict.fromkeys(quasi, f"released as {self.release_quasi} of {of}")
-        return words | dict.fromkeys(self.sensitive, f"released as {shown} of a bucket")
+        return words | dict.fromkeys(self.sensitive, f"released as {form} of a bucket")
 
     def _facts(self, count: int, groups: Labels, distance: float) -> dict[str, Any]:
         bridge = implied_epsilon(distance)
@@ -298,17 +298,19 @@ class Bucketize(Step):
         }
 
     def _warnings(self, schema: Schema, quasi: Sequence[str]) -> Iterator[str]:
-        others = [name for name in schema.sensitive if name not in self.sensitive]
-        if others:
+        unprotected = [name for name in schema.sensitive if name not in self.sensitive]
+        if unprotected:
             yield (
                 "bucketize: sensitive columns that are not in buckets stay as they are:"
-                f" {', '.join(others[:8])}"
+                f" {', '.join(unprotected[:8])}"
             )
-        left = [name for name in schema.quasi if name not in quasi and name not in self.sensitive]
-        if left:
+        ungrouped = [
+            name for name in schema.quasi if name not in quasi and name not in self.sensitive
+        ]
+        if ungrouped:
             yield (
                 "bucketize: quasi-identifiers that do not make classes tell people of a class"
-                f" apart: {', '.join(left[:8])}"
+                f" apart: {', '.join(ungrouped[:8])}"
             )
         if schema.person is not None:
             yield (
@@ -322,15 +324,15 @@ def _places_of(order: Labels) -> Labels:
 
 def _counts(groups: Labels, buckets: Labels) -> Labels:
     """Records by class and bucket."""
-    many = int(buckets.max()) + 1
-    return np.bincount(groups * many + buckets, minlength=(int(groups.max()) + 1) * many).reshape(
-        -1, many
-    )
+    bucket_count = int(buckets.max()) + 1
+    return np.bincount(
+        groups * bucket_count + buckets, minlength=(int(groups.max()) + 1) * bucket_count
+    ).reshape(-1, bucket_count)
 
 
 def _worst(groups: Labels, buckets: Sequence[Labels]) -> dict[str, int]:
     """The class and the bucket that are farthest from the table, as numbers."""
-    counts_of = [_counts(groups, one) for one in buckets]
+    counts_of = [_counts(groups, bucket_codes) for bucket_codes in buckets]
     which = max(range(len(counts_of)), key=lambda a: distance_of(counts_of[a]))
     counts = counts_of[which].astype(np.float64)
     with np.errstate(divide="ignore"):

@@ -67,13 +67,13 @@ def buckets_of(dataset: Table, columns: Sequence[str], count: int) -> Labels:
     if len(columns) > 1:
         return clusters(points_of(dataset, columns), sizes)
     bucket_of = np.empty(len(dataset), dtype=np.int64)
-    bucket_of[np.argsort(_places(dataset, columns[0]), kind="stable")] = np.repeat(
+    bucket_of[np.argsort(_positions(dataset, columns[0]), kind="stable")] = np.repeat(
         np.arange(count), sizes
     )
     return bucket_of
 
 
-def _places(dataset: Table, name: str) -> Points:
+def _positions(dataset: Table, name: str) -> Points:
     form = form_of(dataset, name, "taxonomy")
     if form in ON_A_LINE:
         return line_of(dataset, name, form)  # argsort puts NaN, which is missing, last
@@ -89,13 +89,15 @@ def clusters(points: Points, sizes: Sequence[int]) -> Labels:
     [0, 1, 0, 1, 1]
     """
     cluster_of = np.empty(len(points), dtype=np.int64)
-    left = np.arange(len(points))
+    remaining = np.arange(len(points))
     for number, size in enumerate(sizes):
-        here = points[left]
-        seed = here[int(_squared(here - here.mean(axis=0)).argmax())]
-        taken = np.argsort(_squared(here - seed), kind="stable")[:size]
-        cluster_of[left[taken]] = number
-        left = np.delete(left, taken)
+        remaining_points = points[remaining]
+        seed = remaining_points[
+            int(_squared(remaining_points - remaining_points.mean(axis=0)).argmax())
+        ]
+        nearest = np.argsort(_squared(remaining_points - seed), kind="stable")[:size]
+        cluster_of[remaining[nearest]] = number
+        remaining = np.delete(remaining, nearest)
     return cluster_of
 
 
@@ -119,17 +121,21 @@ class BucketColumn:
 
 def require_ranges(step: str, grid: Collection[str], ranges: Collection[str]) -> None:
     """Refuse a grid for columns that are not released as ranges."""
-    others = [name for name in grid if name not in ranges]
-    if others:
+    unknown_names = [name for name in grid if name not in ranges]
+    if unknown_names:
         raise SchemaError(
-            f"{step}: grid names {', '.join(others[:8])}, not released as ranges; leave them out"
+            f"{step}: grid names {', '.join(unknown_names[:8])}, not released as ranges; leave them out"
             " there"
         )
 
 
 def grids_of(columns: Mapping[str, BucketColumn]) -> dict[str, Any]:
     """The grids on which numbers and dates of these columns are labelled, as a plan tells them."""
-    grids = {name: said for column in columns.values() for name, said in column.grid.items()}
+    grids = {
+        name: grid_fields
+        for column in columns.values()
+        for name, grid_fields in column.grid.items()
+    }
     return {"grid": grids} if grids else {}
 
 
@@ -163,8 +169,8 @@ def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     """
     form = form_of(dataset, name, "taxonomy")
     line = line_of(dataset, name, form) if form in ON_A_LINE else None
-    given = weights_of(dataset)
-    weights = np.ones(len(dataset)) if given is None else given
+    weights_column = weights_of(dataset)
+    weights = np.ones(len(dataset)) if weights_column is None else weights_column
     before = dataset.schema[name]
     gone = form in ("numbers", "dates", "taxonomy")
     after = dataclasses.replace(before, hierarchy=None) if gone else before
@@ -192,10 +198,10 @@ def require_values(step: str, dataset: Table, columns: Sequence[str]) -> None:
         )
         for name in columns
     }
-    lacking = [name for name, count in gaps.items() if count]
-    if lacking:
+    incomplete = [name for name, count in gaps.items() if count]
+    if incomplete:
         raise SchemaError(
-            f"{step}: {', '.join(lacking[:8])} lack values, and there is no centre with what is"
+            f"{step}: {', '.join(incomplete[:8])} lack values, and there is no centre with what is"
             " missing; release ranges, or fill them first"
         )
 
@@ -222,8 +228,8 @@ class Limits:
     def of(cls, sizes: Sequence[int], shares: Sequence[int], t: float) -> Limits:
         """The limits of a factor t."""
         low, high = count_bounds(sizes, shares, t)
-        given = np.array(sizes, dtype=np.int64)
-        return cls(given, low, np.minimum(high, given[:, None]))
+        class_sizes = np.array(sizes, dtype=np.int64)
+        return cls(class_sizes, low, np.minimum(high, class_sizes[:, None]))
 
     def exact(self, shares: Sequence[int]) -> Limits:
         """The same classes with counts that are known to work out."""
@@ -265,13 +271,20 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
     they can be cut further; otherwise the records of each combination of buckets are cut at their
     own middle, so that both halves have the same buckets but for single records.
     """
-    shares = [np.bincount(one) / len(one) for one in buckets]
+    shares = [np.bincount(bucket_codes) / len(bucket_codes) for bucket_codes in buckets]
     cells = np.unique(np.stack(buckets, axis=1), axis=0, return_inverse=True)[1].ravel()
     groups, classes = np.empty(len(points), dtype=np.int64), 0
     waiting = [np.arange(len(points))]
     while waiting:
         rows = waiting.pop()
-        upper = _cut(points[rows], cells[rows], [one[rows] for one in buckets], shares, k, t)
+        upper = _cut(
+            points[rows],
+            cells[rows],
+            [bucket_codes[rows] for bucket_codes in buckets],
+            shares,
+            k,
+            t,
+        )
         if upper is None:
             groups[rows] = classes
             classes += 1
@@ -303,7 +316,9 @@ def _cut(
             sizes = [int(half.sum()) for half in halves]
             pairs = zip(buckets, shares, strict=True)
             if min(sizes) >= k and all(
-                _close(one[half], share, limit) for one, share in pairs for half in halves
+                _close(bucket_codes[half], share, limit)
+                for bucket_codes, share in pairs
+                for half in halves
             ):
                 return upper
     return None
@@ -318,9 +333,9 @@ def _upper_halves(values: Points, parts: Labels) -> Flags:
     sizes = sizes[sizes > 0]
     odd = sizes % 2
     below = sizes // 2 + odd * (np.cumsum(odd) % 2)
-    place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    position = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     upper = np.zeros(len(order), dtype=np.bool_)
-    upper[order] = place >= np.repeat(below, sizes)
+    upper[order] = position >= np.repeat(below, sizes)
     return upper
 
 
@@ -359,16 +374,16 @@ def improved(
     reached by each record.
     """
     solve, solver = _solver()
-    best, least, done = groups, error_of(points, groups), 0
-    for done in range(1, rounds + 1):
+    best, smallest_error, round_number = groups, error_of(points, groups), 0
+    for round_number in range(1, rounds + 1):
         records, classes, costs = _arcs(points, best, len(limits.sizes), near)
         candidate = solve(records, classes, costs, buckets, limits)
         error = error_of(points, candidate)
-        progress(done / rounds, "improving classes")
-        if not error < least * (1 - 1e-9):
+        progress(round_number / rounds, "improving classes")
+        if not error < smallest_error * (1 - 1e-9):
             break
-        best, least = candidate, error
-    return best, {"rounds": done, "solver": solver}
+        best, smallest_error = candidate, error
+    return best, {"rounds": round_number, "solver": solver}
 
 
 def _arcs(points: Points, groups: Labels, classes: int, near: int) -> tuple[Labels, Labels, Points]:
@@ -415,8 +430,8 @@ def by_network(
         np.concatenate([np.ones(len(records), dtype=np.int64), (limits.high - limits.low).ravel()]),
         np.concatenate([whole, np.zeros(count * shares, dtype=np.int64)]),
     )
-    left = limits.sizes - limits.low.sum(axis=1)
-    supplies = np.concatenate([np.ones(n, dtype=np.int64), -limits.low.ravel(), -left])
+    free_capacity = limits.sizes - limits.low.sum(axis=1)
+    supplies = np.concatenate([np.ones(n, dtype=np.int64), -limits.low.ravel(), -free_capacity])
     network.set_nodes_supplies(np.arange(len(supplies)), supplies)
     if network.solve() != network.OPTIMAL:
         raise InternalError("no flow was found, though the present classes are one")
@@ -434,11 +449,12 @@ def by_linear_program(
     from scipy.sparse import csr_array, vstack
 
     n, (count, shares) = len(buckets), limits.low.shape
-    arcs, ones = np.arange(len(records)), np.ones(len(records))
-    of_record = csr_array((ones, (records, arcs)), shape=(n, len(arcs)))
-    of_class = csr_array((ones, (classes, arcs)), shape=(count, len(arcs)))
+    arcs, coefficients = np.arange(len(records)), np.ones(len(records))
+    of_record = csr_array((coefficients, (records, arcs)), shape=(n, len(arcs)))
+    of_class = csr_array((coefficients, (classes, arcs)), shape=(count, len(arcs)))
     of_bucket = csr_array(
-        (ones, (classes * shares + buckets[records], arcs)), shape=(count * shares, len(arcs))
+        (coefficients, (classes * shares + buckets[records], arcs)),
+        shape=(count * shares, len(arcs)),
     )
     flow = linprog(
         costs,

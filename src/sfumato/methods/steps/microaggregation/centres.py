@@ -69,9 +69,9 @@ def means(values: Array, groups: Labels, weights: Array) -> Array:
     own, of = values[inside], groups[inside]
     if not len(of):
         return values
-    counted = np.bincount(of, weights[inside])
-    given = np.where(counted[of] > 0, weights[inside], 1.0)
-    mean_of = np.bincount(of, own * given) / np.maximum(np.bincount(of, given), 1e-300)
+    group_weights = np.bincount(of, weights[inside])
+    row_weights = np.where(group_weights[of] > 0, weights[inside], 1.0)
+    mean_of = np.bincount(of, own * row_weights) / np.maximum(np.bincount(of, row_weights), 1e-300)
     low, high = np.full(len(mean_of), np.inf), np.full(len(mean_of), -np.inf)
     np.minimum.at(low, of, own)
     np.maximum.at(high, of, own)
@@ -96,8 +96,8 @@ def medians(values: Array, groups: Labels, weights: Array) -> Array:
     order = order[groups[order] >= 0]
     for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
         if len(rows):
-            given = weights[rows] if weights[rows].sum() > 0 else np.ones(len(rows))
-            below = np.cumsum(given)
+            row_weights = weights[rows] if weights[rows].sum() > 0 else np.ones(len(rows))
+            below = np.cumsum(row_weights)
             released[rows] = values[
                 rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]
             ]
@@ -110,15 +110,15 @@ def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
     """
     rows = np.arange(len(codes))
     inside = np.flatnonzero(groups >= 0)
-    many = int(codes.max(initial=0)) + 1
+    code_count = int(codes.max(initial=0)) + 1
     pairs, first, of = np.unique(
-        groups[inside] * many + codes[inside], return_index=True, return_inverse=True
+        groups[inside] * code_count + codes[inside], return_index=True, return_inverse=True
     )
     weight, count = np.bincount(of, weights[inside]), np.bincount(of)
-    best = np.lexsort((pairs, -count, -weight, pairs // many))
-    leading = best[np.unique(pairs[best] // many, return_index=True)[1]]
+    best = np.lexsort((pairs, -count, -weight, pairs // code_count))
+    leading = best[np.unique(pairs[best] // code_count, return_index=True)[1]]
     representative = np.empty(int(groups.max(initial=0)) + 1, dtype=np.int64)
-    representative[pairs[leading] // many] = inside[first[leading]]
+    representative[pairs[leading] // code_count] = inside[first[leading]]
     rows[inside] = representative[groups[inside]]
     return rows
 
@@ -136,9 +136,9 @@ def _common_nodes(dataset: Table, name: str, groups: Labels) -> pl.Series:
         np.minimum.at(low, groups[inside], nodes)
         np.maximum.at(high, groups[inside], nodes)
         now = waiting & (low == high)
-        chosen = inside[now[groups[inside]]]
+        rows_now = inside[now[groups[inside]]]
         labels = np.array(ladder.labels[level], dtype=object)
-        texts[chosen] = labels[low[groups[chosen]]]
+        texts[rows_now] = labels[low[groups[rows_now]]]
         waiting &= ~now
     return pl.Series(name, texts.tolist(), dtype=pl.String)
 
@@ -194,7 +194,7 @@ def table_of(
     absent = np.stack([_absent(ordered, name, lines.get(name)) for name in columns], axis=1)
     parts, left_out = _parts(strata_of(ordered, within)[0], absent, missing, columns)
     _require_crowds(parts, k, len(dataset))
-    given = weights_of(ordered)
+    weights_column = weights_of(ordered)
     return GroupedTable(
         dataset=ordered,
         order=order,
@@ -202,8 +202,8 @@ def table_of(
         lines=lines,
         points=embedded(ordered, forms, lines, standardize=standardize),
         parts=parts,
-        weights=np.ones(len(order)) if given is None else given,
-        weighted=given is not None,
+        weights=np.ones(len(order)) if weights_column is None else weights_column,
+        weighted=weights_column is not None,
         left_out=left_out,
     )
 
@@ -223,7 +223,7 @@ def _parts(
     """
     gaps, gappy = absent.max(axis=1), absent.max(axis=0)
     if missing == "refuse" and gaps.any():
-        names = [name for name, some in zip(columns, gappy.tolist(), strict=True) if some]
+        names = [name for name, has_gaps in zip(columns, gappy.tolist(), strict=True) if has_gaps]
         raise SchemaError(
             f"microaggregate: {int(gaps.sum()):,} record(s) lack a value in {', '.join(names[:8])};"
             " fill them first, or say missing: pattern (records that lack the same are grouped"

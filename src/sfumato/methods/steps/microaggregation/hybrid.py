@@ -68,12 +68,15 @@ def redrawn(values: Array, draws: Array) -> Array:
     means = values.mean(axis=-2, keepdims=True)
     centred = values - means
     variances, directions = np.linalg.eigh(np.swapaxes(centred, -1, -2) @ centred)
-    many = draws.shape[-1]
-    variances, directions = variances[..., ::-1][..., :many], directions[..., ::-1][..., :many]
-    kept = np.where(variances > RANK * variances[..., :1], variances, 0.0)
-    root = directions * np.sqrt(np.maximum(kept, 0.0))[..., None, :]
-    made: Array = means + orthonormal(draws) @ np.swapaxes(root, -1, -2)
-    return made
+    dimensions = draws.shape[-1]
+    variances, directions = (
+        variances[..., ::-1][..., :dimensions],
+        directions[..., ::-1][..., :dimensions],
+    )
+    retained_variances = np.where(variances > RANK * variances[..., :1], variances, 0.0)
+    root = directions * np.sqrt(np.maximum(retained_variances, 0.0))[..., None, :]
+    synthetic_values: Array = means + orthonormal(draws) @ np.swapaxes(root, -1, -2)
+    return synthetic_values
 
 
 def redrawn_groups(values: Array, groups: Labels, rng: np.random.Generator) -> Array:
@@ -81,29 +84,31 @@ def redrawn_groups(values: Array, groups: Labels, rng: np.random.Generator) -> A
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups)
     starts = np.cumsum(sizes) - sizes
-    made = values.copy()
+    synthetic_values = values.copy()
     for size in np.unique(sizes[sizes > 0]).tolist():
         rows = order[starts[sizes == size][:, None] + np.arange(size)]
         draws = rng.standard_normal((*rows.shape, min(size - 1, values.shape[1])))
-        made[rows] = redrawn(values[rows], draws)
-    return made
+        synthetic_values[rows] = redrawn(values[rows], draws)
+    return synthetic_values
 
 
 def apart(before: Array, after: Array, groups: Labels) -> tuple[float, float]:
     """How far the means, and the covariances, of the worst group are off."""
-    many = np.bincount(groups).astype(np.float64)
+    group_sizes = np.bincount(groups).astype(np.float64)
     means, covariances = 0.0, 0.0
     centred = []
     for values in (before, after):
         sums = (
-            np.stack([np.bincount(groups, column) for column in values.T], axis=1) / many[:, None]
+            np.stack([np.bincount(groups, column) for column in values.T], axis=1)
+            / group_sizes[:, None]
         )
         centred.append((sums, values - sums[groups]))
     means = float(np.abs(centred[0][0] - centred[1][0]).max(initial=0.0))
     for i in range(before.shape[1]):
         for j in range(i + 1):
             products = [
-                np.bincount(groups, part[:, i] * part[:, j]) / (many - 1) for _, part in centred
+                np.bincount(groups, part[:, i] * part[:, j]) / (group_sizes - 1)
+                for _, part in centred
             ]
             covariances = max(
                 covariances, float(np.abs(products[0] - products[1]).max(initial=0.0))
@@ -223,12 +228,12 @@ class HybridMicrodata(ColumnStep):
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
-        known = {
+        attributes = {
             name: schema.attributes[name] for name in self.columns if name in schema.attributes
         }
         return {
             name: dataclasses.replace(a, hierarchy=None)
-            for name, a in known.items()
+            for name, a in attributes.items()
             if a.hierarchy is not None
         }
 
@@ -256,24 +261,33 @@ class HybridMicrodata(ColumnStep):
         spread = before.std(axis=0)
         spread[spread == 0] = 1.0
         centre = before.mean(axis=0)
-        made = (
+        synthetic_values = (
             redrawn_groups((before - centre) / spread, groups, goal.stream("redraw")) * spread
             + centre
         )
-        made[:, (before == before[:1]).all(axis=0)] = before[0, (before == before[:1]).all(axis=0)]
+        synthetic_values[:, (before == before[:1]).all(axis=0)] = before[
+            0, (before == before[:1]).all(axis=0)
+        ]
         notes = []
-        for place, name in enumerate(self.columns):
+        for column_number, name in enumerate(self.columns):
             if self.clip:
                 low, high = self._bounds(dataset, name)
-                outside = int(((made[:, place] < low) | (made[:, place] > high)).sum())
-                made[:, place] = np.clip(made[:, place], low, high)
+                outside = int(
+                    (
+                        (synthetic_values[:, column_number] < low)
+                        | (synthetic_values[:, column_number] > high)
+                    ).sum()
+                )
+                synthetic_values[:, column_number] = np.clip(
+                    synthetic_values[:, column_number], low, high
+                )
                 if outside:
                     notes.append(
                         f"{self.name}: {outside:,} value(s) of {name} were cut off at its bounds"
                     )
             if self.keep_integers and dataset.dtype(name).is_integer():
-                made[:, place] = np.rint(made[:, place])
-        return made, tuple(notes)
+                synthetic_values[:, column_number] = np.rint(synthetic_values[:, column_number])
+        return synthetic_values, tuple(notes)
 
     def _bounds(self, dataset: Table, name: str) -> tuple[float, float]:
         attribute = dataset.schema.attributes.get(name)
@@ -302,24 +316,24 @@ class HybridMicrodata(ColumnStep):
     def _columns(self, table: GroupedTable, after: Array) -> Mapping[str, pl.Series]:
         back = np.argsort(table.order)
         columns = {}
-        for place, name in enumerate(self.columns):
+        for column_number, name in enumerate(self.columns):
             like = table.dataset.column(name)
             line = table.lines[name].copy()
-            line[table.rows] = after[:, place]
+            line[table.rows] = after[:, column_number]
             whole = self.keep_integers and like.dtype.is_integer()
-            made = (
+            column = (
                 as_column(name, line, like, whole=True)
                 if whole
                 else pl.Series(name, line).fill_nan(None)
             )
-            columns[name] = made.gather(back)
+            columns[name] = column.gather(back)
         return columns
 
     def _warnings(self, dataset: Table, table: GroupedTable, sizes: Labels) -> Iterator[str]:
-        few = int((sizes < len(self.columns) + 2).sum())
-        if few:
+        small_groups = int((sizes < len(self.columns) + 2).sum())
+        if small_groups:
             yield (
-                f"{self.name}: {few:,} group(s) have fewer than {len(self.columns) + 2} records for"
+                f"{self.name}: {small_groups:,} group(s) have fewer than {len(self.columns) + 2} records for"
                 f" {len(self.columns)} columns: so few values are left to draw that originals can"
                 " be worked out; raise k"
             )

@@ -58,11 +58,11 @@ def by_part(ground: PointGround, method: Callable[[Points, int], Labels]) -> Lab
     """Group every part by itself and number the groups of all."""
     groups = np.empty(len(ground.points), dtype=np.int64)
     count = 0
-    for done, rows in enumerate(ground.parts, 1):
+    for parts_done, rows in enumerate(ground.parts, 1):
         part_groups = method(np.ascontiguousarray(ground.points[rows]), ground.k)
         groups[rows] = part_groups + count
         count += int(part_groups.max()) + 1
-        ground.progress(done / len(ground.parts), "grouping records")
+        ground.progress(parts_done / len(ground.parts), "grouping records")
     return groups
 
 
@@ -107,8 +107,8 @@ def mdav_of(points: Points, k: int) -> Labels:
     """
     groups = np.empty(len(points), dtype=np.int64)
     dimensions = points.shape[1]
-    many = dimensions <= FEW_DIMENSIONS and len(points) >= SCANNED << dimensions
-    loops = kernels.mdav_tree if many else kernels.microaggregation
+    use_tree = dimensions <= FEW_DIMENSIONS and len(points) >= SCANNED << dimensions
+    loops = kernels.mdav_tree if use_tree else kernels.microaggregation
     loops.mdav(np.array(points.T, order="C"), k, groups)
     return groups
 
@@ -132,32 +132,32 @@ def partitioned(ground: PointGround, block: int) -> Found:
         for inside in blocks_of(ground.points[rows], ground.k, block)
     ]
     groups, count = np.empty(len(ground.points), dtype=np.int64), 0
-    for done, rows in enumerate(blocks, 1):
+    for blocks_done, rows in enumerate(blocks, 1):
         part_groups = mdav_of(ground.points[rows], ground.k)
         groups[rows] = part_groups + count
         count += int(part_groups.max()) + 1
-        ground.progress(done / len(blocks), "grouping records")
+        ground.progress(blocks_done / len(blocks), "grouping records")
     return Found(groups, {"blocks": len(blocks), "largest_block": max(map(len, blocks))})
 
 
-def blocks_of(points: Points, k: int, most: int) -> list[Labels]:
+def blocks_of(points: Points, k: int, block_size: int) -> list[Labels]:
     """Cut points at the middle of the dimension with the largest variance until no block has more
-    than ``most``.
+    than ``block_size``.
 
     Blocks on the left have a multiple of k records, so that at most one group of a part has more
     than k because of the rest.
     """
-    waiting, done = [np.arange(len(points))], []
+    waiting, blocks = [np.arange(len(points))], []
     while waiting:
         rows = waiting.pop()
-        if len(rows) <= max(most, 2 * k - 1):
-            done.append(rows)
+        if len(rows) <= max(block_size, 2 * k - 1):
+            blocks.append(rows)
             continue
         axis = int(points[rows].var(axis=0).argmax())
         ordered = rows[np.argsort(points[rows, axis], kind="stable")]
         middle = max(k, len(rows) // (2 * k) * k)
         waiting += [np.sort(ordered[middle:]), np.sort(ordered[:middle])]
-    return done
+    return blocks
 
 
 # Columns of every kind as points whose squared distances add up.
@@ -259,11 +259,11 @@ def ladder_of(dataset: Table, name: str) -> tuple[Encoded, Ladder, NDArray[np.in
     """
     encoded = dataset.encoded(name)
     ladder = bind(dataset.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
-    place = {label: code for code, label in enumerate(ladder.labels[0])}
+    label_codes = {label: code for code, label in enumerate(ladder.labels[0])}
     return (
         encoded,
         ladder,
-        np.array([place[label] for label in encoded.labels], dtype=np.int64)[encoded.codes],
+        np.array([label_codes[label] for label in encoded.labels], dtype=np.int64)[encoded.codes],
     )
 
 

@@ -93,7 +93,7 @@ def individually(
     columns = {}
     n = len(dataset)
     for name, scale in scales.items():
-        steps = scale.steps(_known(dataset, name, scale))
+        steps = scale.steps(_known_values(dataset, name, scale))
         order = _by_value([steps], dataset)
         means = noisy_means(steps[order], starts, Fraction(STEPS) / epsilon, draws)
         released = np.empty(n)
@@ -117,7 +117,9 @@ def together(
     all groups.
     """
     n = len(dataset)
-    steps = {name: scale.steps(_known(dataset, name, scale)) for name, scale in scales.items()}
+    steps = {
+        name: scale.steps(_known_values(dataset, name, scale)) for name, scale in scales.items()
+    }
     order = _by_value([np.sum(list(steps.values()), axis=0), *steps.values()], dataset)
     columns = {}
     for name, scale in scales.items():
@@ -140,7 +142,7 @@ def _spread(means: Numbers, starts: Whole, n: int) -> Numbers:
     return np.repeat(means, np.diff(np.append(starts, n)))
 
 
-def _known(dataset: Table, name: str, scale: Scale) -> Numbers:
+def _known_values(dataset: Table, name: str, scale: Scale) -> Numbers:
     """The values of a column; a missing one counts as the middle of the bounds, since an error
     would tell of a record.
     """
@@ -233,8 +235,8 @@ class InsensitiveMicroaggregate(ColumnStep):
                 f"InsensitiveMicroaggregate: bounds for {', '.join(unknown[:5])}, which is not in"
                 " columns"
             )
-        for given in (self.bounds or {}).values():
-            checked_bounds(given)
+        for column_bounds in (self.bounds or {}).values():
+            checked_bounds(column_bounds)
 
     def numbers(self, schema: Schema) -> tuple[str, ...]:
         """All of its columns."""
@@ -262,7 +264,10 @@ class InsensitiveMicroaggregate(ColumnStep):
             columns=released,
             attributes=self._attributes(dataset.schema),
             warnings=warnings(draws, self.name, broken),
-            public={**self._told(draws, broken), "noise_scale": self._noise(scales, len(starts))},
+            public={
+                **self._public_facts(draws, broken),
+                "noise_scale": self._noise(scales, len(starts)),
+            },
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -295,13 +300,17 @@ class InsensitiveMicroaggregate(ColumnStep):
         bounds = {
             name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns
         }
-        lacking = [name for name, given in bounds.items() if given is None]
-        if lacking:
+        unbounded = [name for name, column_bounds in bounds.items() if column_bounds is None]
+        if unbounded:
             raise SchemaError(
-                f"{self.name}: {', '.join(lacking[:8])} needs bounds that are known without looking"
+                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without looking"
                 " at the data: say bounds: {column: [lowest, highest]}"
             )
-        return {name: Scale(*given) for name, given in bounds.items() if given is not None}
+        return {
+            name: Scale(*column_bounds)
+            for name, column_bounds in bounds.items()
+            if column_bounds is not None
+        }
 
     def _require(self, dataset: Table) -> None:
         if self.k > len(dataset):
@@ -311,12 +320,12 @@ class InsensitiveMicroaggregate(ColumnStep):
             )
         require_one_row_each(dataset, self.name)
         direct = dataset.schema.columns(Role.DIRECT)
-        others = [
+        other_columns = [
             name for name in dataset.columns if name not in self.columns and name not in direct
         ]
-        if self.method == "total_order" and others and not self.linked:
+        if self.method == "total_order" and other_columns and not self.linked:
             raise SchemaError(
-                f"{self.name}: total_order releases whole records; {', '.join(others[:8])} would"
+                f"{self.name}: total_order releases whole records; {', '.join(other_columns[:8])} would"
                 " stay beside means of other people. Put all columns in, drop them, or use"
                 " individual_ranking"
             )
@@ -324,10 +333,10 @@ class InsensitiveMicroaggregate(ColumnStep):
     def _noise(self, scales: Mapping[str, Scale], groups: int) -> dict[str, float]:
         """The scale of the noise on a mean of k, in units of the column."""
         times = groups if self.method == "total_order" else 1
-        each = len(self.columns) / (self.k * self.epsilon)
-        return {name: times * scale.width * each for name, scale in scales.items()}
+        unit_scale = len(self.columns) / (self.k * self.epsilon)
+        return {name: times * scale.width * unit_scale for name, scale in scales.items()}
 
-    def _told(self, draws: Draws, broken: str | None) -> dict[str, Any]:
+    def _public_facts(self, draws: Draws, broken: str | None) -> dict[str, Any]:
         return facts(
             draws,
             epsilon=self.epsilon,

@@ -109,12 +109,12 @@ class AnnealingSearch:
     def run(self, effort: int | None, seconds: float | None) -> Found:
         """Search until the effort is spent, or what stands for the seconds."""
         allowed = math.inf if seconds is None else math.ceil(seconds * self.pace)
-        most, stopped = min(math.inf if effort is None else effort, allowed), None
+        limit, stopped = min(math.inf if effort is None else effort, allowed), None
         for tries in self._anneals():
             self.tried += tries
-            self.ground.progress(min(1.0, self.tried / most), "searching better groups")
-            if self.tried >= most:
-                stopped = "seconds" if most == allowed else "effort"
+            self.ground.progress(min(1.0, self.tried / limit), "searching better groups")
+            if self.tried >= limit:
+                stopped = "seconds" if limit == allowed else "effort"
                 break
         if self._error() < HOPELESS * self.least:
             descended(self.made, self.k, self.everyone, self.least)
@@ -249,18 +249,20 @@ def neighbours(ground: PointGround) -> NDArray[np.int32]:
     width = max(1, min(max(NEIGHBOURS, 3 * ground.k), largest - 1))
     near = np.empty((len(ground.points), width), dtype=np.int32)
     for rows in ground.parts:
-        points, wanted = ground.points[rows], min(width, len(rows) - 1)
-        if not wanted:
+        points, neighbour_count = ground.points[rows], min(width, len(rows) - 1)
+        if not neighbour_count:
             near[rows] = rows[0]
             continue
-        nearest = KDTree(points).query(points, k=wanted + 1)[1]
+        nearest = KDTree(points).query(points, k=neighbour_count + 1)[1]
         own = nearest == np.arange(len(rows))[:, None]
         own[~own.any(axis=1), -1] = True
-        near[rows] = rows[nearest[~own].reshape(len(rows), wanted)][:, np.arange(width) % wanted]
+        near[rows] = rows[nearest[~own].reshape(len(rows), neighbour_count)][
+            :, np.arange(width) % neighbour_count
+        ]
     return near
 
 
-def crossed(points: Array, one: Labels, two: Labels) -> Labels:
+def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Labels:
     """The best of two ways to group records, part by part; the same groups as the first where the
     two are equally good.
 
@@ -276,10 +278,11 @@ def crossed(points: Array, one: Labels, two: Labels) -> Labels:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    first, second = numbered(one), numbered(two)
+    first, second = numbered(first_labels), numbered(second_labels)
     size = int(first.max()) + 1
     links = coo_array(
-        (np.ones(len(one)), (first, second + size)), shape=(size + int(second.max()) + 1,) * 2
+        (np.ones(len(first_labels)), (first, second + size)),
+        shape=(size + int(second.max()) + 1,) * 2,
     )
     part = connected_components(links, directed=False)[1][first]
     errors = [np.bincount(part, weights=errors_of(points, groups)) for groups in (first, second)]

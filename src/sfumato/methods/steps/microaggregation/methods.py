@@ -135,14 +135,21 @@ def _parts(points: Array, k: int, enough: int) -> list[Labels]:
     """One round: the two farthest records with their k − 1 nearest each are groups from the start,
     all others are alone.
     """
-    one, two = kernels.microaggregation.farthest_pair(points)
+    first_end, second_end = kernels.microaggregation.farthest_pair(points)
     groups = np.arange(len(points))
-    first = _nearest(points, one, groups, k)
-    rest = np.setdiff1d(groups, first)
+    first = _nearest(points, first_end, groups, k)
+    remaining = np.setdiff1d(groups, first)
     second = (
-        rest[_nearest(points[rest], int(np.flatnonzero(rest == two)[0]), np.arange(len(rest)), k)]
-        if two in rest
-        else (rest[_nearest(points[rest], 0, np.arange(len(rest)), k)])
+        remaining[
+            _nearest(
+                points[remaining],
+                int(np.flatnonzero(remaining == second_end)[0]),
+                np.arange(len(remaining)),
+                k,
+            )
+        ]
+        if second_end in remaining
+        else (remaining[_nearest(points[remaining], 0, np.arange(len(remaining)), k)])
     )
     groups[first], groups[second] = first.min(), second.min()
     kernels.microaggregation.join_until(points, groups, k, enough)
@@ -181,7 +188,7 @@ def genetic(ground: PointGround) -> Found:
     groups = start.copy()
     random, k, count = ground.draw("evolving"), ground.k, 0
     clusters = [rows for part in ground.parts for rows in macro_clusters(ground, start, part)]
-    for done, rows in enumerate(clusters, 1):
+    for clusters_done, rows in enumerate(clusters, 1):
         own = numbered(start[rows])
         part_groups = numbered(
             kernels.microaggregation.evolve(
@@ -190,7 +197,7 @@ def genetic(ground: PointGround) -> Found:
         )
         groups[rows] = part_groups + count
         count += int(part_groups.max()) + 1
-        ground.progress(done / len(clusters), "evolving groups")
+        ground.progress(clusters_done / len(clusters), "evolving groups")
     notes = {"macro_clusters": len(clusters), "generations": GENERATIONS}
     return Found(
         groups,
@@ -272,10 +279,10 @@ def _by_distance(step: Any, ground: PointGround) -> Found:
 
 
 def _require_lines(method: str, table: GroupedTable) -> None:
-    others = [name for name, form in table.forms.items() if form not in ON_A_LINE]
-    if others:
+    unordered = [name for name, form in table.forms.items() if form not in ON_A_LINE]
+    if unordered:
         raise SchemaError(
-            f"microaggregate: {method} needs columns that can be ordered; {', '.join(others)}"
+            f"microaggregate: {method} needs columns that can be ordered; {', '.join(unordered)}"
             " cannot: use mdav or principal_component"
         )
 
@@ -283,8 +290,8 @@ def _require_lines(method: str, table: GroupedTable) -> None:
 def _ranked(step: Any, table: GroupedTable, ground: PointGround, name: str) -> Found:
     """The groups of one column alone."""
     _require_lines(step.method, table)
-    one = {name: table.forms[name]}
-    points = embedded(table.dataset, one, table.lines, standardize=step.standardize)
+    column_form = {name: table.forms[name]}
+    points = embedded(table.dataset, column_form, table.lines, standardize=step.standardize)
     return by_score(dataclasses.replace(ground, points=points[table.rows]), first_dimension)
 
 
@@ -305,7 +312,7 @@ def _on_axis(step: Any, table: GroupedTable, ground: PointGround) -> PointGround
 
 def require_options(step: Any) -> None:
     """Refuse options that the chosen method lacks or would ignore."""
-    wanted = {
+    methods_by_field = {
         "axis": ("single_axis",),
         "gamma": ("v_mdav",),
         "mixability": ("generalized_k_ward",),
@@ -313,13 +320,13 @@ def require_options(step: Any) -> None:
         "effort": ("best",),
         "seconds": ("best",),
     }
-    for field, methods in wanted.items():
-        given = getattr(step, field)
-        if given is not None and step.method not in methods:
+    for field, methods in methods_by_field.items():
+        value = getattr(step, field)
+        if value is not None and step.method not in methods:
             raise ParameterError(
                 f"Microaggregate: {field} is for {join_words(methods)}, not for {step.method}"
             )
-        if given is None and step.method in methods and field in ("axis", "mixability"):
+        if value is None and step.method in methods and field in ("axis", "mixability"):
             raise ParameterError(f"Microaggregate: {step.method} needs {field}")
     if step.method == "optimal" and len(step.columns) > 1:
         raise ParameterError(

@@ -220,10 +220,10 @@ class Microaggregate(ColumnStep):
         if self.method == "individual_ranking":
             yield INDIVIDUAL
         strata = schema.columns(Role.STRATUM) if self.within is None else self.within
-        others = [name for name in schema.quasi if name not in (*self.columns, *strata)]
-        if others and set(schema.quasi) & set(self.columns):
+        unaveraged = [name for name in schema.quasi if name not in (*self.columns, *strata)]
+        if unaveraged and set(schema.quasi) & set(self.columns):
             yield (
-                f"only some of the quasi-identifiers are averaged together, {len(others)} are not:"
+                f"only some of the quasi-identifiers are averaged together, {len(unaveraged)} are not:"
                 f" this does not make the table {self.k}-anonymous, and groups of different subsets"
                 " can be intersected"
             )
@@ -239,11 +239,11 @@ class Microaggregate(ColumnStep):
 def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str, Labels]:
     """By column the group of every record; −1 for those that are left out."""
     groups_of: dict[int, Labels] = {}
-    for one in groupings.values():
-        if id(one) not in groups_of:  # most methods group all columns at once
-            groups_of[id(one)] = np.full(len(table.order), -1, dtype=np.int64)
-            groups_of[id(one)][table.rows] = one.groups
-    return {name: groups_of[id(one)] for name, one in groupings.items()}
+    for column_grouping in groupings.values():
+        if id(column_grouping) not in groups_of:  # most methods group all columns at once
+            groups_of[id(column_grouping)] = np.full(len(table.order), -1, dtype=np.int64)
+            groups_of[id(column_grouping)][table.rows] = column_grouping.groups
+    return {name: groups_of[id(column_grouping)] for name, column_grouping in groupings.items()}
 
 
 def _released(table: GroupedTable, name: str, groups: Labels) -> pl.Series:

@@ -68,16 +68,16 @@ class RecordLine:
     moved: Points
 
     @classmethod
-    def of(cls, places: Points) -> RecordLine:
+    def of(cls, positions: Points) -> RecordLine:
         """Records that lie at these places; ties are ranked by the order of records."""
-        n = len(places)
-        order = np.argsort(places, kind="stable")
+        n = len(positions)
+        order = np.argsort(positions, kind="stable")
         ranks = np.empty(n, dtype=np.int64)
         ranks[order] = np.arange(n)
-        span = float(places[order[-1]] - places[order[0]])
-        gaps = np.diff(places[order]) / span if span > 0 else np.zeros(n - 1)
-        moved = np.cumsum(gaps * np.arange(1, n)) / n
-        return cls(ranks, np.append(0.0, np.cumsum(gaps)), np.append(0.0, moved))
+        span = float(positions[order[-1]] - positions[order[0]])
+        gaps = np.diff(positions[order]) / span if span > 0 else np.zeros(n - 1)
+        earth_moved = np.cumsum(gaps * np.arange(1, n)) / n
+        return cls(ranks, np.append(0.0, np.cumsum(gaps)), np.append(0.0, earth_moved))
 
     def distances(self, groups: Labels) -> Points:
         """The distance of every class to the table."""
@@ -121,11 +121,11 @@ def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
     """
     n = len(points)
     classes = n // size
-    left = n - classes * size
+    leftover_count = n - classes * size
     parts = np.full(size, classes, dtype=np.int64)
     counts = np.ones((classes, size), dtype=np.int64)
     middle = (size // 2,) if size % 2 else (size // 2 - 1, size // 2)
-    for extra in range(left):
+    for extra in range(leftover_count):
         at = middle[extra % len(middle)]
         parts[at] += 1
         counts[extra, at] += 1
@@ -163,21 +163,23 @@ class _Merging:
         self.distances = line.distances(groups)
         self.alive = np.arange(count)
 
-    def join(self, one: int) -> None:
+    def join(self, class_number: int) -> None:
         """Join a class with the nearest other one; it keeps its number."""
-        others = self.alive[self.alive != one]
-        centres = self.sums[others] / self.sizes[others, None]
-        away = ((centres - self.sums[one] / self.sizes[one]) ** 2).sum(axis=1)
-        other = int(others[int(away.argmin())])
-        self.members[one] = np.concatenate([self.members[one], self.members[other]])
-        self.sizes[one] += self.sizes[other]
-        self.sums[one] += self.sums[other]
-        ranks = np.sort(self.line.ranks[self.members[one]])
+        candidates = self.alive[self.alive != class_number]
+        centres = self.sums[candidates] / self.sizes[candidates, None]
+        away = ((centres - self.sums[class_number] / self.sizes[class_number]) ** 2).sum(axis=1)
+        partner = int(candidates[int(away.argmin())])
+        self.members[class_number] = np.concatenate(
+            [self.members[class_number], self.members[partner]]
+        )
+        self.sizes[class_number] += self.sizes[partner]
+        self.sums[class_number] += self.sums[partner]
+        ranks = np.sort(self.line.ranks[self.members[class_number]])
         starts = np.array([0, len(ranks)], dtype=np.int64)
-        self.distances[one] = kernels.buckets.distances(
+        self.distances[class_number] = kernels.buckets.distances(
             starts, ranks, self.line.reach, self.line.moved
         )[0]
-        self.alive = self.alive[self.alive != other]
+        self.alive = self.alive[self.alive != partner]
 
     def groups(self) -> Labels:
         """The class of every record."""
@@ -256,7 +258,7 @@ class TClosenessMicroaggregate(Step):
         quasi = self._quasi(dataset)
         order = canonical_order(dataset)
         ordered = dataset.take(order)
-        points, line = points_of(ordered, quasi), RecordLine.of(self._places(ordered))
+        points, line = points_of(ordered, quasi), RecordLine.of(self._positions(ordered))
         groups, notes = close_classes(points, line, k=self.k, t=self.t, method=self.method)
         ranges = functools.partial(as_ranges, steps=self.grid)
         write = as_centres if self.release_quasi == "centres" else ranges
@@ -277,10 +279,10 @@ class TClosenessMicroaggregate(Step):
         return plan.applied(dataset)
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That another grid was used."""
-        return contradict_grid(self.name, told, self.grid)
+        return contradict_grid(self.name, plan_section, self.grid)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is, when ``schema`` says what the original is: hierarchies do not
@@ -314,7 +316,7 @@ class TClosenessMicroaggregate(Step):
             require_values(self.name, dataset, quasi)
         return tuple(quasi)
 
-    def _places(self, dataset: Table) -> Points:
+    def _positions(self, dataset: Table) -> Points:
         """Where the records lie on the line of the confidential column."""
         form = form_of(dataset, self.sensitive, "mode")
         if form not in ON_A_LINE:
@@ -355,17 +357,17 @@ class TClosenessMicroaggregate(Step):
                 f"{self.name}: all records are one group, nothing is left of their differences;"
                 " take t_closeness_first, or a larger t"
             )
-        others = [name for name in schema.sensitive if name != self.sensitive]
-        if others:
+        unprotected = [name for name in schema.sensitive if name != self.sensitive]
+        if unprotected:
             yield (
                 f"{self.name}: groups look like the table in {self.sensitive!r} only, not in"
-                f" {', '.join(others[:8])}"
+                f" {', '.join(unprotected[:8])}"
             )
-        left = [name for name in schema.quasi if name not in quasi and name != self.sensitive]
-        if left:
+        ungrouped = [name for name in schema.quasi if name not in quasi and name != self.sensitive]
+        if ungrouped:
             yield (
                 f"{self.name}: quasi-identifiers that do not make groups tell their people apart:"
-                f" {', '.join(left[:8])}"
+                f" {', '.join(ungrouped[:8])}"
             )
         if schema.person is not None:
             yield (

@@ -95,40 +95,42 @@ def fewest_cells(
     parts: SuppressedParts,
     demands: Sequence[Demand],
     prices: dict[str, float],
-    known: SuppressedParts,
+    incumbent: SuppressedParts,
     effort: int,
-    most: int,
+    record_limit: int,
 ) -> tuple[SuppressedParts, dict[str, Any]]:
     """The cheapest suppression that hits at most so many records, and how far from the optimum it
     can be at most.
 
-    ``parts`` is the table as it is and ``known`` a suppression that meets the demands; ``effort``
-    bounds the nodes of each branch and bound. Where all that is found hits more records, ``known``
+    ``parts`` is the table as it is and ``incumbent`` a suppression that meets the demands; ``effort``
+    bounds the nodes of each branch and bound. Where all that is found hits more records, ``incumbent``
     is handed back.
     """
     require_small(parts)
     within = [
-        candidate for candidate in (known, *_wiped(parts, demands)) if candidate.records_hit <= most
+        candidate
+        for candidate in (incumbent, *_wiped(parts, demands))
+        if candidate.records_hit <= record_limit
     ]
-    known = min(within, key=lambda candidate: price_of(candidate, prices), default=known)
-    limit = price_of(known, prices) if within else most * sum(prices.values())
+    incumbent = min(within, key=lambda candidate: price_of(candidate, prices), default=incumbent)
+    limit = price_of(incumbent, prices) if within else record_limit * sum(prices.values())
     if within and limit == 0:
-        return known, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
+        return incumbent, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
     bound = math.inf
-    for tried, (least, opened) in enumerate(_openings(parts, prices)):
-        if (within and least >= limit - SLACK) or tried >= MOST_OPENED:
-            bound = min(bound, least)
+    for opening_number, (lower_bound, opened) in enumerate(_openings(parts, prices)):
+        if (within and lower_bound >= limit - SLACK) or opening_number >= MOST_OPENED:
+            bound = min(bound, lower_bound)
             break
         candidate, proved = _Program(
-            _opened(parts, opened), demands, prices, limit, opened, most
+            _opened(parts, opened), demands, prices, limit, opened, record_limit
         ).solve(effort)
-        bound = min(bound, max(least, proved))
+        bound = min(bound, max(lower_bound, proved))
         if candidate is not None and price_of(candidate, prices) <= limit:
-            within, known, limit = [candidate], candidate, price_of(candidate, prices)
-    if not _met(known, demands):
+            within, incumbent, limit = [candidate], candidate, price_of(candidate, prices)
+    if not _met(incumbent, demands):
         raise InternalError("a suppression that was thought to meet the demands does not")
     bound = min(limit, bound)
-    return known, {
+    return incumbent, {
         "price": limit,
         "lower_bound": bound,
         "gap": (limit - bound) / limit if limit else 0.0,
@@ -139,12 +141,12 @@ def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tupl
     """Sets of columns in which missing is a category and some value could be hidden, and what
     hiding one in each costs.
     """
-    lacking = int(np.bitwise_or.reduce(parts.absent, initial=0))
+    absent_bits = int(np.bitwise_or.reduce(parts.absent, initial=0))
     bits = {
         parts.bits([name]): price for name, price in prices.items() if name in _differing(parts)
     }
     yield 0.0, 0
-    yield from cheapest_sets({bit: price for bit, price in bits.items() if bit & lacking})
+    yield from cheapest_sets({bit: price for bit, price in bits.items() if bit & absent_bits})
 
 
 def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
@@ -156,11 +158,11 @@ def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
 
 def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[SuppressedParts]:
     """The table with k − 1 records of which nothing is left, if that will do."""
-    most = max(demand.k for demand in demands)
+    largest_k = max(demand.k for demand in demands)
     whole = np.flatnonzero(parts.absent[parts.origin] == 0)
-    chosen = np.repeat(whole, np.minimum(parts.amounts[whole], most))[: most - 1]
+    part_numbers = np.repeat(whole, np.minimum(parts.amounts[whole], largest_k))[: largest_k - 1]
     columns = dict.fromkeys(name for demand in demands for name in demand.columns)
-    hidden = parts.hide(chosen, np.full(len(chosen), parts.bits(columns)))
+    hidden = parts.hide(part_numbers, np.full(len(part_numbers), parts.bits(columns)))
     return [hidden] if _met(hidden, demands) else []
 
 
@@ -189,7 +191,7 @@ class _Program:
         prices: dict[str, float],
         limit: float,
         opened: int,
-        most: int,
+        record_limit: int,
     ) -> None:
         closed = int(np.bitwise_or.reduce(parts.absent, initial=0))
         useful = [
@@ -210,7 +212,7 @@ class _Program:
         self.seen: set[tuple[int, int, int]] = set()
         self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self.least: list[float] = []
-        self._limit_classes(limit, most)
+        self._limit_classes(limit, record_limit)
         self._hide_some(opened)
 
     def _hide_some(self, opened: int) -> None:
@@ -220,20 +222,22 @@ class _Program:
             columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
             self._row(columns, np.ones(len(columns)), 1.0)
 
-    def _limit_classes(self, limit: float, most: int) -> None:
+    def _limit_classes(self, limit: float, record_limit: int) -> None:
         """No class hides more records than it has, all no more than may be hit, and nothing costs
         more than what is known.
         """
         everything = np.arange(self.choices)
         self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
-        self._row(everything, -np.ones(self.choices), -float(most))
+        self._row(everything, -np.ones(self.choices), -float(record_limit))
         for u, amount in enumerate(self.parts.amounts.tolist()):
             own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
             self._row(own, -np.ones(len(own)), -float(amount))
 
-    def _row(self, columns: NDArray[np.int64], values: NDArray[np.float64], least: float) -> None:
+    def _row(
+        self, columns: NDArray[np.int64], values: NDArray[np.float64], lower_bound: float
+    ) -> None:
         self.entries.append((columns, values))
-        self.least.append(least)
+        self.least.append(lower_bound)
 
     def _require(self, number: int, u: int, hidden: int) -> None:
         """Records of a class that hide exactly these columns need k compatible ones."""
@@ -241,16 +245,16 @@ class _Program:
             return
         self.seen.add((number, u, hidden))
         need = self.apart[number][u] & ~hidden
-        lacking = self.demands[number].k - int(self.parts.amounts[need == 0].sum())
-        if lacking <= 0:
+        shortfall = self.demands[number].k - int(self.parts.amounts[need == 0].sum())
+        if shortfall <= 0:
             return
         helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
         columns, values = np.flatnonzero(helpful), np.ones(int(helpful.sum()))
         flag, sign, offset = self._hides(u, hidden)
         self._row(
             np.concatenate([columns, flag]),
-            np.concatenate([values, -lacking * sign]),
-            lacking * offset,
+            np.concatenate([values, -shortfall * sign]),
+            shortfall * offset,
         )
 
     def _hides(self, u: int, hidden: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
@@ -258,16 +262,20 @@ class _Program:
         constant.
         """
         own = np.arange(u * len(self.sets), (u + 1) * len(self.sets))
-        chosen = own[self.sets == hidden] if hidden else own
+        variables = own[self.sets == hidden] if hidden else own
         amount = int(self.parts.amounts[u])
         if amount == 1:
-            return (chosen, np.ones(len(chosen)), 0.0) if hidden else (own, -np.ones(len(own)), 1.0)
+            return (
+                (variables, np.ones(len(variables)), 0.0)
+                if hidden
+                else (own, -np.ones(len(own)), 1.0)
+            )
         if (u, hidden) not in self.flags:
             flag = self.flags[u, hidden] = self.choices + len(self.flags)
             sign = -1.0 if hidden else 1.0
             self._row(
-                np.append(chosen, flag),
-                np.append(np.full(len(chosen), sign), float(amount)),
+                np.append(variables, flag),
+                np.append(np.full(len(variables), sign), float(amount)),
                 0.0 if hidden else float(amount),
             )
         return np.array([self.flags[u, hidden]]), np.ones(1), 0.0
@@ -285,14 +293,16 @@ class _Program:
                     self._require(number, u, hidden)
         bound = 0.0
         for _ in range(MOST_ROUNDS):
-            solution, least, done = self._relaxed(effort)
-            bound = max(bound, least)
+            solution, lower_bound, is_optimal = self._relaxed(effort)
+            bound = max(bound, lower_bound)
             if solution is None:
                 return None, bound
-            chosen = np.rint(solution[: self.choices]).astype(np.int64).reshape(-1, len(self.sets))
-            if not self._add_broken(chosen):
-                return self._hidden(chosen), bound
-            if not done:
+            choice_counts = (
+                np.rint(solution[: self.choices]).astype(np.int64).reshape(-1, len(self.sets))
+            )
+            if not self._add_broken(choice_counts):
+                return self._hidden(choice_counts), bound
+            if not is_optimal:
                 break
         return None, bound
 
@@ -321,22 +331,24 @@ class _Program:
             constraints=LinearConstraint(matrix, lb=self.least),
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
-        least = math.inf if result.status == INFEASIBLE else result.mip_dual_bound
-        proved = least is not None and (math.isfinite(least) or result.status == INFEASIBLE)
-        return result.x, float(least) if proved else 0.0, result.status == 0
+        lower_bound = math.inf if result.status == INFEASIBLE else result.mip_dual_bound
+        proved = lower_bound is not None and (
+            math.isfinite(lower_bound) or result.status == INFEASIBLE
+        )
+        return result.x, float(lower_bound) if proved else 0.0, result.status == 0
 
-    def _add_broken(self, chosen: NDArray[np.int64]) -> bool:
+    def _add_broken(self, choice_counts: NDArray[np.int64]) -> bool:
         """Add the constraints that a solution breaks, for all classes that hide as much; tell
         whether there were any.
         """
         broken: set[tuple[int, int]] = set()
-        for u, place in zip(*np.nonzero(chosen), strict=True):
-            hidden = int(self.sets[place])
+        for u, set_number in zip(*np.nonzero(choice_counts), strict=True):
+            hidden = int(self.sets[set_number])
             for number, demand in enumerate(self.demands):
                 near = self.apart[number][u] & ~hidden
                 helped = (
                     (near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)
-                ) * chosen
+                ) * choice_counts
                 if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:
                     broken.add((number, hidden))
         for number, hidden in sorted(broken):
@@ -344,10 +356,10 @@ class _Program:
                 self._require(number, u, hidden)
         return bool(broken)
 
-    def _hidden(self, chosen: NDArray[np.int64]) -> SuppressedParts:
-        classes, places = np.nonzero(chosen)
-        times = chosen[classes, places]
-        return self.parts.hide(np.repeat(classes, times), np.repeat(self.sets[places], times))
+    def _hidden(self, choice_counts: NDArray[np.int64]) -> SuppressedParts:
+        classes, set_numbers = np.nonzero(choice_counts)
+        times = choice_counts[classes, set_numbers]
+        return self.parts.hide(np.repeat(classes, times), np.repeat(self.sets[set_numbers], times))
 
 
 def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> NDArray[np.int64]:
@@ -408,21 +420,21 @@ class CellSuppression:
         return math.floor(self.budget * records + 1e-9)
 
 
-def _require_budget(found: SuppressedParts, records: int, allowed: int) -> None:
-    if found.records_hit > allowed:
+def _require_budget(solution: SuppressedParts, records: int, allowed: int) -> None:
+    if solution.records_hit > allowed:
         raise Unsatisfiable(
-            f"{found.records_hit:,} of {records:,} records would have suppressed cells; the budget"
+            f"{solution.records_hit:,} of {records:,} records would have suppressed cells; the budget"
             f" allows {allowed:,}. Raise the budget, lower k, or generalise first",
-            closest=found.cells(),
+            closest=solution.cells(),
         )
 
 
-def _notes(found: SuppressedParts, demands: tuple[Demand, ...]) -> dict[str, Any]:
+def _notes(solution: SuppressedParts, demands: tuple[Demand, ...]) -> dict[str, Any]:
     """What the owner should know of a suppression."""
     return {
-        "suppressed_cells": sum(found.cells().values()),
-        "records_with_suppressed_cells": found.records_hit,
-        "of_these_rare_to_who_knows_the_true_values": found.exposed(demands),
+        "suppressed_cells": sum(solution.cells().values()),
+        "records_with_suppressed_cells": solution.records_hit,
+        "of_these_rare_to_who_knows_the_true_values": solution.exposed(demands),
     }
 
 
@@ -459,9 +471,9 @@ class RecodedCells(Plan):
         """The same plan with other ladders for some columns."""
         return dataclasses.replace(self, recoding=self.recoding.with_ladders(ladders))
 
-    def warning_of(self, what: str) -> RecodedCells:
+    def warning_of(self, message: str) -> RecodedCells:
         """The same plan that warns of something more."""
-        return dataclasses.replace(self, recoding=self.recoding.warning_of(what))
+        return dataclasses.replace(self, recoding=self.recoding.warning_of(message))
 
     def describe(self) -> dict[str, Any]:
         """Both plans as plain data: no data values."""

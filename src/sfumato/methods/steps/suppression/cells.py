@@ -58,18 +58,19 @@ def demands_of(
                 else "; add one under 'meet'"
             )
         )
-    asked = [Demand(tuple(names), k) for m in models for names, k in m.crowds(columns) or ()]
+    all_demands = [Demand(tuple(names), k) for m in models for names, k in m.crowds(columns) or ()]
     if combinations is not None:
-        k = max(demand.k for demand in asked)
-        asked = [Demand(tuple(c), k) for c in combined(columns, combinations)]
-    asked.sort(key=lambda d: (-len(d.columns), -d.k))
-    kept: list[Demand] = []
-    for demand in asked:
+        k = max(demand.k for demand in all_demands)
+        all_demands = [Demand(tuple(c), k) for c in combined(columns, combinations)]
+    all_demands.sort(key=lambda d: (-len(d.columns), -d.k))
+    demands: list[Demand] = []
+    for demand in all_demands:
         if not any(
-            set(demand.columns) <= set(other.columns) and demand.k <= other.k for other in kept
+            set(demand.columns) <= set(stronger.columns) and demand.k <= stronger.k
+            for stronger in demands
         ):
-            kept.append(demand)
-    return tuple(kept)
+            demands.append(demand)
+    return tuple(demands)
 
 
 def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[str, ...]]:
@@ -85,13 +86,13 @@ def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[s
     return [tuple(c for c in columns if c in names) for names in combinations]
 
 
-def require_known(what: str, names: Iterable[str], columns: Sequence[str]) -> None:
+def require_known(field: str, names: Iterable[str], columns: Sequence[str]) -> None:
     """Raise one error that lists every name that is no quasi-identifier."""
     unknown = [name for name in dict.fromkeys(names) if name not in columns]
     if unknown:
         raise SchemaError(
             [
-                f"{what}: {n!r} is no column with role quasi.{did_you_mean(n, columns)}"
+                f"{field}: {n!r} is no column with role quasi.{did_you_mean(n, columns)}"
                 for n in unknown
             ]
         )
@@ -143,13 +144,13 @@ class SuppressedParts:
                 f" {len(classes.columns)}"
             )
         wild = set(wildcard_columns(schema, classes.columns))
-        chosen = sum(1 << a for a, name in enumerate(classes.columns) if name in wild)
+        wild_bits = sum(1 << a for a, name in enumerate(classes.columns) if name in wild)
         missing = missing_cells(classes, classes.columns)
         zeros = np.zeros(len(classes), dtype=np.int64)
         return cls(
             classes,
-            missing & chosen,
-            missing & ~chosen,
+            missing & wild_bits,
+            missing & ~wild_bits,
             np.arange(len(classes)),
             zeros,
             classes.records,
@@ -168,10 +169,10 @@ class SuppressedParts:
 
     def keys(self, columns: Sequence[str]) -> NDArray[np.uint64]:
         """The keys of the parts with nothing but these columns."""
-        seen = np.zeros(self.classes.keys.shape[1], dtype=np.uint64)
+        shown_bits = np.zeros(self.classes.keys.shape[1], dtype=np.uint64)
         for name in columns:
-            seen |= self.fields[self.classes.columns.index(name)]
-        return self.classes.keys[self.origin] & seen
+            shown_bits |= self.fields[self.classes.columns.index(name)]
+        return self.classes.keys[self.origin] & shown_bits
 
     def blanks(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Per part, the columns of these that match everything, as bits."""
@@ -187,11 +188,11 @@ class SuppressedParts:
 
         A cell that is missing already has no value to hide.
         """
-        left = self.amounts - np.bincount(parts, minlength=len(self.amounts))
+        remaining = self.amounts - np.bincount(parts, minlength=len(self.amounts))
         origin = np.concatenate([self.origin, self.origin[parts]])
         value_there = ~(self.missing | self.absent)[self.origin[parts]]
         bits = np.concatenate([self.hidden, self.hidden[parts] | (hidden & value_there)])
-        amounts = np.concatenate([left, np.ones(len(parts), dtype=np.int64)])
+        amounts = np.concatenate([remaining, np.ones(len(parts), dtype=np.int64)])
         order = np.lexsort((bits, origin))
         order = order[amounts[order] > 0]
         origin, bits, amounts = origin[order], bits[order], amounts[order]
@@ -228,7 +229,7 @@ class SuppressedParts:
         rare = np.zeros(len(hit), dtype=np.bool_)
         for demand in demands:
             keys, bits = self.keys(demand.columns), self.bits(demand.columns)
-            counted = count_compatible(
+            frequencies = count_compatible(
                 np.concatenate([keys, keys[hit]]),
                 np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
                 np.concatenate(
@@ -236,7 +237,7 @@ class SuppressedParts:
                 ),
                 self.fields,
             )
-            rare |= counted[len(keys) :] < demand.k
+            rare |= frequencies[len(keys) :] < demand.k
         return int(self.amounts[hit][rare].sum())
 
     def recoding(self, method: str, notes: Mapping[str, Any]) -> ClassRecoding:
@@ -355,8 +356,8 @@ class _Cover:
         """Hide sets of columns, the cheapest first, until nobody is rare; tell whether that could
         be done.
         """
-        most = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
-        sets = itertools.islice(cheapest_sets(self.prices), most)
+        set_limit = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
+        sets = itertools.islice(cheapest_sets(self.prices), set_limit)
         for _, equal in itertools.groupby(sets, key=lambda pair: round(pair[0], 9)):
             waiting = [hidden for _, hidden in equal]
             while waiting and len(rare := self.rare()):
@@ -377,10 +378,12 @@ class _Cover:
         for _ in self.prices:
             if not len(rare := self.rare()):
                 return
-            more = {bit: self.groups(rare, hidden | bit) for bit in self.prices if not hidden & bit}
-            best = max(more, key=lambda bit: len(more[bit][1]) / self.prices[bit])
+            groups_by_bit = {
+                bit: self.groups(rare, hidden | bit) for bit in self.prices if not hidden & bit
+            }
+            best = max(groups_by_bit, key=lambda bit: len(groups_by_bit[bit][1]) / self.prices[bit])
             hidden |= best
-            self.hide([(hidden, more[best])])
+            self.hide([(hidden, groups_by_bit[best])])
 
     def _hide_all(self) -> None:
         """Hide all there is of the rare, or of everyone once that is done.
@@ -390,10 +393,10 @@ class _Cover:
         """
         everything = sum(self.prices)
         has_more = (everything & ~(self.absent | self.missing)) != 0
-        chosen = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
-        if not len(chosen):
-            chosen = np.flatnonzero((self.left > 0) & has_more)
-        units = np.repeat(chosen, self.left[chosen])
+        part_numbers = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
+        if not len(part_numbers):
+            part_numbers = np.flatnonzero((self.left > 0) & has_more)
+        units = np.repeat(part_numbers, self.left[part_numbers])
         self.units.append(units)
         self.hidden.append(np.full(len(units), everything))
 
@@ -401,20 +404,20 @@ class _Cover:
         """Units with records that show all their cells and are too rare."""
         return np.flatnonzero((self.frequencies < self.k) & (self.left > 0))
 
-    def shown(self, hidden: int) -> NDArray[np.uint64]:
+    def shown_mask(self, hidden: int) -> NDArray[np.uint64]:
         """The bits of a key that are left when columns are hidden."""
-        shown = np.full(self.keys.shape[1], np.iinfo(np.uint64).max, dtype=np.uint64)
+        mask = np.full(self.keys.shape[1], np.iinfo(np.uint64).max, dtype=np.uint64)
         for a, field in enumerate(self.parts.fields):
             if hidden >> a & 1:
-                shown &= ~field
-        return shown
+                mask &= ~field
+        return mask
 
     def groups(self, rare: NDArray[np.int64], hidden: int) -> tuple[NDArray[np.int64], ...]:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
         groups: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
             self.keys,
             rare,
-            self.shown(hidden),
+            self.shown_mask(hidden),
             hidden,
             self.absent,
             self.parts.amounts,
@@ -424,19 +427,20 @@ class _Cover:
         )
         return groups
 
-    def hide(self, found: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
+    def hide(self, group_lists: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
         """Suppress records in the groups of sets of columns that cost the same."""
-        sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in found])
+        sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in group_lists])
         sets = np.repeat(
-            [hidden for hidden, _ in found], [len(donors) for _, (_, _, donors) in found]
+            [hidden for hidden, _ in group_lists],
+            [len(donors) for _, (_, _, donors) in group_lists],
         )
         units, groups = kernels.suppression.cover(
             self._all_units(),
             self.absent,
             sets,
             np.concatenate([[0], np.cumsum(sizes)]),
-            np.concatenate([members for _, (_, members, _) in found]),
-            np.concatenate([donors for _, (_, _, donors) in found]),
+            np.concatenate([members for _, (_, members, _) in group_lists]),
+            np.concatenate([donors for _, (_, _, donors) in group_lists]),
             self.k,
             self.frequencies,
             self.left,
@@ -459,12 +463,12 @@ class _Cover:
             for h in np.unique(hidden).tolist()
         }
         for pattern in sorted(price, key=lambda h: (-price[h], h)):
-            chosen = np.flatnonzero(hidden == pattern)
-            hidden[chosen] = kernels.suppression.restore(
+            unit_numbers = np.flatnonzero(hidden == pattern)
+            hidden[unit_numbers] = kernels.suppression.restore(
                 self._all_units(),
-                self.shown(pattern),
+                self.shown_mask(pattern),
                 watched,
-                units[chosen],
+                units[unit_numbers],
                 pattern,
                 self.k,
                 self.frequencies,
@@ -475,13 +479,13 @@ class _Cover:
 
     def _recount(self, units: NDArray[np.int64], hidden: NDArray[np.int64]) -> NDArray[np.int64]:
         """Frequencies counted anew: covering only counts what it is sure of."""
-        counted = count_compatible(
+        frequencies = count_compatible(
             np.concatenate([self.keys, self.keys[units]]),
             np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
             np.concatenate([self.missing, self.missing[units] | hidden]),
             self.parts.fields,
         )
-        return counted[: len(self.left)]
+        return frequencies[: len(self.left)]
 
     def suppressed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The parts of which a record is suppressed, and what is hidden of it."""
@@ -498,9 +502,11 @@ def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:
     bits, costs = list(prices), list(prices.values())
     heap: list[tuple[float, int, tuple[int, ...]]] = [(costs[0], 1, (0,))] if bits else []
     while heap:
-        price, _, chosen = heapq.heappop(heap)
-        yield price, sum(bits[i] for i in chosen)
-        last = chosen[-1] + 1
+        price, _, subset = heapq.heappop(heap)
+        yield price, sum(bits[i] for i in subset)
+        last = subset[-1] + 1
         if last < len(bits):  # the next column instead of the last one, or in addition
-            for more in ((*chosen[:-1], last), (*chosen, last)):
-                heapq.heappush(heap, (sum(costs[i] for i in more), len(more), more))
+            for larger_subset in ((*subset[:-1], last), (*subset, last)):
+                heapq.heappush(
+                    heap, (sum(costs[i] for i in larger_subset), len(larger_subset), larger_subset)
+                )

@@ -79,7 +79,7 @@ def least_important_columns(
     The lattice has two levels a column. Equal sets: fewer columns win, then those with many values
     are dropped.
     """
-    classes = _counted(dataset, goal)
+    classes = _count_quasi(dataset, goal)
     allowed = math.floor(budget * len(classes.columns) + 1e-9)
     weights = normalised_weights(classes.columns, importance)
     lattice = Lattice(
@@ -115,7 +115,7 @@ def least_important_columns(
     )
 
 
-def _counted(dataset: Table, goal: Goal) -> ClassTable:
+def _count_quasi(dataset: Table, goal: Goal) -> ClassTable:
     classes = count_needed(dataset, needed(goal.models, dataset.schema), goal.population)
     values = {
         name: len(ladder.labels[0])
@@ -285,17 +285,19 @@ class Suppress(Step):
         return dataset
 
     def contradicted(
-        self, told: Mapping[str, Any], schema: Schema, records: int | None
+        self, plan_section: Mapping[str, Any], schema: Schema, records: int | None
     ) -> str | None:
         """That cells were chosen by another method, or that more records are suppressed than its
         budget allows.
         """
         if self.what == "cell" and self.method not in (
             "auto",
-            str(told["method"]).partition(" ")[0],
+            str(plan_section["method"]).partition(" ")[0],
         ):
             return f"the plan of {self.name} tells of another method than {self.method}"
-        return over_budget(told, self.budget if self.what == "tuple" else 0.0, schema, records)
+        return over_budget(
+            plan_section, self.budget if self.what == "tuple" else 0.0, schema, records
+        )
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table with these columns is, when ``schema`` says what the original
@@ -324,14 +326,14 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
         weights=normalised_weights(classes.columns, {}),
         reference={c: classes.counts[c].total() for c in needs.counts},
     )
-    judged = lattice.judge(classes)
-    if not judged.feasible:
-        gone, promises = judged.tally.suppressed, join_words(m.promise for m in goal.models)
+    judgement = lattice.judge(classes)
+    if not judgement.feasible:
+        gone, promises = judgement.tally.suppressed, join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
             f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows"
             f" {lattice.budget:,}{' and some must be left' if gone == classes.total else ''}.{lattice.caveat()}"
             " Raise the budget, lower the promise, or generalise",
-            closest=judged,
+            closest=judgement,
         )
     inside = classes.records > 0
     parts = whole_classes(

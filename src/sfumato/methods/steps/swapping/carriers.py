@@ -53,17 +53,17 @@ class Carriers:
         """Per row the row whose value it gets, when each of some carriers gets that of its partner
         among them.
         """
-        given = np.arange(len(self.rows))
-        given[carriers] = carriers[partner]
+        donors = np.arange(len(self.rows))
+        donors[carriers] = carriers[partner]
         if self.unit == "row":
-            sources = np.empty_like(given)
-            sources[self.rows] = self.rows[given]
+            sources = np.empty_like(donors)
+            sources[self.rows] = self.rows[donors]
             return sources
-        moved = given != np.arange(len(given))
-        return np.where(moved[self.of], self.rows[given][self.of], np.arange(len(self.of)))
+        is_swapped = donors != np.arange(len(donors))
+        return np.where(is_swapped[self.of], self.rows[donors][self.of], np.arange(len(self.of)))
 
 
-def carriers_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) -> Carriers:
+def carriers_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.int64]) -> Carriers:
     """The largest units within which some columns, and more that are encoded, are constant:
     households, persons, or rows.
     """
@@ -74,7 +74,9 @@ def carriers_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) 
             continue
         carriers = carriers_by(dataset, units, unit)
         codes = (
-            [*(dataset.encoded(name).codes for name in names), *more] if codes is None else codes
+            [*(dataset.encoded(name).codes for name in names), *extra_codes]
+            if codes is None
+            else codes
         )
         if len(carriers) < len(dataset) and all(carriers.carry(code) for code in codes):
             return carriers
@@ -84,11 +86,15 @@ def carriers_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) 
     return Carriers(order, of, "row")
 
 
-def carrier_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) -> str:
+def carrier_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.int64]) -> str:
     """The largest unit within which some columns, and more that are encoded, are constant:
     household, person or row.
     """
-    return carriers_of(dataset, names, *more).unit if dataset.schema.columns(Role.UNIT) else "row"
+    return (
+        carriers_of(dataset, names, *extra_codes).unit
+        if dataset.schema.columns(Role.UNIT)
+        else "row"
+    )
 
 
 def carriers_by(dataset: Table, units: NDArray[np.int64], unit: str) -> Carriers:
@@ -141,12 +147,14 @@ def _is_design(dataset: Table, name: str) -> bool:
 
 def require_apart(**lists: Sequence[str]) -> None:
     """Raise when a column is named in two lists that exclude each other."""
-    seen: dict[str, str] = {}
+    field_of_column: dict[str, str] = {}
     for field, names in lists.items():
         for name in names:
-            if name in seen:
-                raise ParameterError(f"column {name!r} cannot be in {seen[name]} and in {field}")
-            seen[name] = field
+            if name in field_of_column:
+                raise ParameterError(
+                    f"column {name!r} cannot be in {field_of_column[name]} and in {field}"
+                )
+            field_of_column[name] = field
 
 
 # Records that belong together.
@@ -207,9 +215,9 @@ def paired_at_random(cells: Codes, rate: float, stream: np.random.Generator) -> 
     sizes = np.bincount(cells, minlength=count)
     pairs = np.minimum(rounded(rate * sizes / 2, stream), sizes // 2)
     starts = np.cumsum(sizes) - sizes
-    place = np.arange(len(order)) - starts[cells[order]]
-    chosen = place < 2 * pairs[cells[order]]
-    mate = np.where(chosen, starts[cells[order]] + (place ^ 1), np.arange(len(order)))
+    position = np.arange(len(order)) - starts[cells[order]]
+    is_paired = position < 2 * pairs[cells[order]]
+    mate = np.where(is_paired, starts[cells[order]] + (position ^ 1), np.arange(len(order)))
     partner = np.empty(len(order), dtype=np.int64)
     partner[order] = order[mate]
     return partner
@@ -225,10 +233,10 @@ def codes_of(dataset: Table, names: Sequence[str]) -> tuple[Codes, NDArray[np.bo
     """One code a row for the values of some columns together, and which rows lack none of them."""
     encoded = [dataset.encoded(name) for name in names]
     present = np.ones(len(dataset), dtype=np.bool_)
-    for one in encoded:
-        if None in one.labels:
-            present &= one.codes != one.labels.index(None)
-    return combined([one.codes for one in encoded]), present
+    for column in encoded:
+        if None in column.labels:
+            present &= column.codes != column.labels.index(None)
+    return combined([column.codes for column in encoded]), present
 
 
 # Records sorted by one column, stratum by stratum, and the partner each exchanges its value with.
@@ -249,14 +257,14 @@ def share_of(share: float, count: int) -> int:
 
 
 def sorted_within(
-    scores: Floats, strata: Codes, chosen: Codes, stream: np.random.Generator
+    scores: Floats, strata: Codes, carriers: Codes, stream: np.random.Generator
 ) -> tuple[Codes, Codes]:
     """The chosen carriers by stratum and score, and where each stratum starts.
 
     Equal scores are put in random order: any other would tie the swap to what the canonical order
     sorts by.
     """
-    mixed = stream.permutation(chosen)
+    mixed = stream.permutation(carriers)
     order = mixed[np.argsort(scores[mixed], kind="stable")]
     count = int(strata.max(initial=0)) + 1
     if count > 1:
@@ -288,12 +296,12 @@ class Ranking:
         cls,
         scores: Floats,
         strata: Codes,
-        chosen: Codes,
+        carriers: Codes,
         variant: Variant,
         stream: np.random.Generator,
     ) -> Ranking:
         """Sort the chosen carriers and draw."""
-        order, starts = sorted_within(scores, strata, chosen, stream)
+        order, starts = sorted_within(scores, strata, carriers, stream)
         normal = variant == "p_distribution"
         first = stream.standard_normal(len(order)) if normal else stream.random(len(order))
         second = stream.random(len(order)) if variant == "p_buckets" else first[:0]
@@ -335,7 +343,7 @@ def scores_of(dataset: Table, name: str) -> NDArray[np.float64]:
     """
     attribute = dataset.schema.attributes.get(name)
     if attribute is not None and attribute.order is not None:
-        return _places(dataset, name, attribute.order)
+        return _positions(dataset, name, attribute.order)
     column = dataset.column(name)
     if column.dtype == pl.Boolean or column.dtype.is_temporal():
         return column.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
@@ -351,17 +359,17 @@ def scores_of(dataset: Table, name: str) -> NDArray[np.float64]:
     )
 
 
-def _places(dataset: Table, name: str, order: tuple[str, ...]) -> NDArray[np.float64]:
+def _positions(dataset: Table, name: str, order: tuple[str, ...]) -> NDArray[np.float64]:
     """The place of each value in a listed order."""
     encoded = dataset.encoded(name)
-    place = {value: float(i) for i, value in enumerate(order)}
-    unknown = sum(1 for value in encoded.labels if value is not None and value not in place)
+    rank_of_value = {value: float(i) for i, value in enumerate(order)}
+    unknown = sum(1 for value in encoded.labels if value is not None and value not in rank_of_value)
     if unknown:
         raise SchemaError(
             f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
         )
     return np.array(
-        [float("nan") if v is None else place[v] for v in encoded.labels], dtype=np.float64
+        [float("nan") if v is None else rank_of_value[v] for v in encoded.labels], dtype=np.float64
     )[encoded.codes]
 
 

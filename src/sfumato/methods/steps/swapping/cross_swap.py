@@ -62,14 +62,14 @@ class SwapSpace:
     their_blocks: Codes
 
 
-def described_alike(second: Table, ours: Table, names: Sequence[str]) -> Table:
+def described_alike(second: Table, first: Table, names: Sequence[str]) -> Table:
     """The second table with the columns it needs, described as ours are."""
     missing = [name for name in names if name not in second.columns]
     if missing:
         raise SchemaError(
             f"the second table, {second.source.name}, lacks the column(s) {', '.join(missing)}"
         )
-    attributes = ours.schema.attributes
+    attributes = first.schema.attributes
     return dataclasses.replace(
         second, schema=Schema({n: attributes[n] for n in second.columns if n in attributes})
     )
@@ -83,24 +83,26 @@ def is_ordered(dataset: Table, name: str) -> bool:
     return listed or bool(dtype.is_numeric() or dtype.is_temporal())
 
 
-def space_of(ours: Table, theirs: Table, names: Sequence[str]) -> SwapSpace:
+def space_of(first: Table, second: Table, names: Sequence[str]) -> SwapSpace:
     """Numbers in standard deviations of our table; other columns must be equal and make blocks."""
-    ordered = [name for name in names if is_ordered(ours, name)]
-    left = np.stack([scores_of(ours, name) for name in ordered] or [np.zeros(len(ours))], axis=1)
-    right = np.stack(
-        [scores_of(theirs, name) for name in ordered] or [np.zeros(len(theirs))], axis=1
+    ordered = [name for name in names if is_ordered(first, name)]
+    first_points = np.stack(
+        [scores_of(first, name) for name in ordered] or [np.zeros(len(first))], axis=1
     )
-    spread = np.array([_spread(column) for column in left.T])
+    second_points = np.stack(
+        [scores_of(second, name) for name in ordered] or [np.zeros(len(second))], axis=1
+    )
+    spread = np.array([_spread(column) for column in first_points.T])
     blocks = combined(
         [
-            np.zeros(len(ours) + len(theirs), dtype=np.int64),
-            *_shared_codes(ours, theirs, names, ordered),
+            np.zeros(len(first) + len(second), dtype=np.int64),
+            *_shared_codes(first, second, names, ordered),
         ]
     )
-    our_blocks, their_blocks = blocks[: len(ours)], blocks[len(ours) :]
-    our_blocks[np.isnan(left).any(axis=1)] = -1
-    their_blocks[np.isnan(right).any(axis=1)] = -1
-    return SwapSpace(left / spread, right / spread, our_blocks, their_blocks)
+    our_blocks, their_blocks = blocks[: len(first)], blocks[len(first) :]
+    our_blocks[np.isnan(first_points).any(axis=1)] = -1
+    their_blocks[np.isnan(second_points).any(axis=1)] = -1
+    return SwapSpace(first_points / spread, second_points / spread, our_blocks, their_blocks)
 
 
 def _spread(column: Floats) -> float:
@@ -112,18 +114,21 @@ def _spread(column: Floats) -> float:
 
 
 def _shared_codes(
-    ours: Table, theirs: Table, names: Sequence[str], ordered: Sequence[str]
+    first: Table, second: Table, names: Sequence[str], ordered: Sequence[str]
 ) -> list[Codes]:
     """Nominal columns of both tables, one below the other, under the same codes."""
     codes = []
     for name in names:
         if name in ordered:
             continue
-        left, right = ours.encoded(name), theirs.encoded(name)
-        number = {value: i for i, value in enumerate(dict.fromkeys([*left.labels, *right.labels]))}
+        first_column, second_column = first.encoded(name), second.encoded(name)
+        number = {
+            value: i
+            for i, value in enumerate(dict.fromkeys([*first_column.labels, *second_column.labels]))
+        }
         parts = [
-            np.array([number[v] for v in one.labels], dtype=np.int64)[one.codes]
-            for one in (left, right)
+            np.array([number[v] for v in column.labels], dtype=np.int64)[column.codes]
+            for column in (first_column, second_column)
         ]
         codes.append(np.concatenate(parts))
     return codes
@@ -138,64 +143,81 @@ def nearest_donors(
     stream: np.random.Generator,
 ) -> Codes:
     """For each seeker, in turn, the nearest free donor of its block, or −1."""
-    chosen = np.full(len(seekers), -1, dtype=np.int64)
+    donor_rows = np.full(len(seekers), -1, dtype=np.int64)
     blocks = 1 + int(max(space.our_blocks.max(initial=-1), space.their_blocks.max(initial=-1)))
     their_members = members_of(1 + space.their_blocks[donors], 1 + blocks)
-    for block, ours in enumerate(members_of(1 + space.our_blocks[seekers], 1 + blocks)):
-        theirs = donors[their_members[block]]
-        if block and len(ours) and len(theirs):
-            matched = _matched(space.ours[seekers[ours]], space.theirs[theirs], reach, once, stream)
-            chosen[ours[matched >= 0]] = theirs[matched[matched >= 0]]
-    return chosen
+    for block, seeker_numbers in enumerate(members_of(1 + space.our_blocks[seekers], 1 + blocks)):
+        donor_numbers = donors[their_members[block]]
+        if block and len(seeker_numbers) and len(donor_numbers):
+            matched = _matched(
+                space.ours[seekers[seeker_numbers]],
+                space.theirs[donor_numbers],
+                reach,
+                once,
+                stream,
+            )
+            donor_rows[seeker_numbers[matched >= 0]] = donor_numbers[matched[matched >= 0]]
+    return donor_rows
 
 
 def _matched(
-    ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.random.Generator
+    seeker_points: Floats,
+    donor_points: Floats,
+    reach: float,
+    once: bool,
+    stream: np.random.Generator,
 ) -> Codes:
     """Ask for more neighbours among the donors that are left, until every seeker has one or has
     none within reach.
     """
     from scipy.spatial import cKDTree
 
-    ours = np.column_stack([ours, HAIR * stream.random(len(ours))])
-    theirs = np.column_stack([theirs, HAIR * stream.random(len(theirs))])
-    matched = np.full(len(ours), -1, dtype=np.int64)
-    waiting, left, many = np.arange(len(ours)), np.arange(len(theirs)), NEIGHBOURS
-    while len(waiting) and len(left):
-        distances, neighbours = cKDTree(theirs[left]).query(
-            ours[waiting], k=np.arange(1, min(many, len(left)) + 1)
+    seeker_points = np.column_stack([seeker_points, HAIR * stream.random(len(seeker_points))])
+    donor_points = np.column_stack([donor_points, HAIR * stream.random(len(donor_points))])
+    matched = np.full(len(seeker_points), -1, dtype=np.int64)
+    waiting, free_donors, neighbour_count = (
+        np.arange(len(seeker_points)),
+        np.arange(len(donor_points)),
+        NEIGHBOURS,
+    )
+    while len(waiting) and len(free_donors):
+        distances, neighbours = cKDTree(donor_points[free_donors]).query(
+            seeker_points[waiting], k=np.arange(1, min(neighbour_count, len(free_donors)) + 1)
         )
-        taken = np.zeros(len(left), dtype=np.bool_)
-        got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, taken, once)
-        matched[waiting[got >= 0]] = left[got[got >= 0]]
+        is_taken = np.zeros(len(free_donors), dtype=np.bool_)
+        got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, is_taken, once)
+        matched[waiting[got >= 0]] = free_donors[got[got >= 0]]
         waiting = waiting[(got < 0) & (distances[:, 0] <= reach + 2 * HAIR)]
-        left, many = left[~taken], min(2 * many, MOST_NEIGHBOURS)
+        free_donors, neighbour_count = (
+            free_donors[~is_taken],
+            min(2 * neighbour_count, MOST_NEIGHBOURS),
+        )
     return matched
 
 
-def as_ours(name: str, ours: pl.Series, theirs: pl.Series) -> tuple[pl.Series, pl.Series]:
+def as_ours(name: str, first: pl.Series, second: pl.Series) -> tuple[pl.Series, pl.Series]:
     """A column of both tables in one type, which is ours unless that is a list of categories."""
-    if ours.dtype in (pl.Categorical, pl.Enum):
-        ours = ours.cast(pl.String)
-    if theirs.dtype in (pl.Categorical, pl.Enum):
-        theirs = theirs.cast(pl.String)
-    if ours.dtype.is_integer() and theirs.dtype.is_float():
-        ours = ours.cast(pl.Float64)
+    if first.dtype in (pl.Categorical, pl.Enum):
+        first = first.cast(pl.String)
+    if second.dtype in (pl.Categorical, pl.Enum):
+        second = second.cast(pl.String)
+    if first.dtype.is_integer() and second.dtype.is_float():
+        first = first.cast(pl.Float64)
     cast = (
-        theirs.fill_nan(None).cast(ours.dtype, strict=False)
-        if theirs.dtype.is_float()
-        else theirs.cast(ours.dtype, strict=False)
+        second.fill_nan(None).cast(first.dtype, strict=False)
+        if second.dtype.is_float()
+        else second.cast(first.dtype, strict=False)
     )
     lost = (
         cast.null_count()
-        - (theirs.fill_nan(None) if theirs.dtype.is_float() else theirs).null_count()
+        - (second.fill_nan(None) if second.dtype.is_float() else second).null_count()
     )
     if lost:
         raise SchemaError(
             f"{lost:,} value(s) of column {name!r} of the second table are not of the type ours"
             " are of"
         )
-    return ours, cast.alias(name)
+    return first, cast.alias(name)
 
 
 RELEASED = (
@@ -266,10 +288,10 @@ class SwapAcross(ColumnStep):
         require_columns(dataset, self.columns, self.name)
         dataset.require(self.match)
         second = self._second(dataset, goal)
-        donor, chosen = self._donors(dataset, second, goal)
-        alone = int((chosen & (donor < 0)).sum())
-        columns = {name: _taken(name, dataset, second, donor) for name in self.columns}
-        lacking = (
+        donor, is_seeker = self._donors(dataset, second, goal)
+        alone = int((is_seeker & (donor < 0)).sum())
+        columns = {name: _take_values(name, dataset, second, donor) for name in self.columns}
+        shortage_warnings = (
             (f"swap_across: {alone:,} record(s) found no donor and keep their values",)
             if alone
             else ()
@@ -282,7 +304,7 @@ class SwapAcross(ColumnStep):
             preserved=tuple(
                 _shift(dataset, dataset.with_columns(columns), name) for name in self.columns
             ),
-            warnings=(RELEASED, *lacking),
+            warnings=(RELEASED, *shortage_warnings),
             owner={"replaced": int((donor >= 0).sum()), "without_donor": alone},
         )
 
@@ -312,28 +334,28 @@ class SwapAcross(ColumnStep):
         donors = order[np.isin(order, donors)]
         carriers = carriers_of(dataset, [*self.columns, *self.match])
         stream = goal.stream("swap across")
-        chosen = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
+        seekers = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
         space = space_of(dataset, second, self.match)
         reach = math.inf if self.reach is None else self.reach
-        nearest = nearest_donors(space, carriers.rows[chosen], donors, reach, self.once, stream)
+        nearest = nearest_donors(space, carriers.rows[seekers], donors, reach, self.once, stream)
         donor = np.full(len(carriers), -1, dtype=np.int64)
-        donor[chosen] = nearest
+        donor[seekers] = nearest
         marked = np.zeros(len(carriers), dtype=np.bool_)
-        marked[chosen] = True
+        marked[seekers] = True
         return donor[carriers.of], marked[carriers.of]
 
 
-def _taken(name: str, dataset: Table, second: Table, donor: Codes) -> pl.Series:
+def _take_values(name: str, dataset: Table, second: Table, donor: Codes) -> pl.Series:
     """A column in which rows with a donor have its value; missing stays missing."""
-    ours, theirs = as_ours(name, dataset.column(name), second.column(name))
+    first, theirs = as_ours(name, dataset.column(name), second.column(name))
     missing = (
-        ours.is_null()
-        if not ours.dtype.is_float()
-        else ours.is_null() | ours.is_nan().fill_null(value=True)
+        first.is_null()
+        if not first.dtype.is_float()
+        else first.is_null() | first.is_nan().fill_null(value=True)
     )
-    given = (donor >= 0) & ~missing.to_numpy()
-    column = pl.concat([ours, theirs]).gather(
-        np.where(given, len(ours) + donor, np.arange(len(ours)))
+    from_donor = (donor >= 0) & ~missing.to_numpy()
+    column = pl.concat([first, theirs]).gather(
+        np.where(from_donor, len(first) + donor, np.arange(len(first)))
     )
     return column.fill_nan(None) if column.dtype.is_float() else column
 
@@ -353,13 +375,13 @@ def _steps(before: Table, after: Table, name: str) -> float:
     if not len(old) or not len(new):
         return 0.0
     at = np.concatenate([old, new])
-    left = np.searchsorted(old, at, side="right") / len(old)
-    right = np.searchsorted(new, at, side="right") / len(new)
-    return float(np.abs(left - right).max())
+    share_before = np.searchsorted(old, at, side="right") / len(old)
+    share_after = np.searchsorted(new, at, side="right") / len(new)
+    return float(np.abs(share_before - share_after).max())
 
 
 def _shares(before: Table, after: Table, name: str) -> float:
     """Half the sum of the differences of shares."""
-    both = pl.concat([before.column(name).cast(pl.String), after.column(name).cast(pl.String)])
-    codes = combined([encode(both).codes])
+    texts = pl.concat([before.column(name).cast(pl.String), after.column(name).cast(pl.String)])
+    codes = combined([encode(texts).codes])
     return table_shift([codes[: len(before)]], [codes[len(before) :]])

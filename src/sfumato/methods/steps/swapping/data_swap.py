@@ -104,7 +104,7 @@ class SwapData(ColumnStep):
             )
             sources = swap.sources(self.rate, goal.stream(f"swap {' × '.join(names)}"))
             columns |= {name: dataset.column(name).gather(sources) for name in names}
-            preserved += swap.kept(sources)
+            preserved += swap.preserved(sources)
             changed[" × ".join(names)] = swap.changed(sources)
             if not changed[" × ".join(names)] and self.rate:
                 warnings.append(
@@ -145,18 +145,20 @@ class _Swap:
         self.partner = paired_at_random(cells, rate, stream)
         return self.carriers.sources(self.movable, self.partner)
 
-    def kept(self, sources: Codes) -> list[Preserved]:
+    def preserved(self, sources: Codes) -> list[Preserved]:
         """The frequencies of the columns, and their table with what is kept; counted once a
         carrier.
         """
         rows, once = self.carriers.rows, self.carriers.once
-        kept = [values_kept(self.names, self.partner, once)]
+        preserved_tables = [values_kept(self.names, self.partner, once)]
         if self.keep:
             fixed = [codes[rows] for codes in self.fixed]
-            what = f"table of order {len(self.names) + len(self.keep)}{once}"
+            table_title = f"table of order {len(self.names) + len(self.keep)}{once}"
             before, after = [self.codes[rows], *fixed], [self.codes[sources][rows], *fixed]
-            kept.append(table_kept(what, (*self.names, *self.keep), before, after))
-        return kept
+            preserved_tables.append(
+                table_kept(table_title, (*self.names, *self.keep), before, after)
+            )
+        return preserved_tables
 
     def changed(self, sources: Codes) -> int:
         """How many rows have other values now."""
@@ -238,10 +240,10 @@ class SwapSimilar(ColumnStep):
         order, starts = sorted_within(
             scores[carriers.rows], strata[carriers.rows], movable, goal.stream("swap similar")
         )
-        wanted = _any_row(risky, carriers)
-        partner = self._pairs(starts, scores[carriers.rows][order], wanted[order])
+        at_risk = _any_row(risky, carriers)
+        partner = self._pairs(starts, scores[carriers.rows][order], at_risk[order])
         sources = carriers.sources(order, partner)
-        alone = int(wanted.sum()) - int(wanted[order[partner != np.arange(len(order))]].sum())
+        alone = int(at_risk.sum()) - int(at_risk[order[partner != np.arange(len(order))]].sum())
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between similar records"),
             columns={name: dataset.column(name).gather(sources) for name in self.columns},
@@ -256,7 +258,7 @@ class SwapSimilar(ColumnStep):
             ),
             owner={
                 "changed": int((codes[sources] != codes).sum()),
-                "at_risk": int(wanted.sum()),
+                "at_risk": int(at_risk.sum()),
                 "alone": alone,
             },
         )
@@ -277,10 +279,10 @@ class SwapSimilar(ColumnStep):
         return np.asarray(classes.sizes[rows] < self.k, dtype=np.bool_)
 
     def _pairs(
-        self, starts: Codes, values: NDArray[np.float64], wanted: NDArray[np.bool_]
+        self, starts: Codes, values: NDArray[np.float64], at_risk: NDArray[np.bool_]
     ) -> Codes:
         reach = math.inf if self.reach is None else self.reach
-        return kernels.swapping.closest_pairs(starts, values, wanted, reach)  # type: ignore[no-any-return]
+        return kernels.swapping.closest_pairs(starts, values, at_risk, reach)  # type: ignore[no-any-return]
 
 
 def _any_row(marked: NDArray[np.bool_], carriers: Carriers) -> NDArray[np.bool_]:
@@ -292,11 +294,11 @@ def _relation(step: SwapSimilar, scores: NDArray[np.float64], sources: Codes) ->
     """How far apart partners are in the column that guides: the mean difference in standard
     deviations.
     """
-    moved = np.flatnonzero(sources != np.arange(len(sources)))
+    swapped_rows = np.flatnonzero(sources != np.arange(len(sources)))
     spread = float(np.nanstd(scores)) if (~np.isnan(scores)).any() else 0.0
     off = (
-        float(np.abs(scores[sources[moved]] - scores[moved]).mean()) / spread
-        if len(moved) and spread
+        float(np.abs(scores[sources[swapped_rows]] - scores[swapped_rows]).mean()) / spread
+        if len(swapped_rows) and spread
         else 0.0
     )
     return Preserved(f"relation to {step.by}", tuple(step.columns), False, off)

@@ -103,22 +103,24 @@ class Chance:
     theta: float | None
     alpha: float | None
 
-    def matrix(self, shares: Floats, given: Floats | None) -> Floats:
+    def matrix(self, shares: Floats, own_matrix: Floats | None) -> Floats:
         """The matrix for answers of these shares."""
         if self.invariant == "direct":
             return direct_invariant(shares, self.theta or 0.0)
-        first = uniform_matrix(len(shares), self.retain or 0.0) if given is None else given
+        first = (
+            uniform_matrix(len(shares), self.retain or 0.0) if own_matrix is None else own_matrix
+        )
         if self.invariant == "none":
             return first
         return two_stage_invariant(first, shares, 1.0 if self.alpha is None else self.alpha)
 
-    def made(self, answers: AnswerCounts, stratum: Stratum, given: Floats | None) -> Floats:
+    def made(self, answers: AnswerCounts, stratum: Stratum, own_matrix: Floats | None) -> Floats:
         """The matrix of a stratum: for the answers that occur in it, or for all that a given one
         knows.
         """
         counts, masses = answers.strata[stratum]
-        occurring = np.flatnonzero(counts) if given is None else np.arange(len(answers.labels))
-        return self.matrix(_shares(counts, masses)[occurring], given)
+        occurring = np.flatnonzero(counts) if own_matrix is None else np.arange(len(answers.labels))
+        return self.matrix(_shares(counts, masses)[occurring], own_matrix)
 
 
 def _shares(counts: Codes, masses: Floats | None) -> Floats:
@@ -132,12 +134,12 @@ def _shares(counts: Codes, masses: Floats | None) -> Floats:
 
 
 def drawn(
-    answers: Answers, strata: Codes, chosen: list[tuple[Codes, AnswerMatrix]], uniforms: Floats
+    answers: Answers, strata: Codes, matrices: list[tuple[Codes, AnswerMatrix]], uniforms: Floats
 ) -> Codes:
     """Per row the answer that is released: drawn by the matrix of its stratum."""
     released = answers.codes.copy()
     groups = members_of(strata, int(strata.max(initial=0)) + 1)
-    for occurring, transition in chosen:
+    for occurring, transition in matrices:
         members = groups[transition.stratum]
         members = members[answers.codes[members] >= 0]
         number = np.zeros(len(answers.labels), dtype=np.int64)
@@ -149,11 +151,11 @@ def drawn(
     return released
 
 
-def epsilon_of(chosen: list[tuple[Codes, AnswerMatrix]]) -> float:
+def epsilon_of(matrices: list[tuple[Codes, AnswerMatrix]]) -> float:
     """The ε of the stratum that protects least; 0 where nothing can be learnt because there is one
     value only.
     """
-    return max((t.epsilon for _, t in chosen), default=0.0)
+    return max((t.epsilon for _, t in matrices), default=0.0)
 
 
 def finite(epsilon: float) -> float | None:
@@ -196,10 +198,12 @@ class Answers:
         columns = {}
         for name in self.columns:
             own, pool = dataset.column(name), self.pool[name]
-            given = pool.gather(np.maximum(codes, 0)) if len(pool) else own
-            kept = own if own.dtype == given.dtype else own.cast(given.dtype)
+            new_values = pool.gather(np.maximum(codes, 0)) if len(pool) else own
+            old_values = own if own.dtype == new_values.dtype else own.cast(new_values.dtype)
             column = (
-                pl.select(pl.when(answered).then(given).otherwise(kept)).to_series().alias(name)
+                pl.select(pl.when(answered).then(new_values).otherwise(old_values))
+                .to_series()
+                .alias(name)
             )
             columns[name] = column.fill_nan(None) if column.dtype.is_float() else column
         return columns
@@ -284,8 +288,8 @@ class Asking:
             masses = [0] * size if weights is None else exact_sums(weights[answered], pairs, size)
             for at, count in zip(*_tally(pairs), strict=True):
                 stratum, answer = divmod(at, len(answers.labels))
-                kept = self.counts[group].setdefault(names[stratum], {})
-                entry = kept.setdefault(answers.labels[answer], [0, 0])
+                stratum_counts = self.counts[group].setdefault(names[stratum], {})
+                entry = stratum_counts.setdefault(answers.labels[answer], [0, 0])
                 entry[0] += count
                 entry[1] += masses[at]
             values = pl.DataFrame(dict(answers.pool))
@@ -295,20 +299,22 @@ class Asking:
 
     def learnt(self) -> dict[tuple[str, ...], AnswerCounts]:
         """What is known of every group of columns."""
-        return {group: self._told(group) for group in self.groups}
+        return {group: self._count_answers(group) for group in self.groups}
 
-    def _told(self, group: tuple[str, ...]) -> AnswerCounts:
+    def _count_answers(self, group: tuple[str, ...]) -> AnswerCounts:
         pools = self.pools[group]
         labels = tuple(sorted(pools))
         empty = dict.fromkeys(group, pl.Series(dtype=pl.String))
         pool = (
-            pl.concat([pools[each] for each in labels], how="vertical_relaxed").to_dict()
+            pl.concat(
+                [pools[answer_label] for answer_label in labels], how="vertical_relaxed"
+            ).to_dict()
             if labels
             else empty
         )
         strata = {}
-        for name, kept in self.counts[group].items():
-            entries = [kept.get(each, (0, 0)) for each in labels]
+        for name, stratum_counts in self.counts[group].items():
+            entries = [stratum_counts.get(answer_label, (0, 0)) for answer_label in labels]
             masses = np.array([rounded(mass) for _, mass in entries]) if self.weighted else None
             strata[name] = np.array([count for count, _ in entries], dtype=np.int64), masses
         return AnswerCounts(labels, pool, strata)
@@ -330,20 +336,20 @@ def _require_few(columns: Sequence[str], count: int) -> None:
 
 def under_labels(answers: AnswerCounts, column: str, rows: Mapping[str, int]) -> AnswerCounts:
     """The same answers, numbered as the rows of a given matrix are."""
-    place = {labels: i for i, labels in enumerate(answers.labels)}
+    label_positions = {labels: i for i, labels in enumerate(answers.labels)}
     unknown = sum(1 for (name,) in answers.labels if name not in rows)
     if unknown:
         raise ParameterError(
             f"pram: the matrix of {column!r} has no row for {unknown} value(s) of the column; add"
             " them"
         )
-    strange = [name for name in rows if (name,) not in place]
+    strange = [name for name in rows if (name,) not in label_positions]
     pool = _extended(answers.pool[column], strange)
-    places = {
-        **{name: i for (name,), i in place.items()},
-        **{n: len(place) + i for i, n in enumerate(strange)},
+    row_positions = {
+        **{name: i for (name,), i in label_positions.items()},
+        **{n: len(label_positions) + i for i, n in enumerate(strange)},
     }
-    order = np.array([places[name] for name in rows], dtype=np.int64)
+    order = np.array([row_positions[name] for name in rows], dtype=np.int64)
 
     def spread(values: Any) -> Any:
         return np.concatenate([values, np.zeros(len(strange), dtype=values.dtype)])[order]
@@ -380,9 +386,9 @@ class _Asked:
     matrices: Chosen
 
     @property
-    def chosen(self) -> Chosen:
+    def occurring_matrices(self) -> Chosen:
         """The matrices of the strata at hand."""
-        return [each for each in self.matrices if each[1].stratum >= 0]
+        return [entry for entry in self.matrices if entry[1].stratum >= 0]
 
 
 @parameters
@@ -509,7 +515,11 @@ class Pram(ColumnStep):
         """The matrices in use, by columns and stratum: for the owner, since their labels are data
         values.
         """
-        return tuple(t for asked in self._asked(dataset, Goal()) for _, t in asked.chosen)
+        return tuple(
+            t
+            for question in self._questions(dataset, Goal())
+            for _, t in question.occurring_matrices
+        )
 
     @property
     def clue(self) -> Clue:
@@ -520,22 +530,22 @@ class Pram(ColumnStep):
         """Draw what is released."""
         columns: dict[str, pl.Series] = {}
         preserved, warnings, epsilons, changed = [], [], {}, {}
-        for asked in self._asked(dataset, goal):
-            answers, title = asked.answers, asked.answers.title
-            unit = carrier_of(dataset, answers.columns, asked.strata)
+        for question in self._questions(dataset, goal):
+            answers, title = question.answers, question.answers.title
+            unit = carrier_of(dataset, answers.columns, question.strata)
             uniforms = goal.keyed(f"pram {title}").uniforms(marks_by(dataset, unit))
-            released = drawn(answers, asked.strata, asked.chosen, uniforms)
+            released = drawn(answers, question.strata, question.occurring_matrices, uniforms)
             columns |= answers.written(dataset, released)
             preserved.append(_frequencies(dataset, answers, released))
-            epsilons[title] = epsilon_of(asked.matrices)
+            epsilons[title] = epsilon_of(question.matrices)
             changed[title] = int((released != answers.codes).sum())
-            warnings += _warnings(dataset, answers, asked.matrices, epsilons[title], unit)
+            warnings += _warnings(dataset, answers, question.matrices, epsilons[title], unit)
         return Masked(
             actions=dict.fromkeys(self.columns, "released at random by known probabilities"),
             columns=columns,
             preserved=tuple(preserved),
             warnings=tuple(warnings),
-            public=self._told(epsilons),
+            public=self._public_facts(epsilons),
             owner={"changed": changed},
         )
 
@@ -543,7 +553,7 @@ class Pram(ColumnStep):
         """Put the drawn values in place."""
         return plan.applied(dataset)
 
-    def _asked(self, dataset: Table, goal: Goal) -> Iterator[_Asked]:
+    def _questions(self, dataset: Table, goal: Goal) -> Iterator[_Asked]:
         """Per group of columns the answers of the records at hand, and the matrices of all
         strata.
         """
@@ -552,23 +562,26 @@ class Pram(ColumnStep):
         strata, names = labelled_strata(dataset, self._within(dataset))
         chance = Chance(self.invariant, self.retain, self.theta, self.alpha)
         for group in self._groups:
-            answers, given = facts[tuple(group)], None
+            answers, own_matrix = facts[tuple(group)], None
             if self.matrix is not None:
-                numbers, given = dense(self.matrix[group[0]])
+                numbers, own_matrix = dense(self.matrix[group[0]])
                 answers = under_labels(answers, group[0], numbers)
-            here = {name: s for s, name in enumerate(names)}
+            stratum_numbers = {name: s for s, name in enumerate(names)}
             matrices = []
             for name in in_order(answers.strata):
                 counts = answers.strata[name][0]
-                occurring = np.flatnonzero(counts) if given is None else np.arange(len(counts))
+                occurring = np.flatnonzero(counts) if own_matrix is None else np.arange(len(counts))
                 labels = tuple(answers.labels[i] for i in occurring.tolist())
-                matrix = chance.made(answers, name, given)
+                matrix = chance.made(answers, name, own_matrix)
                 matrices.append(
-                    (occurring, AnswerMatrix(tuple(group), here.get(name, -1), labels, matrix))
+                    (
+                        occurring,
+                        AnswerMatrix(tuple(group), stratum_numbers.get(name, -1), labels, matrix),
+                    )
                 )
             yield _Asked(answers.under(answers_of(dataset, group)), strata, matrices)
 
-    def _told(self, epsilons: dict[str, float]) -> dict[str, object]:
+    def _public_facts(self, epsilons: dict[str, float]) -> dict[str, object]:
         if self.invariant == "none":
             holds = "for one answer"
         else:
@@ -586,12 +599,12 @@ class Pram(ColumnStep):
 
 def _labelled(rows: Rows) -> dict[str, dict[str, float]]:
     """A matrix by the labels of its values; values with one label are one."""
-    made: dict[str, dict[str, float]] = {}
+    matrix: dict[str, dict[str, float]] = {}
     for value, row in rows.items():
-        into = made.setdefault(label(value), {})
+        into = matrix.setdefault(label(value), {})
         for to, chance in row.items():
             into[label(to)] = into.get(label(to), 0.0) + chance
-    return made
+    return matrix
 
 
 def _frequencies(dataset: Table, answers: Answers, released: Codes) -> Preserved:
@@ -613,7 +626,7 @@ def _frequencies(dataset: Table, answers: Answers, released: Codes) -> Preserved
 
 
 def _warnings(
-    dataset: Table, answers: Answers, chosen: Chosen, epsilon: float, unit: str
+    dataset: Table, answers: Answers, matrices: Chosen, epsilon: float, unit: str
 ) -> list[str]:
     warnings = []
     if not math.isfinite(epsilon):
@@ -621,10 +634,10 @@ def _warnings(
             f"pram: some released value of {answers.title!r} rules out an original one; there is"
             " no ε"
         )
-    alone = sum(1 for _, t in chosen if len(t.labels) == 1)
+    alone = sum(1 for _, t in matrices if len(t.labels) == 1)
     if alone:
         warnings.append(
-            f"pram: {answers.title!r} has one value only in {alone:,} of {len(chosen):,} strata; it"
+            f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata; it"
             " stays there"
         )
     partly = int((answers.codes < 0).sum()) if len(answers.columns) > 1 else 0

@@ -88,10 +88,10 @@ def grouped(
     return column.gather(sources)
 
 
-def _marked(carriers: Carriers, some: Codes) -> NDArray[np.bool_]:
+def _marked(carriers: Carriers, carrier_numbers: Codes) -> NDArray[np.bool_]:
     """Which rows belong to some carriers."""
     marked = np.zeros(len(carriers), dtype=np.bool_)
-    marked[some] = True
+    marked[carrier_numbers] = True
     return marked[carriers.of]
 
 
@@ -272,19 +272,22 @@ class RankSwap(ColumnStep):
         how = RankSwapping(self.variant, self.bottom, self.top, self.extremes, self.within)
         ready = [how.prepare(dataset, name, goal) for name in self.columns]
         p = self._narrowed(dataset, ready)
-        partners = [one.ranking.partners(p) for one in ready]
-        sources = [one.sources(mate) for one, mate in zip(ready, partners, strict=True)]
+        partners = [column.ranking.partners(p) for column in ready]
+        sources = [column.sources(mate) for column, mate in zip(ready, partners, strict=True)]
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between records of near rank"),
             columns={
-                one.name: one.column.gather(rows) for one, rows in zip(ready, sources, strict=True)
+                column.name: column.column.gather(rows)
+                for column, rows in zip(ready, sources, strict=True)
             },
-            preserved=tuple(_kept(dataset, ready, partners, sources)),
+            preserved=tuple(_preserved(dataset, ready, partners, sources)),
             warnings=tuple(self._warnings(ready, p)),
             public={"variant": self.variant},
             owner={
                 "p_used": p,
-                "exchanged": {o.name: _moved(m) for o, m in zip(ready, partners, strict=True)},
+                "exchanged": {
+                    o.name: _count_swapped(m) for o, m in zip(ready, partners, strict=True)
+                },
             },
         )
 
@@ -296,11 +299,11 @@ class RankSwap(ColumnStep):
         """The widest of p, 0.75 p, … that keeps correlations and means; 0 keeps everything."""
         if self.keep_correlation is None and self.keep_mean is None:
             return self.p
-        before = correlations([one.scores for one in ready])
+        before = correlations([column.scores for column in ready])
         subsets = _subsets(dataset, self.subsets) if self.subsets is not None else None
         p = self.p
-        while any(one.ranking.limits(p).any() for one in ready):
-            after = [one.scores[one.sources(one.ranking.partners(p))] for one in ready]
+        while any(column.ranking.limits(p).any() for column in ready):
+            after = [column.scores[column.sources(column.ranking.partners(p))] for column in ready]
             if self._keeps(before, correlations(after)) and self._keeps_means(
                 ready, after, subsets
             ):
@@ -333,16 +336,16 @@ class RankSwap(ColumnStep):
                 "rank_swap: the swap was narrowed to keep correlations or means; see what it still"
                 " protects"
             )
-        for one in ready:
-            idle, present = one.ranking.idle(p), one.scores[~np.isnan(one.scores)]
+        for column in ready:
+            idle, present = column.ranking.idle(p), column.scores[~np.isnan(column.scores)]
             if idle:
                 warnings.append(
-                    f"rank_swap: {idle:,} value(s) of {one.name!r} stay: p allows no exchange in"
+                    f"rank_swap: {idle:,} value(s) of {column.name!r} stay: p allows no exchange in"
                     " strata so small"
                 )
             if len(present) and present.min() == present.max():
                 warnings.append(
-                    f"rank_swap: all values of {one.name!r} are equal; swapping hides nothing"
+                    f"rank_swap: all values of {column.name!r} are equal; swapping hides nothing"
                 )
         return warnings
 
@@ -352,7 +355,7 @@ def _subsets(dataset: Table, names: Sequence[str]) -> Codes:
 
 
 def _steady(
-    before: NDArray[np.float64], after: NDArray[np.float64], subsets: Codes, most: float
+    before: NDArray[np.float64], after: NDArray[np.float64], subsets: Codes, tolerance: float
 ) -> bool:
     """Whether the mean of every subset stays within so many pairs of standard errors."""
     present = ~np.isnan(before)
@@ -360,32 +363,36 @@ def _steady(
     sizes = np.maximum(np.bincount(groups), 1)
     mean = np.bincount(groups, old) / sizes
     spread = np.sqrt(np.bincount(groups, (old - mean[groups]) ** 2) / np.maximum(sizes - 1, 1))
-    moved = np.abs(np.bincount(groups, new) / sizes - mean)
-    return bool((moved <= 2 * most * spread / np.sqrt(sizes) + 1e-12 * np.abs(mean)).all())
+    mean_shifts = np.abs(np.bincount(groups, new) / sizes - mean)
+    return bool(
+        (mean_shifts <= 2 * tolerance * spread / np.sqrt(sizes) + 1e-12 * np.abs(mean)).all()
+    )
 
 
-def _moved(partner: Codes) -> int:
+def _count_swapped(partner: Codes) -> int:
     return int((partner != np.arange(len(partner))).sum())
 
 
-def _kept(
+def _preserved(
     dataset: Table,
     ready: Sequence[SwappedColumn],
     partners: Sequence[Codes],
     sources: Sequence[Codes],
 ) -> list[Preserved]:
-    kept: list[Preserved] = []
+    preserved: list[Preserved] = []
     weights = weights_of(dataset)
-    after = [one.scores[rows] for one, rows in zip(ready, sources, strict=True)]
-    for one, mate, new in zip(ready, partners, after, strict=True):
-        kept.append(_values(one, mate))
-        kept.append(_ranks(one.name, mate))
+    after = [column.scores[rows] for column, rows in zip(ready, sources, strict=True)]
+    for column, mate, new in zip(ready, partners, after, strict=True):
+        preserved.append(_values(column, mate))
+        preserved.append(_ranks(column.name, mate))
         if weights is not None:
-            kept.append(mean_kept("weighted mean", one.name, one.scores, new, weights))
-    names = tuple(one.name for one in ready)
+            preserved.append(mean_kept("weighted mean", column.name, column.scores, new, weights))
+    names = tuple(column.name for column in ready)
     return [
-        *kept,
-        *correlations_kept(names, correlations([one.scores for one in ready]), correlations(after)),
+        *preserved,
+        *correlations_kept(
+            names, correlations([column.scores for column in ready]), correlations(after)
+        ),
     ]
 
 
@@ -405,8 +412,10 @@ def _ranks(name: str, partner: Codes) -> Preserved:
     return Preserved("ranks", (name,), False, 1.0 - together, words)
 
 
-def _values(one: SwappedColumn, partner: Codes) -> Preserved:
-    kept = values_kept([one.name], partner, one.carriers.once)
-    if one.grouped:
-        return Preserved(kept.what, kept.columns, False, one.grouped / max(1, len(one.carriers)))
-    return kept
+def _values(column: SwappedColumn, partner: Codes) -> Preserved:
+    preserved = values_kept([column.name], partner, column.carriers.once)
+    if column.grouped:
+        return Preserved(
+            preserved.what, preserved.columns, False, column.grouped / max(1, len(column.carriers))
+        )
+    return preserved

@@ -84,17 +84,17 @@ class Homes:
         similar: Sequence[Sequence[str]],
     ) -> Homes:
         """Count people by risk columns and area, level by level."""
-        places = [dataset.encoded(name).codes for name in geography]
+        geography_codes = [dataset.encoded(name).codes for name in geography]
         people = [dataset.encoded(name).codes for name in risk]
-        levels = range(1, len(places) + 1)
+        levels = range(1, len(geography_codes) + 1)
         profiles = [
             codes_of(dataset, names)[0] if names else np.zeros(len(dataset), dtype=np.int64)
             for names in similar
         ]
         return cls(
             carriers,
-            [combined(places[:level])[carriers.rows] for level in levels],
-            [_fewest(combined([*places[:level], *people]), carriers) for level in levels],
+            [combined(geography_codes[:level])[carriers.rows] for level in levels],
+            [_fewest(combined([*geography_codes[:level], *people]), carriers) for level in levels],
             [codes[carriers.rows] for codes in profiles],
             codes_of(dataset, geography)[1][carriers.rows],
         )
@@ -148,8 +148,8 @@ class Exchange:
         level = len(self.homes.areas) - 1
         areas = self.homes.areas[level]
         homes = np.bincount(areas)
-        done = np.bincount(areas, self.partner != np.arange(len(areas)), len(homes))
-        quotas = rounded(np.maximum(rate * homes - done, 0) / 2, self.stream)
+        swapped_counts = np.bincount(areas, self.partner != np.arange(len(areas)), len(homes))
+        quotas = rounded(np.maximum(rate * homes - swapped_counts, 0) / 2, self.stream)
         race = self.stream.exponential(size=len(areas)) * self.homes.fewest[level]
         seekers = np.argsort(race, kind="stable")
         self._find(level, seekers[self.free[seekers]], quotas)
@@ -159,16 +159,16 @@ class Exchange:
         areas = self.homes.areas[level]
         weights = np.where(self.free, HEAVIEST // np.maximum(self.homes.fewest[level], 1), 0)
         sorted_ = [_stretches(profile, areas) for profile in self.homes.profiles]
-        order = np.stack([one[0] for one in sorted_])
-        places = np.empty_like(order)
+        order = np.stack([sorted_profile[0] for sorted_profile in sorted_])
+        positions = np.empty_like(order)
         for p, row in enumerate(order):
-            places[p, row] = np.arange(len(row))
+            positions[p, row] = np.arange(len(row))
         uniforms, stretches = (
             self.stream.random(len(seekers)),
-            np.stack([one[1] for one in sorted_]),
+            np.stack([sorted_profile[1] for sorted_profile in sorted_]),
         )
         trees = np.stack([kernels.swapping.tree_of(weights[row]) for row in order])
-        profiles = kernels.swapping.Profiles(places, order, stretches, trees)
+        profiles = kernels.swapping.Profiles(positions, order, stretches, trees)
         kernels.swapping.find_donors(
             seekers, uniforms, areas, quotas, weights, profiles, self.partner, self.similar
         )
@@ -262,19 +262,19 @@ class SwapHouseholds(Step):
         exchange = Exchange(homes, goal.stream("swap households"))
         needs = homes.needs(self.k)
         alone = {name: exchange.must(level, needs) for level, name in enumerate(self.geography)}
-        lacking = exchange.top_up(self.rate)
+        shortfall = exchange.top_up(self.rate)
         sources = carriers.sources(np.arange(len(carriers)), exchange.partner)
         return Masked(
             actions=dict.fromkeys(moving, "exchanged between similar households"),
             columns={name: dataset.column(name).gather(sources) for name in moving},
-            preserved=self._kept(dataset, carriers.rows, sources, exchange.similar),
-            warnings=tuple(_warnings(alone, lacking, int((~homes.there).sum()))),
+            preserved=self._preserved(dataset, carriers.rows, sources, exchange.similar),
+            warnings=tuple(_warnings(alone, shortfall, int((~homes.there).sum()))),
             owner={
                 "households": len(carriers),
                 "exchanged": int((exchange.partner != np.arange(len(carriers))).sum()),
                 "at_risk": int((needs < len(self.geography)).sum()),
                 "without_donor": alone,
-                "exchanges_short_of_rate": lacking,
+                "exchanges_short_of_rate": shortfall,
             },
         )
 
@@ -282,7 +282,7 @@ class SwapHouseholds(Step):
         """Put the exchanged geography in place."""
         return plan.applied(dataset)
 
-    def _kept(
+    def _preserved(
         self, dataset: Table, rows: Codes, sources: Codes, similar: Codes
     ) -> tuple[Preserved, ...]:
         """Households per area and profile: the columns that all lists in use have in common."""
@@ -301,16 +301,16 @@ class SwapHouseholds(Step):
         )
 
 
-def _warnings(alone: dict[str, int], lacking: int, nowhere: int) -> list[str]:
+def _warnings(alone: dict[str, int], shortfall: int, nowhere: int) -> list[str]:
     warnings = [
         f"swap_households: {count:,} household(s) at risk in {name!r} found no donor; allow donors"
         " that are less similar"
         for name, count in alone.items()
         if count
     ]
-    if lacking:
+    if shortfall:
         warnings.append(
-            f"swap_households: {lacking:,} exchange(s) are lacking to the rate: no donors are left"
+            f"swap_households: {shortfall:,} exchange(s) are lacking to the rate: no donors are left"
         )
     if nowhere:
         warnings.append(

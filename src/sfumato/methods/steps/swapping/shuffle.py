@@ -212,18 +212,21 @@ class ShuffleValues(ColumnStep):
 
 def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.Generator) -> Codes:
     """Per column and record the record whose value it gets."""
-    n, many = len(columns[0]), len(columns)
+    n, column_count = len(columns[0]), len(columns)
     ranks = [average_ranks(column) for column in (*columns, *predictors)]
     relation = positive(2 * np.sin(math.pi / 6 * rank_correlations(ranks)))
-    inverse = np.linalg.pinv(relation[many:, many:], hermitian=True)
-    weights = relation[:many, many:] @ inverse
-    noise = positive(relation[:many, :many] - weights @ relation[many:, :many], unit=False)
-    others = np.stack([normal_scores(r) for r in ranks[many:]], axis=1)
-    drawn = others @ weights.T + stream.standard_normal((n, many)) @ root(noise)
-    sources = np.tile(np.arange(n), (many, 1))
+    inverse = np.linalg.pinv(relation[column_count:, column_count:], hermitian=True)
+    weights = relation[:column_count, column_count:] @ inverse
+    noise = positive(
+        relation[:column_count, :column_count] - weights @ relation[column_count:, :column_count],
+        unit=False,
+    )
+    predictor_scores = np.stack([normal_scores(r) for r in ranks[column_count:]], axis=1)
+    scores = predictor_scores @ weights.T + stream.standard_normal((n, column_count)) @ root(noise)
+    sources = np.tile(np.arange(n), (column_count, 1))
     for j, column in enumerate(columns):
         rows = np.flatnonzero(~np.isnan(column))
-        sources[j, rows[np.argsort(drawn[rows, j], kind="stable")]] = rows[
+        sources[j, rows[np.argsort(scores[rows, j], kind="stable")]] = rows[
             np.argsort(column[rows], kind="stable")
         ]
     return sources

@@ -48,8 +48,8 @@ class Pace:
     @classmethod
     def over(cls, rho: Fraction, rounds: Fraction | int = 1) -> Pace:
         """So many equal rounds for ρ."""
-        each = rho / rounds
-        return cls(each * FOR_COUNTS, each * (1 - FOR_COUNTS))
+        rho_per_round = rho / rounds
+        return cls(rho_per_round * FOR_COUNTS, rho_per_round * (1 - FOR_COUNTS))
 
     @property
     def whole(self) -> Fraction:
@@ -70,17 +70,19 @@ class RoundsMeasured:
     rounds: int
 
 
-def workload_of(columns: Sequence[str], given: int | Sequence[Sequence[str]]) -> tuple[Clique, ...]:
+def workload_of(
+    columns: Sequence[str], workload: int | Sequence[Sequence[str]]
+) -> tuple[Clique, ...]:
     """The marginals that shall be right: those given, or all of so many columns.
 
     >>> workload_of(["a", "b", "c"], 2)
     (('a', 'b'), ('a', 'c'), ('b', 'c'))
     """
-    if isinstance(given, int):
-        _require_few(math.comb(len(columns), min(given, len(columns))))
-        return tuple(itertools.combinations(columns, min(given, len(columns))))
+    if isinstance(workload, int):
+        _require_few(math.comb(len(columns), min(workload, len(columns))))
+        return tuple(itertools.combinations(columns, min(workload, len(columns))))
     return tuple(
-        dict.fromkeys(tuple(name for name in columns if name in set(one)) for one in given)
+        dict.fromkeys(tuple(name for name in columns if name in set(clique)) for clique in workload)
     )
 
 
@@ -96,7 +98,7 @@ def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
     for whole in workload:
         parts.update(
             dict.fromkeys(
-                p for many in range(1, len(whole) + 1) for p in itertools.combinations(whole, many)
+                p for size in range(1, len(whole) + 1) for p in itertools.combinations(whole, size)
             )
         )
         _require_few(len(parts))
@@ -125,23 +127,23 @@ def choose_and_measure(
     """
     pace = Pace.over(table.rho, rounds)
     weights = closure_of(workload)
-    measured = [table.measure((name,), pace.counts) for name in table.columns]
-    total = noisy_total(measured)
-    fitter.fit(measured, total)
+    measurements = [table.measure((name,), pace.counts) for name in table.columns]
+    total = noisy_total(measurements)
+    fitter.fit(measurements, total)
     turn, last = 0, False
     while not last:
-        turn, left = turn + 1, table.left
-        if left < 2 * pace.whole:
-            pace, last = Pace.over(left), True
-        progress(min(0.99, 1 - float(left / table.rho)), f"AIM, round {turn}")
-        limit = model_mb * float((table.rho - left + pace.whole) / table.rho)
-        one, before = _selected(table, fitter, weights, measured, pace, limit)
-        measured.append(one)
-        fitter.fit(measured, total)
-        moved = float(np.abs(fitter.marginals([one.clique])[0] - before).sum())
-        if moved <= usual_error(one.sigma, len(one.counts)):
+        turn, rho_left = turn + 1, table.left
+        if rho_left < 2 * pace.whole:
+            pace, last = Pace.over(rho_left), True
+        progress(min(0.99, 1 - float(rho_left / table.rho)), f"AIM, round {turn}")
+        limit = model_mb * float((table.rho - rho_left + pace.whole) / table.rho)
+        measurement, before = _selected(table, fitter, weights, measurements, pace, limit)
+        measurements.append(measurement)
+        fitter.fit(measurements, total)
+        change = float(np.abs(fitter.marginals([measurement.clique])[0] - before).sum())
+        if change <= usual_error(measurement.sigma, len(measurement.counts)):
             pace = pace.faster()
-    return RoundsMeasured(tuple(measured), total, turn)
+    return RoundsMeasured(tuple(measurements), total, turn)
 
 
 def usual_error(sigma: float, cells: int) -> float:
@@ -155,18 +157,18 @@ def _selected(
     table: PrivateTable,
     fitter: Fitter,
     weights: dict[Clique, int],
-    measured: Sequence[Measured],
+    measurements: Sequence[Measured],
     pace: Pace,
     limit: float,
 ) -> tuple[Measured, np.ndarray]:
     """Choose and measure a marginal; with it, what the model thought of it."""
-    present = [set(one.clique) for one in measured]
+    present = [set(measurement.clique) for measurement in measurements]
     outside = [
         r
         for r in weights
         if table.size(r) <= MOST_CELLS and not any(set(r) <= clique for clique in present)
     ]
-    sizes = fitter.model_sizes([one.clique for one in measured], outside)
+    sizes = fitter.model_sizes([measurement.clique for measurement in measurements], outside)
     fitting = {r for r, size in zip(outside, sizes, strict=True) if size <= limit}
     names = [r for r in weights if r in fitting or any(set(r) <= clique for clique in present)]
     sigma = table.sigma(pace.counts)
@@ -174,5 +176,5 @@ def _selected(
         OpenMarginal(r, expected, weights[r], usual_error(sigma, table.size(r)))
         for r, expected in zip(names, fitter.marginals(names), strict=True)
     ]
-    chosen = table.select(candidates, pace.choice)
-    return table.measure(chosen.clique, pace.counts), chosen.expected
+    candidate = table.select(candidates, pace.choice)
+    return table.measure(candidate.clique, pace.counts), candidate.expected

@@ -43,10 +43,10 @@ class WordCells:
 
     def cells(self, table: DeclaredTable) -> Codes:
         """The cell of every row."""
-        places = table.codes(self.name)
+        codes = table.codes(self.name)
         if self.other is None:
-            return places
-        return np.where(places == len(self.domain), self.domain.index(self.other), places)
+            return codes
+        return np.where(codes == len(self.domain), self.domain.index(self.other), codes)
 
     def values(self, cells: Codes, rng: np.random.Generator) -> pl.Series:
         """A value for every cell: the word, as text whatever type the original has; missing for
@@ -101,9 +101,9 @@ class NumberCells:
         of no number.
         """
         first = -(-np.arange(self.runs + 1) * self.points // self.runs)
-        known = np.minimum(cells, self.runs - 1)
-        drawn = rng.integers(first[known], first[known + 1])
-        numbers = np.round(self.low + drawn * 10.0**-self.decimals, self.decimals)
+        run_numbers = np.minimum(cells, self.runs - 1)
+        steps = rng.integers(first[run_numbers], first[run_numbers + 1])
+        numbers = np.round(self.low + steps * 10.0**-self.decimals, self.decimals)
         series = pl.Series(self.name, numbers).set(pl.Series(cells == self.runs), None)
         return series if self.decimals else series.cast(pl.Int64)
 
@@ -141,22 +141,24 @@ def cells_of(schema: Schema, names: Sequence[str], public: Public, step: str) ->
     too little is.
     """
     _require_names(names, public, step)
-    known = declared(schema, domains=_listed(schema, public, step))
-    lacking = [name for name in names if name not in known.bounds and name not in known.domains]
-    if lacking:
+    declaration = declared(schema, domains=_listed(schema, public, step))
+    undeclared = [
+        name for name in names if name not in declaration.bounds and name not in declaration.domains
+    ]
+    if undeclared:
         raise SchemaError(
             [
                 f"{step}: column {name!r} has no public domain: {_what_to_say(schema, name)}"
-                for name in lacking
+                for name in undeclared
             ]
         )
-    found: dict[str, Cells] = {}
+    cells_by_name: dict[str, Cells] = {}
     for name in names:
-        if name in known.domains:
-            found[name] = _words(name, known.domains[name], public, step)
+        if name in declaration.domains:
+            cells_by_name[name] = _words(name, declaration.domains[name], public, step)
         else:
-            found[name] = _numbers(name, known.bounds[name], public, step)
-    return found
+            cells_by_name[name] = _numbers(name, declaration.bounds[name], public, step)
+    return cells_by_name
 
 
 def _what_to_say(schema: Schema, name: str) -> str:
@@ -171,14 +173,14 @@ def _what_to_say(schema: Schema, name: str) -> str:
         and attribute.hierarchy is not None
         and attribute.hierarchy.listed() is not None
     )
-    more = (
+    hint = (
         ", or name it under 'leaves' if its hierarchy was written without the data"
         if listed
         else ""
     )
     return (
         "say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers) in its description, from"
-        f" public knowledge and not from the data{more}"
+        f" public knowledge and not from the data{hint}"
     )
 
 
@@ -201,12 +203,12 @@ def _listed(schema: Schema, public: Public, step: str) -> dict[str, tuple[str, .
 
 
 def _require_names(names: Sequence[str], public: Public, step: str) -> None:
-    for field, given in (
+    for field, names_given in (
         ("bins", public.bins),
         ("decimals", public.decimals),
         ("other", public.other),
     ):
-        wrong = [name for name in given if name not in names]
+        wrong = [name for name in names_given if name not in names]
         if wrong:
             raise SchemaError(
                 f"{step}: {field} names {wrong[0]!r}, which is not"
@@ -215,36 +217,46 @@ def _require_names(names: Sequence[str], public: Public, step: str) -> None:
 
 
 def _words(name: str, domain: tuple[str, ...], public: Public, step: str) -> WordCells:
-    for field, given in (("bins", public.bins), ("decimals", public.decimals)):
-        if name in given:
+    for field, options in (("bins", public.bins), ("decimals", public.decimals)):
+        if name in options:
             raise ParameterError(
                 f"{step}: {field} is for columns of numbers; {name!r} has a domain"
             )
-    other = public.other.get(name)
-    if other is not None and str(other) not in domain:
+    other_value = public.other.get(name)
+    if other_value is not None and str(other_value) not in domain:
         raise ParameterError(f"{step}: other of column {name!r} must be a value of its domain")
-    return WordCells(name, domain, None if other is None else str(other))
+    return WordCells(name, domain, None if other_value is None else str(other_value))
 
 
 def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) -> NumberCells:
-    other = public.other.get(name)
-    if other is not None and (isinstance(other, str) or not bounds[0] <= other <= bounds[1]):
+    other_value = public.other.get(name)
+    if other_value is not None and (
+        isinstance(other_value, str) or not bounds[0] <= other_value <= bounds[1]
+    ):
         raise ParameterError(f"{step}: other of column {name!r} must be a number within its bounds")
     bins, decimals = public.bins.get(name, public.usual_bins), public.decimals.get(name, 0)
     if (bounds[1] - bounds[0]) * 10.0**decimals > MOST_POINTS:
         raise ParameterError(
             f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer"
         )
-    return NumberCells(name, *bounds, bins, decimals, None if other is None else float(other))
+    return NumberCells(
+        name, *bounds, bins, decimals, None if other_value is None else float(other_value)
+    )
 
 
 def coded(dataset: Table, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -> dict[str, Codes]:
     """The cell of every row that counts, by column; what is in a row raises no error, whatever it
     is.
     """
-    domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
+    domains = {
+        name: column_cells.domain
+        for name, column_cells in cells.items()
+        if isinstance(column_cells, WordCells)
+    }
     bounds = {
-        name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)
+        name: (column_cells.low, column_cells.high)
+        for name, column_cells in cells.items()
+        if isinstance(column_cells, NumberCells)
     }
     table = DeclaredTable(dataset, declared(Schema({}), bounds=bounds, domains=domains), rows)
-    return {name: one.cells(table)[rows] for name, one in cells.items()}
+    return {name: column_cells.cells(table)[rows] for name, column_cells in cells.items()}

@@ -65,24 +65,27 @@ def drawn_by_copula(
     """
     names = list(materials)
     gaps = {name: np.isnan(materials[name].values) for name in names}
-    lacking = [name for name in names if gaps[name].any()]
-    latent = [*(materials[name].values for name in names), *(1.0 * ~gaps[name] for name in lacking)]
+    incomplete = [name for name in names if gaps[name].any()]
+    latent = [
+        *(materials[name].values for name in names),
+        *(1.0 * ~gaps[name] for name in incomplete),
+    ]
     matrix = latent_correlations(rank_correlations([average_ranks(column) for column in latent]))
     values, vectors = np.linalg.eigh(matrix)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     normals = stream.standard_normal((size, len(latent))) @ root
-    found = {}
-    for place, name in enumerate(names):
-        known: NDArray[np.bool_] = np.ones(size, dtype=np.bool_)
-        if name in lacking:
-            known = _there(
-                normals[:, len(names) + lacking.index(name)], 1 - float(gaps[name].mean())
+    draws = {}
+    for number, name in enumerate(names):
+        is_present: NDArray[np.bool_] = np.ones(size, dtype=np.bool_)
+        if name in incomplete:
+            is_present = _is_present(
+                normals[:, len(names) + incomplete.index(name)], 1 - float(gaps[name].mean())
             )
-        found[name] = _placed(materials[name], normals[:, place], known, stream, exact=exact)
-    return found
+        draws[name] = _placed(materials[name], normals[:, number], is_present, stream, exact=exact)
+    return draws
 
 
-def _there(normals: Floats, share: float) -> NDArray[np.bool_]:
+def _is_present(normals: Floats, share: float) -> NDArray[np.bool_]:
     """Which cells hold a value: the share of the table, those with the largest latent numbers."""
     present = round(share * len(normals))
     ranks = np.argsort(np.argsort(normals, kind="stable"), kind="stable")
@@ -92,17 +95,17 @@ def _there(normals: Floats, share: float) -> NDArray[np.bool_]:
 def _placed(
     material: Material,
     normals: Floats,
-    known: NDArray[np.bool_],
+    is_present: NDArray[np.bool_],
     stream: np.random.Generator,
     *,
     exact: bool,
 ) -> Drawn:
     """Values of the column in the order of the latent numbers."""
-    measured = np.flatnonzero(~np.isnan(material.values))
-    ascending = measured[np.argsort(material.values[measured], kind="stable")]
+    present_rows = np.flatnonzero(~np.isnan(material.values))
+    ascending = present_rows[np.argsort(material.values[present_rows], kind="stable")]
     gap = np.flatnonzero(np.isnan(material.values))
     donors = np.full(len(normals), gap[0] if len(gap) else 0, dtype=np.int64)
-    where = np.flatnonzero(known)
+    where = np.flatnonzero(is_present)
     ranks = np.argsort(np.argsort(normals[where], kind="stable"), kind="stable")
     shares = _uniforms(normals[where])
     if exact:
@@ -134,14 +137,14 @@ def _smoothed(
     if not width > 0:
         return values
     low, high = material.bounds
-    moved = values + width * stream.standard_normal(len(values))
-    moved = np.where(moved < low, 2 * low - moved, moved)
-    moved = np.where(moved > high, 2 * high - moved, moved)
-    return rounded_to(np.clip(moved, low, high), material.step)
+    noisy_values = values + width * stream.standard_normal(len(values))
+    noisy_values = np.where(noisy_values < low, 2 * low - noisy_values, noisy_values)
+    noisy_values = np.where(noisy_values > high, 2 * high - noisy_values, noisy_values)
+    return rounded_to(np.clip(noisy_values, low, high), material.step)
 
 
 def _uniforms(normals: Floats) -> Floats:
     from scipy.special import ndtr
 
-    found: Floats = ndtr(normals)
-    return found
+    uniforms: Floats = ndtr(normals)
+    return uniforms

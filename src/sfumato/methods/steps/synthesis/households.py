@@ -143,20 +143,20 @@ class Households:
         """So many households: the columns of their members, the household of every record, and how
         many were taken whole.
         """
-        drawn, sizes = self._drawn(count, streams)
+        draws, sizes = self._draw_households(count, streams)
         unit_of = np.repeat(np.arange(count), sizes)
-        for again in range(REDRAWS):
-            broken = self._broken(drawn, unit_of, count)
+        for attempt in range(REDRAWS):
+            broken = self._broken(draws, unit_of, count)
             if not broken.any():
-                return drawn, unit_of, 0
-            fresh = self._drawn(int(broken.sum()), _again(streams, again))
-            drawn, unit_of = self._replaced(drawn, unit_of, broken, *fresh)
-        broken = self._broken(drawn, unit_of, count)
+                return draws, unit_of, 0
+            fresh = self._draw_households(int(broken.sum()), _retry_streams(streams, attempt))
+            draws, unit_of = self._replaced(draws, unit_of, broken, *fresh)
+        broken = self._broken(draws, unit_of, count)
         donors = streams("whole households").integers(0, len(self.units.starts), int(broken.sum()))
-        drawn, unit_of = self._replaced(drawn, unit_of, broken, *self._copied(donors))
-        return drawn, unit_of, int(broken.sum())
+        draws, unit_of = self._replaced(draws, unit_of, broken, *self._copied(donors))
+        return draws, unit_of, int(broken.sum())
 
-    def _drawn(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows]:
+    def _draw_households(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows]:
         heads = self.heads.draw(count, streams)
         if self.size is None:
             sizes = self.units.sizes[heads.pop(SIZE).donors]
@@ -167,7 +167,8 @@ class Households:
                 .astype(np.int64)
             )
         first = {
-            name: Drawn(self.units.heads[each.donors], each.values) for name, each in heads.items()
+            name: Drawn(self.units.heads[head_draw.donors], head_draw.values)
+            for name, head_draw in heads.items()
         }
         layers = [(np.arange(count), first)]
         for position in range(1, int(sizes.max(initial=1))):
@@ -186,23 +187,25 @@ class Households:
         heads, before = layers[0][1], layers[-1]
         previous = np.searchsorted(before[0], units)
         of_head = {name: _raw(self.materials[name], heads[name])[units] for name in heads}
-        found = {name: _taken(heads[name], units) for name in self.shared}
+        columns = {name: _take_draws(heads[name], units) for name in self.shared}
         if self.members is not None:
-            given: dict[Any, NDArray[Any]] = {name: of_head[name] for name in self.shared}
-            given[SIZE] = sizes[units].astype(np.float64)
-            given[POSITION] = np.full(len(units), float(position))
+            known_values: dict[Any, NDArray[Any]] = {name: of_head[name] for name in self.shared}
+            known_values[SIZE] = sizes[units].astype(np.float64)
+            known_values[POSITION] = np.full(len(units), float(position))
             for name in self.order[len(self.shared) :]:
-                given["head", name] = of_head[name]
-                given["previous", name] = _raw(self.materials[name], before[1][name])[previous]
-            drawn = self.members.draw(
-                len(units), lambda name: streams(f"{name}, member {position}"), given
+                known_values["head", name] = of_head[name]
+                known_values["previous", name] = _raw(self.materials[name], before[1][name])[
+                    previous
+                ]
+            member_draws = self.members.draw(
+                len(units), lambda name: streams(f"{name}, member {position}"), known_values
             )
             later = np.flatnonzero(self.units.positions > 0)
-            found |= {
-                n: Drawn(self.units.rows[later][each.donors], each.values)
-                for n, each in drawn.items()
+            columns |= {
+                n: Drawn(self.units.rows[later][member_draw.donors], member_draw.values)
+                for n, member_draw in member_draws.items()
             }
-        return units, found
+        return units, columns
 
     def _stacked(
         self, layers: list[tuple[Rows, dict[str, Drawn]]], sizes: Rows
@@ -210,52 +213,60 @@ class Households:
         """All members, unit by unit."""
         starts = np.cumsum(sizes) - sizes
         total = int(sizes.sum())
-        found = {}
+        columns = {}
         for name in self.order:
             donors = np.empty(total, dtype=np.int64)
             smoothed = layers[0][1][name].values is not None
             values = np.empty(total) if smoothed else None
-            for position, (units, drawn) in enumerate(layers):
-                donors[starts[units] + position] = drawn[name].donors
+            for position, (units, layer_draws) in enumerate(layers):
+                donors[starts[units] + position] = layer_draws[name].donors
                 if values is not None:
-                    values[starts[units] + position] = drawn[name].values
-            found[name] = Drawn(donors, values)
-        return found
+                    values[starts[units] + position] = layer_draws[name].values
+            columns[name] = Drawn(donors, values)
+        return columns
 
-    def _broken(self, drawn: Mapping[str, Drawn], unit_of: Rows, count: int) -> NDArray[np.bool_]:
-        raw = {name: _raw(self.materials[name], each) for name, each in drawn.items()}
-        found = [rule.broken(self.materials, raw, unit_of, count) for rule in self.rules]
-        return np.logical_or.reduce(found) if found else np.zeros(count, dtype=np.bool_)
+    def _broken(self, draws: Mapping[str, Drawn], unit_of: Rows, count: int) -> NDArray[np.bool_]:
+        raw = {name: _raw(self.materials[name], column_draw) for name, column_draw in draws.items()}
+        broken_by_rule = [rule.broken(self.materials, raw, unit_of, count) for rule in self.rules]
+        return (
+            np.logical_or.reduce(broken_by_rule)
+            if broken_by_rule
+            else np.zeros(count, dtype=np.bool_)
+        )
 
     def _copied(self, donors: Rows) -> tuple[dict[str, Drawn], Rows]:
         """Whole households of the table."""
         sizes = self.units.sizes[donors]
-        places = np.repeat(
+        positions = np.repeat(
             self.units.starts[donors] - (np.cumsum(sizes) - sizes), sizes
         ) + np.arange(int(sizes.sum()))
-        rows = self.units.rows[places]
+        rows = self.units.rows[positions]
         values = {name: m.values[rows] if m.smooth else None for name, m in self.materials.items()}
         return {name: Drawn(rows, values[name]) for name in self.order}, sizes
 
     def _replaced(
         self,
-        drawn: dict[str, Drawn],
+        draws: dict[str, Drawn],
         unit_of: Rows,
         broken: NDArray[np.bool_],
         fresh: dict[str, Drawn],
         sizes: Rows,
     ) -> tuple[dict[str, Drawn], Rows]:
         """The drawn households with fresh ones in the place of some."""
-        kept = ~broken[unit_of]
-        units = np.concatenate([unit_of[kept], np.repeat(np.flatnonzero(broken), sizes)])
+        is_retained = ~broken[unit_of]
+        units = np.concatenate([unit_of[is_retained], np.repeat(np.flatnonzero(broken), sizes)])
         order = np.argsort(units, kind="stable")
-        found = {}
-        for name, each in drawn.items():
-            donors = np.concatenate([each.donors[kept], fresh[name].donors])[order]
-            old, new = each.values, fresh[name].values
-            values = None if old is None or new is None else np.concatenate([old[kept], new])[order]
-            found[name] = Drawn(donors, values)
-        return found, units[order]
+        columns = {}
+        for name, column_draw in draws.items():
+            donors = np.concatenate([column_draw.donors[is_retained], fresh[name].donors])[order]
+            old, new = column_draw.values, fresh[name].values
+            values = (
+                None
+                if old is None or new is None
+                else np.concatenate([old[is_retained], new])[order]
+            )
+            columns[name] = Drawn(donors, values)
+        return columns, units[order]
 
 
 def _size_of(
@@ -277,7 +288,7 @@ def _size_of(
     )
 
 
-def _again(streams: Streams, number: int) -> Streams:
+def _retry_streams(streams: Streams, number: int) -> Streams:
     """The random numbers of another attempt."""
     return lambda name: streams(f"{name}, again {number}")
 
@@ -290,8 +301,8 @@ def _permitted(allowed: Callable[[str, str], bool]) -> Callable[[Any, Any], bool
     def may(name: Any, key: Any) -> bool:
         if name == SIZE or key in (SIZE, POSITION):
             return True
-        other = key[1] if isinstance(key, tuple) else key
-        return other == name or allowed(name, str(other))
+        predictor = key[1] if isinstance(key, tuple) else key
+        return predictor == name or allowed(name, str(predictor))
 
     return may
 
@@ -310,21 +321,26 @@ def _members(
     are known.
     """
     rows, unit = units.rows[later], units.of_rows[later]
-    known: dict[Any, Material] = {name: materials[name].taken(rows) for name in shared}
-    known[SIZE] = _whole(units.sizes[unit])
-    known[POSITION] = _whole(units.positions[later])
+    materials_known: dict[Any, Material] = {name: materials[name].taken(rows) for name in shared}
+    materials_known[SIZE] = _whole(units.sizes[unit])
+    materials_known[POSITION] = _whole(units.positions[later])
     for name in own:
-        known["head", name] = materials[name].taken(units.heads[unit])
-        known["previous", name] = materials[name].taken(units.rows[later - 1])
+        materials_known["head", name] = materials[name].taken(units.heads[unit])
+        materials_known["previous", name] = materials[name].taken(units.rows[later - 1])
     about = [rule for rule in rules if rule.conclusion.column in own]
     return Sequential.of(
-        {name: materials[name].taken(rows) for name in own}, own, about, min_leaf, may, known
+        {name: materials[name].taken(rows) for name in own},
+        own,
+        about,
+        min_leaf,
+        may,
+        materials_known,
     )
 
 
-def _raw(material: Material, drawn: Drawn) -> NDArray[Any]:
-    return drawn.raw(material)
+def _raw(material: Material, draw: Drawn) -> NDArray[Any]:
+    return draw.raw(material)
 
 
-def _taken(drawn: Drawn, places: Rows) -> Drawn:
-    return Drawn(drawn.donors[places], None if drawn.values is None else drawn.values[places])
+def _take_draws(draw: Drawn, positions: Rows) -> Drawn:
+    return Drawn(draw.donors[positions], None if draw.values is None else draw.values[positions])

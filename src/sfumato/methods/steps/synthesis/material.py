@@ -121,12 +121,12 @@ class Material:
             datetime.datetime(1970, 1, 1) + datetime.timedelta(**{since: float(value)})
         ).isoformat()
 
-    def rare(self, donors: Rows, learnt: Material) -> int:
+    def rare(self, donors: Rows, training: Material) -> int:
         """How many of the drawn cells hold a category that fewer than three people have."""
         if self.form is ColumnForm.NUMBERS:
             return 0
-        few = np.bincount(learnt.codes, minlength=self.levels) < RARE
-        return int(few[self.codes[donors]].sum())
+        is_rare = np.bincount(training.codes, minlength=self.levels) < RARE
+        return int(is_rare[self.codes[donors]].sum())
 
 
 def materials_of(
@@ -170,22 +170,24 @@ def material_of(
         values = _instants(column) if temporal else numbers_of(dataset, name)
         _require_told_apart(dataset, name, column)
         bounds = None if attribute is None or temporal else attribute.bounds
-        learnt = np.arange(len(order)) if among is None else among
-        found = _numbers(name, values[order], special, smoothing, bounds, learnt)
+        training_rows = np.arange(len(order)) if among is None else among
+        material = _numbers(name, values[order], special, smoothing, bounds, training_rows)
         counts = {pl.Date: "day", pl.Datetime: "microsecond"}.get(column.dtype.base_type(), "")
         return (
-            dataclasses.replace(found, step=_unit_of_time(values[order][learnt]), temporal=counts)
+            dataclasses.replace(
+                material, step=_unit_of_time(values[order][training_rows]), temporal=counts
+            )
             if temporal
-            else found
+            else material
         )
     encoded = dataset.encoded(name)
     codes = encoded.codes[order].astype(np.int32)
-    return _made(
+    return _build_material(
         name, ColumnForm.CATEGORIES, codes, tuple(encoded.labels), codes.astype(np.float64)
     )
 
 
-def _made(
+def _build_material(
     name: str, form: ColumnForm, codes: Codes, labels: tuple[str | None, ...], values: Floats
 ) -> Material:
     return Material(
@@ -195,22 +197,25 @@ def _made(
 
 def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) -> Material:
     encoded = dataset.encoded(name)
-    place = {label: i for i, label in enumerate(listed)}
-    unknown = sum(1 for label in encoded.labels if label is not None and label not in place)
+    label_codes = {label: i for i, label in enumerate(listed)}
+    unknown = sum(1 for label in encoded.labels if label is not None and label not in label_codes)
     if unknown:
         raise SchemaError(
             f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
         )
-    places = np.array(
-        [len(listed) if label is None else place[label] for label in encoded.labels], dtype=np.int32
+    positions = np.array(
+        [len(listed) if label is None else label_codes[label] for label in encoded.labels],
+        dtype=np.int32,
     )
-    codes = places[encoded.codes[order]]
+    codes = positions[encoded.codes[order]]
     present = np.unique(codes)
-    known = (*listed, None)
+    labels = (*listed, None)
     values = np.where(codes == len(listed), np.nan, codes)
     dense = np.searchsorted(present, codes).astype(np.int32)
-    made = _made(name, ColumnForm.ORDERED, dense, tuple(known[p] for p in present.tolist()), values)
-    return dataclasses.replace(made, order=tuple(listed))
+    material = _build_material(
+        name, ColumnForm.ORDERED, dense, tuple(labels[p] for p in present.tolist()), values
+    )
+    return dataclasses.replace(material, order=tuple(listed))
 
 
 def _read_as_days(column: pl.Series) -> pl.Series:
@@ -245,19 +250,21 @@ def _numbers(
     special: Sequence[float],
     smoothing: str,
     bounds: tuple[float, float] | None,
-    learnt: Rows,
+    training_rows: Rows,
 ) -> Material:
     values = values + 0.0  # −0 becomes 0
     distinct, codes = np.unique(values, return_inverse=True)
     state = np.where(np.isnan(values), MISSING, VALUE).astype(np.uint8)
     for number, code in enumerate(special, start=MISSING + 1):
         state[values == code] = number
-    measured = values[learnt][state[learnt] == VALUE]
-    different = len(np.unique(measured))
+    present_values = values[training_rows][state[training_rows] == VALUE]
+    different = len(np.unique(present_values))
     smooth = smoothing == "kernel" or (
-        smoothing == "auto" and different > MOSTLY_DISTINCT * max(1, len(measured))
+        smoothing == "auto" and different > MOSTLY_DISTINCT * max(1, len(present_values))
     )
-    lowest, highest = (measured.min(), measured.max()) if len(measured) else (0.0, 0.0)
+    lowest, highest = (
+        (present_values.min(), present_values.max()) if len(present_values) else (0.0, 0.0)
+    )
     if (
         bounds is not None
     ):  # declared bounds say more than the data: what is reflected at them shows nobody's value
@@ -271,7 +278,7 @@ def _numbers(
         values,
         state,
         (float(lowest), float(highest)),
-        step_of(measured),
+        step_of(present_values),
         smooth and different > 1,
     )
 
@@ -300,9 +307,16 @@ UNITS_OF_TIME = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1000)
 
 def _unit_of_time(values: Floats) -> float:
     """The longest unit of time that all moments are multiples of."""
-    known = values[~np.isnan(values)]
+    present_values = values[~np.isnan(values)]
     return float(
-        next((unit for unit in UNITS_OF_TIME if len(known) and not (known % unit).any()), 1)
+        next(
+            (
+                unit
+                for unit in UNITS_OF_TIME
+                if len(present_values) and not (present_values % unit).any()
+            ),
+            1,
+        )
     )
 
 
@@ -314,10 +328,10 @@ def rounded_to(values: Floats, step: float | None) -> Floats:
     """
     if step is None:
         return values
-    found: Floats = (
+    rounded_values: Floats = (
         np.rint(values / step) * step if step > 1 else np.round(values, round(-np.log10(step)))
     )
-    return found
+    return rounded_values
 
 
 def written_back(column: pl.Series, donors: Rows, values: Floats | None) -> pl.Series:

@@ -34,7 +34,7 @@ MISSING = "to fit models of noisy counts, install the extra: pip install 'sfumat
 class Fitter(Protocol):
     """Fits models of noisy counts, tells what they think of marginals, and draws from them."""
 
-    def fit(self, measured: Sequence[Measured], total: float) -> None:
+    def fit(self, measurements: Sequence[Measured], total: float) -> None:
         """The model that comes nearest to all counts, in units of their noise."""
         ...
 
@@ -42,7 +42,7 @@ class Fitter(Protocol):
         """What the model expects of some columns together."""
         ...
 
-    def model_sizes(self, present: Sequence[Clique], more: Sequence[Clique]) -> list[float]:
+    def model_sizes(self, present: Sequence[Clique], candidates: Sequence[Clique]) -> list[float]:
         """Megabytes of a model in which one clique more is measured, for every one of several."""
         ...
 
@@ -64,7 +64,7 @@ class ModelWorker(Fitter):
 
     def __init__(self, sizes: dict[str, int], *, seconds: float | None = None) -> None:
         self._names = list(sizes)
-        self._place = {name: place for place, name in enumerate(sizes)}
+        self._place = {name: number for number, name in enumerate(sizes)}
         self._sizes = list(sizes.values())
         self._seconds = seconds
         self._late = False
@@ -85,7 +85,7 @@ class ModelWorker(Fitter):
             self._clock.daemon = True
             self._clock.start()
         try:
-            ready, _ = self._asked({"sizes": self._sizes})
+            ready, _ = self._ask({"sizes": self._sizes})
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -108,15 +108,17 @@ class ModelWorker(Fitter):
             if pipe is not None:
                 _closed(pipe)
 
-    def fit(self, measured: Sequence[Measured], total: float) -> None:
+    def fit(self, measurements: Sequence[Measured], total: float) -> None:
         """The model that comes nearest to all counts, in units of their noise."""
-        arrays = [a for one in measured for a in (one.counts, _multiples(one))]
-        cliques = self._numbers([one.clique for one in measured])
-        self._asked(
+        arrays = [
+            a for measurement in measurements for a in (measurement.counts, _multiples(measurement))
+        ]
+        cliques = self._numbers([measurement.clique for measurement in measurements])
+        self._ask(
             {
                 "do": "fit",
                 "cliques": cliques,
-                "sigmas": [one.sigma for one in measured],
+                "sigmas": [measurement.sigma for measurement in measurements],
                 "total": total,
             },
             arrays,
@@ -124,39 +126,39 @@ class ModelWorker(Fitter):
 
     def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
         """What the model expects of some columns together."""
-        return self._asked({"do": "marginals", "cliques": self._numbers(cliques)})[1]
+        return self._ask({"do": "marginals", "cliques": self._numbers(cliques)})[1]
 
-    def model_sizes(self, present: Sequence[Clique], more: Sequence[Clique]) -> list[float]:
+    def model_sizes(self, present: Sequence[Clique], candidates: Sequence[Clique]) -> list[float]:
         """Megabytes of a model in which one clique more is measured, for every one of several."""
         question = {
             "do": "sizes",
             "present": self._numbers(present),
-            "cliques": self._numbers(more),
+            "cliques": self._numbers(candidates),
         }
-        megabytes: list[float] = self._asked(question)[0]["megabytes"]
+        megabytes: list[float] = self._ask(question)[0]["megabytes"]
         return megabytes
 
     def draw(self, rows: int, seed: int) -> dict[str, NDArray[np.int64]]:
         """Rows of the model, as cells by column."""
         words = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32, 64, 96)]
-        columns = self._asked({"do": "draw", "rows": rows, "seed": words})[1]
+        columns = self._ask({"do": "draw", "rows": rows, "seed": words})[1]
         return dict(zip(self._names, columns, strict=True))
 
     def _numbers(self, cliques: Sequence[Clique]) -> list[list[int]]:
         return [[self._place[name] for name in clique] for clique in cliques]
 
-    def _asked(
+    def _ask(
         self, header: dict[str, Any], arrays: Sequence[Any] = ()
     ) -> tuple[dict[str, Any], list[Any]]:
         """Ask and wait; whatever went wrong on the other side is an error here."""
         try:
             worker.send(self._process.stdin, header, arrays)  # type: ignore[arg-type]
-            answer, found = worker.receive(self._process.stdout)  # type: ignore[arg-type]
+            answer, arrays_received = worker.receive(self._process.stdout)  # type: ignore[arg-type]
         except (EOFError, OSError):
             raise self._gone() from None
         if "failed" in answer:
             raise FittingFailed(OUT_OF_MEMORY if answer["memory"] else _broken(answer["failed"]))
-        return answer, found
+        return answer, arrays_received
 
     def _stop(self) -> None:
         self._late = True
@@ -179,16 +181,16 @@ OUT_OF_MEMORY = (
 )
 
 
-def _broken(what: str) -> str:
+def _broken(reason: str) -> str:
     return (
-        f"synthesize_privately: the process that fits the model ended with {what}; what was spent"
+        f"synthesize_privately: the process that fits the model ended with {reason}; what was spent"
         " stays spent. Check that the extra is installed as a whole: pip install"
         " 'sfumato[synthetic]'"
     )
 
 
-def _multiples(one: Measured) -> NDArray[np.float64]:
-    return one.counts * 0 + 1 if one.merged is None else one.merged
+def _multiples(measurement: Measured) -> NDArray[np.float64]:
+    return measurement.counts * 0 + 1 if measurement.merged is None else measurement.merged
 
 
 def _closed(pipe: Any) -> None:

@@ -53,21 +53,23 @@ class Merging:
         rare = single.counts < MERGED_BELOW * single.sigma
         if rare.sum() < 2:
             return cls(np.arange(len(rare)), len(rare))
-        kept = np.cumsum(~rare) - 1
-        return cls(np.where(rare, int((~rare).sum()), kept), int((~rare).sum()) + 1)
+        new_numbers = np.cumsum(~rare) - 1
+        return cls(np.where(rare, int((~rare).sum()), new_numbers), int((~rare).sum()) + 1)
 
     def applied(self, single: Measured) -> Measured:
         """The counts of the merged cells: sums, whose noise has so many times the variance."""
-        many = np.bincount(self.cell, minlength=self.size).astype(np.float64)
+        cells_merged = np.bincount(self.cell, minlength=self.size).astype(np.float64)
         counts = np.bincount(self.cell, single.counts, minlength=self.size).astype(np.float64)
-        return Measured(single.clique, counts, single.sigma, merged=many)
+        return Measured(single.clique, counts, single.sigma, merged=cells_merged)
 
     def parted(self, cells: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Cells of before for merged ones: one of those that were merged, all equally likely."""
         order = np.argsort(self.cell, kind="stable")
-        many = np.bincount(self.cell, minlength=self.size)
-        first = np.cumsum(many) - many
-        return np.asarray(order[first[cells] + rng.integers(0, many[cells])], dtype=np.int64)
+        cells_merged = np.bincount(self.cell, minlength=self.size)
+        first = np.cumsum(cells_merged) - cells_merged
+        return np.asarray(
+            order[first[cells] + rng.integers(0, cells_merged[cells])], dtype=np.int64
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,14 +95,17 @@ def thirds(rho: Fraction, columns: int) -> tuple[Fraction, Fraction, Fraction]:
 
 def choose_and_measure(table: PrivateTable) -> TreeMeasured:
     """Measure every column and a tree of pairs; spends all of the table's ρ."""
-    each, choice, pair = thirds(table.rho, len(table.columns))
-    singles = [table.measure((name,), each) for name in table.columns]
+    rho_single, choice, pair = thirds(table.rho, len(table.columns))
+    singles = [table.measure((name,), rho_single) for name in table.columns]
     total = noisy_total(singles)
-    merging = {one.clique[0]: Merging.of(one) for one in singles}
-    sizes = {name: one.size for name, one in merging.items()}
-    coarse = [merging[one.clique[0]].applied(one) for one in singles]
-    small = table.merged({name: one.cell for name, one in merging.items()}, sizes)
-    alone = {one.clique[0]: on_simplex(one.counts, total, one.merged) for one in coarse}
+    merging = {measurement.clique[0]: Merging.of(measurement) for measurement in singles}
+    sizes = {name: measurement.size for name, measurement in merging.items()}
+    coarse = [merging[measurement.clique[0]].applied(measurement) for measurement in singles]
+    small = table.merged({name: measurement.cell for name, measurement in merging.items()}, sizes)
+    alone = {
+        measurement.clique[0]: on_simplex(measurement.counts, total, measurement.merged)
+        for measurement in coarse
+    }
     edges = tree_of_pairs(small, alone, total, choice)
     pairs = [small.measure(edge, pair) for edge in edges]
     return TreeMeasured((*coarse, *pairs), total, sizes, merging)
@@ -112,13 +117,15 @@ def tree_of_pairs(
     """Pairs that join all columns, one after another: those that differ most from independence are
     the likeliest.
     """
-    part = {name: place for place, name in enumerate(table.columns)}
+    part = {name: number for number, name in enumerate(table.columns)}
     edges: list[Clique] = []
     while open_pairs := _joining(table, part):
         candidates = [OpenMarginal(pair, _independent(alone, pair, total)) for pair in open_pairs]
         edges.append(table.select(candidates, rho).clique)
-        one, other = (part[name] for name in edges[-1])
-        part = {name: one if place == other else place for name, place in part.items()}
+        first_part, second_part = (part[name] for name in edges[-1])
+        part = {
+            name: first_part if number == second_part else number for name, number in part.items()
+        }
     return edges
 
 

@@ -105,7 +105,9 @@ class PrivateTable:
         """
         self._spend(f"counts of {' × '.join(clique)}", rho)
         noise = self._draws.gaussian(float(self.rows), rho, self.size(clique))
-        return Measured(clique, (self._counted(clique) + noise).astype(np.float64), self.sigma(rho))
+        return Measured(
+            clique, (self._count_cells(clique) + noise).astype(np.float64), self.sigma(rho)
+        )
 
     def select(self, candidates: Sequence[OpenMarginal], rho: Fraction) -> OpenMarginal:
         r"""One candidate, by the exponential mechanism: the larger :math:`w(\|M - \hat M\|_1 - p)`,
@@ -115,42 +117,42 @@ class PrivateTable:
         every score is a whole number that a unit of g rows moves by :math:`g\,w` records at most.
         """
         self._spend(f"a choice among {len(candidates):,} marginals", rho)
-        most = max(candidate.weight for candidate in candidates)
+        largest_weight = max(candidate.weight for candidate in candidates)
         scores = np.array([self._score(candidate) for candidate in candidates], dtype=np.int64)
-        return candidates[self._draws.best(scores, FINE * most * self.rows, rho)]
+        return candidates[self._draws.best(scores, FINE * largest_weight * self.rows, rho)]
 
     def merged(self, cells: Mapping[str, Codes], sizes: Mapping[str, int]) -> PrivateTable:
         """The same table with other cells, which are functions of these; what is spent on one is
         spent on both.
         """
         codes = {name: cells[name][codes] for name, codes in self._codes.items()}
-        other = PrivateTable(codes, sizes, rho=self.rho, rows=self.rows, draws=self._draws)
-        other.ledger = self.ledger
-        return other
+        merged_table = PrivateTable(codes, sizes, rho=self.rho, rows=self.rows, draws=self._draws)
+        merged_table.ledger = self.ledger
+        return merged_table
 
     def spent(self) -> list[dict[str, Any]]:
         """Every look and what it cost, for the owner and the certificate."""
         with self.ledger.hold() as book:
             costs = [float(loss.as_rho) for loss in book.losses]
             return [
-                {"looked_at": what, "rho": cost}
-                for what, cost in zip(book.asked, costs, strict=True)
+                {"looked_at": title, "rho": cost}
+                for title, cost in zip(book.asked, costs, strict=True)
             ]
 
     def _score(self, candidate: OpenMarginal) -> int:
         expected = np.rint(candidate.expected * FINE).astype(np.int64)
-        apart = int(np.abs(FINE * self._counted(candidate.clique) - expected).sum())
+        apart = int(np.abs(FINE * self._count_cells(candidate.clique) - expected).sum())
         return candidate.weight * (apart - round(FINE * candidate.penalty))
 
-    def _counted(self, clique: Clique) -> Codes:
-        place = np.zeros(len(next(iter(self._codes.values()))), dtype=np.int64)
+    def _count_cells(self, clique: Clique) -> Codes:
+        cell = np.zeros(len(next(iter(self._codes.values()))), dtype=np.int64)
         for name in clique:
-            place = place * self.sizes[name] + self._codes[name]
-        return np.bincount(place, minlength=self.size(clique))
+            cell = cell * self.sizes[name] + self._codes[name]
+        return np.bincount(cell, minlength=self.size(clique))
 
-    def _spend(self, what: str, rho: Fraction) -> None:
+    def _spend(self, title: str, rho: Fraction) -> None:
         with self.ledger.hold() as book:
-            book.spend({f"{book.spending.answers}": (what, PrivacyLoss(rho=rho))})
+            book.spend({f"{book.spending.answers}": (title, PrivacyLoss(rho=rho))})
 
 
 def _above(rho: Fraction) -> Fraction:
@@ -174,8 +176,8 @@ def noisy_total(singles: Sequence[Measured]) -> float:
     >>> noisy_total([Measured(("a",), np.array([10.0, 20.0]), 1.0), Measured(("b",), np.array([36.0]), 1.0)])
     34.0
     """
-    weights = np.array([1 / len(one.counts) for one in singles])
-    sums = np.array([one.counts.sum() for one in singles])
+    weights = np.array([1 / len(measurement.counts) for measurement in singles])
+    sums = np.array([measurement.counts.sum() for measurement in singles])
     return max(1.0, float(weights @ sums / weights.sum()))
 
 

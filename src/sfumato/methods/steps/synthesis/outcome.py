@@ -31,8 +31,8 @@ MARGINALS = {
 
 def identifiers(like: pl.Series, numbers: Rows) -> pl.Series:
     """New numbers of persons or households, as text where the column holds text."""
-    made = pl.Series(like.name, numbers)
-    return made if like.dtype.is_numeric() else made.cast(pl.String)
+    series = pl.Series(like.name, numbers)
+    return series if like.dtype.is_numeric() else series.cast(pl.String)
 
 
 def put(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
@@ -55,20 +55,20 @@ def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.Da
         for i, table in enumerate(tables, start=1)
     ]
     for name in drawn_units:
-        most = max(table[name].n_unique() for table in marked)
+        largest_count = max(table[name].n_unique() for table in marked)
         marked = [
-            table.with_columns(_apart(table[name], place, most))
-            for place, table in enumerate(marked)
+            table.with_columns(_apart(table[name], copy_number, largest_count))
+            for copy_number, table in enumerate(marked)
         ]
     return pl.concat(marked)
 
 
-def _apart(numbers: pl.Series, place: int, most: int) -> pl.Series:
+def _apart(numbers: pl.Series, copy_number: int, largest_count: int) -> pl.Series:
     """The units of one copy, under names that no other copy has."""
     return (
-        numbers + place * most
+        numbers + copy_number * largest_count
         if numbers.dtype.is_integer()
-        else numbers.cast(pl.String) + f"-{place + 1}"
+        else numbers.cast(pl.String) + f"-{copy_number + 1}"
     )
 
 
@@ -79,9 +79,9 @@ def with_totals(table: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFram
     >>> with_totals(pl.DataFrame({"weight": [1, 3, None]}), {"weight": 10.0})["weight"].to_list()
     [2.5, 7.5, None]
     """
-    drawn = {name: float(table[name].sum()) for name in totals}
+    sums = {name: float(table[name].sum()) for name in totals}
     factors = {
-        name: total / drawn[name] for name, total in totals.items() if drawn[name] > 0 and total > 0
+        name: total / sums[name] for name, total in totals.items() if sums[name] > 0 and total > 0
     }
     return table.with_columns(
         pl.col(name).cast(pl.Float64) * factor for name, factor in factors.items()
@@ -113,25 +113,29 @@ def told(ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]) 
     """What is drawn that few people have, and which learnt rules gave way; ``rows`` are the records
     learnt from.
     """
-    rare, again = {}, {}
+    rare, reappearing_shares = {}, {}
     for name in ground.order:
         material = ground.materials[name]
-        learnt = material.taken(rows)
-        if cells := sum(material.rare(copy[name].donors, learnt) for copy in copies):
+        training = material.taken(rows)
+        if cells := sum(material.rare(copy[name].donors, training) for copy in copies):
             rare[name] = cells
         if material.form is ColumnForm.NUMBERS and not material.by_class:
             share = max(reappearing(material, rows, copy[name].raw(material)) for copy in copies)
             if not np.isnan(share):
-                again[name] = round(share, 4)
+                reappearing_shares[name] = round(share, 4)
     given_way = [_broken(rule, ground, copies) for rule in ground.rules if not rule.number]
     lost = sum(bool(records) for records in given_way)
-    owner: dict[str, Any] = {"rare_cells": rare, "unique_numbers_again": again}
+    owner: dict[str, Any] = {"rare_cells": rare, "unique_numbers_again": reappearing_shares}
     if lost:
         owner["learnt_rules_given_way"] = sum(given_way)
     return ToldOfDraws(
         _warnings(
             rare,
-            [n for n, share in again.items() if share > 0 and not ground.materials[n].smooth],
+            [
+                n
+                for n, share in reappearing_shares.items()
+                if share > 0 and not ground.materials[n].smooth
+            ],
             given_way,
         ),
         owner,
@@ -142,35 +146,35 @@ def told(ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]) 
 def _warnings(
     rare: Mapping[str, int], copied: Sequence[str], given_way: Sequence[int]
 ) -> list[str]:
-    found = []
+    messages = []
     if rare:
         columns = ", ".join(f"{name} ({cells:,})" for name, cells in rare.items())
-        found.append(
+        messages.append(
             "synthesize: cells with a category that fewer than 3 records have were drawn in"
             f" {columns}"
         )
     if copied:
-        found.append(
+        messages.append(
             "synthesize: numbers that one record alone has were drawn again in"
             f" {', '.join(copied)}; smoothing: kernel moves them"
         )
     if any(given_way):
         rules = sum(bool(records) for records in given_way)
-        found.append(
+        messages.append(
             f"synthesize: {rules:,} learnt rule(s) gave way to others in {sum(given_way):,}"
             " record(s)"
         )
-    return found
+    return messages
 
 
 def _broken(rule: RowRule, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> int:
     """In how many drawn records a rule does not hold."""
     names = {clause.column for clause in (*rule.premise, rule.conclusion)}
-    found = 0
+    broken_cells = 0
     for copy in copies:
         raw = {name: copy[name].raw(ground.materials[name]) for name in names}
         holds = rule.conclusion.meets(
             ground.materials[rule.conclusion.column], raw[rule.conclusion.column]
         )
-        found += int((rule.applies(ground.materials, raw) & ~holds).sum())
-    return found
+        broken_cells += int((rule.applies(ground.materials, raw) & ~holds).sum())
+    return broken_cells

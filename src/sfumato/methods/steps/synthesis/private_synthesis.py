@@ -250,23 +250,23 @@ class SynthesizePrivately(Step):
         draws = Draws.of(goal, self.name)
         self._require(dataset, cells, draws)
         self._spend(relation, draws)
-        counted, held_out = self._counted(dataset, relation, draws)
+        training_rows, held_out = self._split_rows(dataset, relation, draws)
         table = PrivateTable(
-            coded(dataset, cells, counted),
-            {name: one.size for name, one in cells.items()},
+            coded(dataset, cells, training_rows),
+            {name: column_cells.size for name, column_cells in cells.items()},
             rho=self.rho,
             rows=relation.contributions,
             draws=draws,
         )
-        drawn = self._drawn(table, draws, goal)
-        values = self._values(cells, drawn, draws)
+        draws_made = self._draw_cells(table, draws, goal)
+        values = self._values(cells, draws_made, draws)
         return Synthetic(
             actions=dict.fromkeys(values.columns, f"drawn from noisy counts ({self.method})"),
             table=values,
             origin=np.full(len(values), NOBODY, dtype=np.int64),
             held_out=held_out,
-            warnings=(*warnings(draws, self.name), *self._warnings(drawn, dataset.schema)),
-            public=self._told(draws, relation, drawn, len(values)),
+            warnings=(*warnings(draws, self.name), *self._warnings(draws_made, dataset.schema)),
+            public=self._public_facts(draws, relation, draws_made, len(values)),
             owner={"spent": table.spent()},
         )
 
@@ -310,9 +310,15 @@ class SynthesizePrivately(Step):
 
     def _require(self, dataset: Table, cells: Mapping[str, Cells], draws: Draws) -> None:
         """Everything that can be wrong, before anything is spent."""
-        domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
+        domains = {
+            name: column_cells.domain
+            for name, column_cells in cells.items()
+            if isinstance(column_cells, WordCells)
+        }
         bounds = {
-            name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)
+            name: (column_cells.low, column_cells.high)
+            for name, column_cells in cells.items()
+            if isinstance(column_cells, NumberCells)
         }
         require_declared(dataset, declared(Schema({}), bounds=bounds, domains=domains))
         if self.method == "aim":
@@ -322,12 +328,12 @@ class SynthesizePrivately(Step):
             require("opendp.prelude", extra="dp", to="draw noise that hides a person")
 
     def _require_workload(self, names: Sequence[str]) -> None:
-        named = (
-            {name for one in self.workload for name in one}
+        workload_names = (
+            {name for clique in self.workload for name in clique}
             if isinstance(self.workload, list)
             else set()
         )
-        if unknown := sorted(named - set(names)):
+        if unknown := sorted(workload_names - set(names)):
             raise SchemaError(f"{self.name}: workload names {unknown[0]!r}, which is not drawn")
         if self._rounds(len(names)) <= len(names):
             raise ParameterError(
@@ -362,7 +368,7 @@ class SynthesizePrivately(Step):
             text = f"{self.name}: {self.method}, ε = {self.epsilon:g}, δ = {self.delta:g}"
             book.spend({secrets.token_hex(16): (text, PrivacyLoss(rho=self.rho))})
 
-    def _counted(
+    def _split_rows(
         self, dataset: Table, relation: Relation, draws: Draws
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None]:
         """Per row whether it counts, and the rows that are set aside; what becomes of a unit does
@@ -386,24 +392,29 @@ class SynthesizePrivately(Step):
         aside[units[order][np.sort(first)]] = draws.kept(len(first), self.holdout)
         return counts & ~aside[units], np.flatnonzero(aside[units]).astype(np.int64)
 
-    def _drawn(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
+    def _draw_cells(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
         if self.method == "aim":
             return self._by_aim(table, draws, goal)
-        found = mst.choose_and_measure(table)
+        tree = mst.choose_and_measure(table)
         goal.progress(0.3, "MST, fitting")
-        with ModelWorker(dict(found.sizes), seconds=self.seconds) as fitter:
-            fitter.fit(found.measured, found.total)
-            cells = fitter.draw(self._rows(found.total), draws.seed())
+        with ModelWorker(dict(tree.sizes), seconds=self.seconds) as fitter:
+            fitter.fit(tree.measured, tree.total)
+            cells = fitter.draw(self._rows(tree.total), draws.seed())
         rng = np.random.default_rng(draws.seed())
-        parted = {name: found.merging[name].parted(one, rng) for name, one in cells.items()}
+        parted = {
+            name: tree.merging[name].parted(merged_cells, rng)
+            for name, merged_cells in cells.items()
+        }
         drowned = tuple(
-            name for name, one in found.merging.items() if one.size == 1 and len(one.cell) > 1
+            name
+            for name, merged_cells in tree.merging.items()
+            if merged_cells.size == 1 and len(merged_cells.cell) > 1
         )
-        return DrawnCells(parted, found.total, found.measured, drowned=drowned)
+        return DrawnCells(parted, tree.total, tree.measured, drowned=drowned)
 
     def _by_aim(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
         with ModelWorker(table.sizes, seconds=self.seconds) as fitter:
-            found = aim.choose_and_measure(
+            rounds = aim.choose_and_measure(
                 table,
                 fitter,
                 workload=aim.workload_of(table.columns, self.workload or 2),
@@ -411,20 +422,27 @@ class SynthesizePrivately(Step):
                 model_mb=self.model_mb or 8.0,
                 progress=goal.progress,
             )
-            cells = fitter.draw(self._rows(found.total), draws.seed())
-        return DrawnCells(cells, found.total, found.measured, found.rounds)
+            cells = fitter.draw(self._rows(rounds.total), draws.seed())
+        return DrawnCells(cells, rounds.total, rounds.measured, rounds.rounds)
 
     def _rows(self, total: float) -> int:
         return self.records or max(1, round(total))
 
-    def _values(self, cells: Mapping[str, Cells], drawn: DrawnCells, draws: Draws) -> pl.DataFrame:
+    def _values(
+        self, cells: Mapping[str, Cells], draws_made: DrawnCells, draws: Draws
+    ) -> pl.DataFrame:
         rng = np.random.default_rng(draws.seed())
-        return pl.DataFrame([one.values(drawn.cells[name], rng) for name, one in cells.items()])
+        return pl.DataFrame(
+            [
+                column_cells.values(draws_made.cells[name], rng)
+                for name, column_cells in cells.items()
+            ]
+        )
 
-    def _warnings(self, drawn: DrawnCells, schema: Schema) -> Iterator[str]:
-        if drawn.drowned:
+    def _warnings(self, draws_made: DrawnCells, schema: Schema) -> Iterator[str]:
+        if draws_made.drowned:
             yield (
-                f"{self.name}: noise hides all values of {', '.join(drawn.drowned[:5])}, which is"
+                f"{self.name}: noise hides all values of {', '.join(draws_made.drowned[:5])}, which is"
                 " drawn evenly; raise ε, or declare fewer values or bins"
             )
         units = schema.columns(Role.UNIT)
@@ -434,10 +452,10 @@ class SynthesizePrivately(Step):
                 " nobody and to no household"
             )
 
-    def _told(
-        self, draws: Draws, relation: Relation, drawn: DrawnCells, rows: int
+    def _public_facts(
+        self, draws: Draws, relation: Relation, draws_made: DrawnCells, rows: int
     ) -> dict[str, Any]:
-        told = facts(
+        public_facts = facts(
             draws,
             epsilon=self.epsilon,
             delta=self.delta,
@@ -447,15 +465,18 @@ class SynthesizePrivately(Step):
                 "the number of records of the original stays secret",
             ],
         )
-        measured = [{"columns": list(one.clique), "sigma": one.sigma} for one in drawn.measured]
-        return told | {
+        measurements = [
+            {"columns": list(measurement.clique), "sigma": measurement.sigma}
+            for measurement in draws_made.measured
+        ]
+        return public_facts | {
             "method": self.method,
             "unit_of_privacy": _words_of(relation),
             "rho": float(self.rho),
-            "measured": measured,
-            "noisy_total": drawn.total,
+            "measured": measurements,
+            "noisy_total": draws_made.total,
             "rows_drawn": rows,
-            **({} if drawn.rounds is None else {"rounds": drawn.rounds}),
+            **({} if draws_made.rounds is None else {"rounds": draws_made.rounds}),
         }
 
 
@@ -468,15 +489,17 @@ def _words_of(relation: Relation) -> str:
     """The unit of privacy in words."""
     if relation.protects == ROW:
         return ONE_RECORD
-    many = relation.contributions
-    return f"one person (at most {count_of(many, 'row')} of each count)"
+    rows_per_person = relation.contributions
+    return f"one person (at most {count_of(rows_per_person, 'row')} of each count)"
 
 
-def _first_of(units: NDArray[np.int64], order: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+def _first_of(
+    units: NDArray[np.int64], order: NDArray[np.int64], rows_per_person: int
+) -> NDArray[np.bool_]:
     """Per row whether it is one of the first so many of its unit, in this order."""
     by_unit = order[np.argsort(units[order], kind="stable")]
     starts = np.flatnonzero(np.diff(units[by_unit], prepend=-1))
-    place = np.arange(len(units)) - np.repeat(starts, np.diff(starts, append=len(units)))
+    position = np.arange(len(units)) - np.repeat(starts, np.diff(starts, append=len(units)))
     counts = np.empty(len(units), dtype=np.bool_)
-    counts[by_unit] = place < most
+    counts[by_unit] = position < rows_per_person
     return counts

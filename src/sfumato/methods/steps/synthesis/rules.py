@@ -58,8 +58,8 @@ class Clause:
         missing meets no comparison.
         """
         if material.form is ColumnForm.CATEGORIES:
-            found: Mask = self._levels(material)[raw]
-            return found
+            mask: Mask = self._levels(material)[raw]
+            return mask
         gone = np.isnan(raw)
         if self.sign in ("missing", "known"):
             return np.asarray(gone if self.sign == "missing" else ~gone)
@@ -78,14 +78,14 @@ class Clause:
             return missing if self.sign == "missing" else ~missing
         if self.sign not in ("=", "!=", "in"):
             raise ParameterError(
-                f"a rule compares column {self.column!r} by {self._written}, but its values have no"
+                f"a rule compares column {self.column!r} by {self._value_text}, but its values have no"
                 " order; say which with kind: ordinal and order: [...], or write = or in {...}"
             )
         listed = np.array([label in self.values for label in labels], dtype=np.bool_)
         return listed if self.sign != "!=" else ~listed & ~missing
 
     @property
-    def _written(self) -> str:
+    def _value_text(self) -> str:
         return "in [ , ]" if self.sign == "between" else self.sign
 
     def _number(self, material: Material, value: str) -> float:
@@ -141,8 +141,8 @@ class RowRule:
 
     def applies(self, materials: Mapping[str, Material], raw: Mapping[str, NDArray[Any]]) -> Mask:
         """The records that meet the premise."""
-        found = [c.meets(materials[c.column], raw[c.column]) for c in self.premise]
-        return np.asarray(np.logical_and.reduce(found))
+        masks = [c.meets(materials[c.column], raw[c.column]) for c in self.premise]
+        return np.asarray(np.logical_and.reduce(masks))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,9 +197,9 @@ class _Reader:
             else:
                 yield "word", match["word"]
 
-    def error(self, what: str) -> ParameterError:
+    def error(self, fault: str) -> ParameterError:
         return ParameterError(
-            f"rule {self.number} {what}; write it like age < 15 => marital_status = single, or"
+            f"rule {self.number} {fault}; write it like age < 15 => marital_status = single, or"
             " count(relation = head) = 1"
         )
 
@@ -207,10 +207,10 @@ class _Reader:
     def next(self) -> tuple[str, str]:
         return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "")
 
-    def take(self, *wanted: str) -> bool:
+    def take(self, *texts: str) -> bool:
         """Go on where the next sign or word is one of those."""
         kind, text = self.next
-        if kind in ("sign", "word") and text in wanted:
+        if kind in ("sign", "word") and text in texts:
             self.place += 1
             return True
         return False
@@ -255,17 +255,17 @@ class _Reader:
         return Clause(column, "in" if one_of else "between", tuple(values))
 
     def conditions(self) -> tuple[Clause, ...]:
-        found = [self.condition()]
+        conditions = [self.condition()]
         while self.take("and"):
-            found.append(self.condition())
-        return tuple(found)
+            conditions.append(self.condition())
+        return tuple(conditions)
 
     def rule(self) -> RowRule | UnitRule:
-        counted = self.next == ("word", "count") and self.tokens[1:2] == [("sign", "(")]
-        found = self._unit_rule() if counted else self._row_rule()
+        is_unit_rule = self.next == ("word", "count") and self.tokens[1:2] == [("sign", "(")]
+        rule = self._unit_rule() if is_unit_rule else self._row_rule()
         if self.next[0] != "end":
             raise self.error("goes on after its end")
-        return found
+        return rule
 
     def _row_rule(self) -> RowRule:
         premise = self.conditions()
@@ -302,13 +302,13 @@ def parsed(texts: Sequence[str]) -> tuple[RowRule | UnitRule, ...]:
 
 def columns_in(rules: Sequence[RowRule | UnitRule]) -> tuple[str, ...]:
     """All columns that rules name."""
-    found: dict[str, None] = {}
+    columns: dict[str, None] = {}
     for rule in rules:
         conditions = (
             (*rule.premise, rule.conclusion) if isinstance(rule, RowRule) else rule.conditions
         )
-        found.update(dict.fromkeys(c.column for c in conditions))
-    return tuple(found)
+        columns.update(dict.fromkeys(c.column for c in conditions))
+    return tuple(columns)
 
 
 def require_true(
@@ -348,15 +348,15 @@ def _contradictions(rules: Sequence[RowRule], materials: Mapping[str, Material])
     meets both exactly when every column has a value that meets all conditions on it.
     """
     raw = {name: np.unique(material.raw) for name, material in materials.items()}
-    for place, one in enumerate(rules):
-        for other in rules[place + 1 :]:
-            if one.conclusion.column != other.conclusion.column:
+    for number, first in enumerate(rules):
+        for second in rules[number + 1 :]:
+            if first.conclusion.column != second.conclusion.column:
                 continue
-            together = (*one.premise, *other.premise)
+            together = (*first.premise, *second.premise)
             if _possible(together, materials, raw) and not _possible(
-                (one.conclusion, other.conclusion), materials, raw
+                (first.conclusion, second.conclusion), materials, raw
             ):
-                yield f"{one.title} and {other.title} contradict each other"
+                yield f"{first.title} and {second.title} contradict each other"
 
 
 def _possible(
@@ -377,14 +377,14 @@ def learnt_rules(materials: Mapping[str, Material], order: Sequence[str]) -> tup
     records have in a column of categories, which has others elsewhere. Premises come before
     conclusions in the order of the columns.
     """
-    found: list[RowRule] = []
-    for place, name in enumerate(order):
+    rules: list[RowRule] = []
+    for number, name in enumerate(order):
         target = materials[name]
         if target.form is ColumnForm.NUMBERS or target.constant:
             continue
-        for earlier in order[:place]:
-            found += _implied(materials[earlier], target)
-    return tuple(found)
+        for earlier in order[:number]:
+            rules += _implied(materials[earlier], target)
+    return tuple(rules)
 
 
 def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
@@ -401,11 +401,11 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
             ]
             if None in labels:
                 yield RowRule((Clause(premise.name, "missing"),), _exactly(target, code))
-            if known := tuple(label for label in labels if label is not None):
-                yield RowRule((Clause(premise.name, "in", known),), _exactly(target, code))
+            if present_labels := tuple(label for label in labels if label is not None):
+                yield RowRule((Clause(premise.name, "in", present_labels),), _exactly(target, code))
         return
-    there = np.flatnonzero(~np.isnan(premise.values))
-    ascending = there[np.argsort(premise.values[there], kind="stable")]
+    present_rows = np.flatnonzero(~np.isnan(premise.values))
+    ascending = present_rows[np.argsort(premise.values[present_rows], kind="stable")]
     for sign, rows in (("<=", ascending), (">=", ascending[::-1])):
         codes, values = target.codes[rows], premise.values[rows]
         run = int((codes != codes[0]).argmax()) if len(rows) else 0

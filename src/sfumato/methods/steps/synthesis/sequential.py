@@ -46,18 +46,18 @@ def chosen_order(
         group = 0 if name in first else 1 if name in premises else 2
         return group, -materials[name].present, name
 
-    found: list[str] = []
-    left = sorted(materials, key=rank)
-    while left:
-        ready = next((name for name in left if before[name] <= set(found)), None)
+    ordered: list[str] = []
+    waiting = sorted(materials, key=rank)
+    while waiting:
+        ready = next((name for name in waiting if before[name] <= set(ordered)), None)
         if ready is None:
             raise ParameterError(
                 "synthesize: rules or predictors go round in a circle between "
-                f"{', '.join(sorted(left))}; a column cannot be decided by what it decides"
+                f"{', '.join(sorted(waiting))}; a column cannot be decided by what it decides"
             )
-        found.append(ready)
-        left.remove(ready)
-    return tuple(found)
+        ordered.append(ready)
+        waiting.remove(ready)
+    return tuple(ordered)
 
 
 def _needed(
@@ -89,8 +89,8 @@ def require_order(
             " (units and constant columns are not drawn)"
         )
     before = _needed(materials, rules, predictors)
-    for place, name in enumerate(order):
-        late = sorted(before[name] - set(order[:place]))
+    for number, name in enumerate(order):
+        late = sorted(before[name] - set(order[:number]))
         if late:
             raise ParameterError(
                 f"synthesize: {', '.join(late)} must come before {name!r} in the order, because it"
@@ -122,54 +122,54 @@ class Sequential:
         rules: Sequence[RowRule],
         min_leaf: int,
         allowed: Callable[[Any, Any], bool],
-        known: Mapping[Any, Material] | None = None,
+        fixed_materials: Mapping[Any, Material] | None = None,
     ) -> Sequential:
         """Grow a tree for each column; ``allowed`` says whether a column may be predicted from
         another.
         """
-        known = known or {}
-        every = {**known, **materials}
+        fixed_materials = fixed_materials or {}
+        every = {**fixed_materials, **materials}
         predictors = {key: Predictor.of(material) for key, material in every.items()}
         own = {str(key): m for key, m in every.items() if isinstance(key, str)}
         size = len(next(iter(every.values()))) if every else 0
 
-        def learn(place: int) -> Learnt:
-            name = order[place]
-            keys = [key for key in (*known, *order[:place]) if allowed(name, key)]
+        def learn(number: int) -> Learnt:
+            name = order[number]
+            keys = [key for key in (*fixed_materials, *order[:number]) if allowed(name, key)]
             usable = {key: predictors[key] for key in keys}
             return Learnt.of(materials[name], usable, min_leaf, _not_fixed(name, rules, own, size))
 
-        found = side_by_side(learn, range(len(order)), rows=size * len(order))
+        models = side_by_side(learn, range(len(order)), rows=size * len(order))
         return cls(
-            tuple(order), every, predictors, dict(zip(order, found, strict=True)), tuple(rules)
+            tuple(order), every, predictors, dict(zip(order, models, strict=True)), tuple(rules)
         )
 
     def draw(
         self,
         size: int,
         streams: Streams,
-        given: Mapping[Any, NDArray[Any]] | None = None,
+        fixed_values: Mapping[Any, NDArray[Any]] | None = None,
         own: Rows | None = None,
-        settle: Callable[[str, Drawn], Drawn] = lambda _, drawn: drawn,
+        settle: Callable[[str, Drawn], Drawn] = lambda _, draw: draw,
     ) -> dict[Any, Drawn]:
-        """Draw all columns for so many records; ``given`` are codes or values of the columns that
+        """Draw all columns for so many records; ``fixed_values`` are codes or values of the columns that
         are known of them.
 
         ``own`` are the records that they stand for, which are no donors then. ``settle`` may have
         the last word on a column, so that members of a household agree.
         """
-        raw: dict[Any, NDArray[Any]] = dict(given or {})
-        shown = {key: self.predictors[key].show(values) for key, values in raw.items()}
-        found: dict[Any, Drawn] = {}
+        raw: dict[Any, NDArray[Any]] = dict(fixed_values or {})
+        predictor_values = {key: self.predictors[key].show(values) for key, values in raw.items()}
+        draws: dict[Any, Drawn] = {}
         for name in self.order:
-            learnt, stream = self.learnt[name], streams(name)
+            model, stream = self.learnt[name], streams(name)
             limits, fixed = self._limits(name, raw, size)
-            drawn = learnt.draw(shown, size, stream, limits, own)
-            drawn = settle(name, self._kept_to_rules(name, drawn, limits, fixed))
-            found[name] = drawn
-            raw[name] = drawn.raw(learnt.material)
-            shown[name] = self.predictors[name].show(raw[name])
-        return found
+            draw = model.draw(predictor_values, size, stream, limits, own)
+            draw = settle(name, self._kept_to_rules(name, draw, limits, fixed))
+            draws[name] = draw
+            raw[name] = draw.raw(model.material)
+            predictor_values[name] = self.predictors[name].show(raw[name])
+        return draws
 
     def _limits(
         self, name: str, raw: Mapping[Any, NDArray[Any]], size: int
@@ -185,30 +185,30 @@ class Sequential:
         applies = [rule.applies(own, values) for rule in rules]
         limits: list[Limited] = []
         fixed: list[tuple[Rows, int]] = []
-        for places in _groups(applies, size):
-            active = [rule for rule, mask in zip(rules, applies, strict=True) if mask[places[0]]]
+        for positions in _groups(applies, size):
+            active = [rule for rule, mask in zip(rules, applies, strict=True) if mask[positions[0]]]
             conditions, allowed = _together(active, material)
             if any(condition.single for condition in conditions):
-                fixed.append((places, int(allowed.argmax())))
+                fixed.append((positions, int(allowed.argmax())))
             else:
-                limits.append(Limited(places, allowed, conditions))
+                limits.append(Limited(positions, allowed, conditions))
         return limits, fixed
 
     def _kept_to_rules(
-        self, name: str, drawn: Drawn, limits: Sequence[Limited], fixed: Sequence[tuple[Rows, int]]
+        self, name: str, draw: Drawn, limits: Sequence[Limited], fixed: Sequence[tuple[Rows, int]]
     ) -> Drawn:
         """What was drawn, with the values that rules fix; a number that smoothing moved beyond a
         rule is the donor's again.
         """
-        donors, values, material = drawn.donors, drawn.values, self.learnt[name].material
-        for places, record in fixed:
-            donors[places] = record
+        donors, values, material = draw.donors, draw.values, self.learnt[name].material
+        for positions, record in fixed:
+            donors[positions] = record
         if (donors < 0).any():
             raise _without_donor([rule for rule in self.rules if rule.conclusion.column == name])
         if values is None:
             return Drawn(donors, None)
-        for places, record in fixed:
-            values[places] = material.values[record]
+        for positions, record in fixed:
+            values[positions] = material.values[record]
         for limited in limits:
             at = limited.places
             meets = [condition.meets(material, values[at]) for condition in limited.conditions]
@@ -270,8 +270,8 @@ def _not_fixed(
 def _all_differ(material: Material) -> bool:
     """Whether every record that has a value has one of its own."""
     missing = [code for code, label in enumerate(material.labels) if label is None]
-    known = material.codes[~np.isin(material.codes, missing)]
-    return len(known) > 1 and len(np.unique(known)) == len(known)
+    present_codes = material.codes[~np.isin(material.codes, missing)]
+    return len(present_codes) > 1 and len(np.unique(present_codes)) == len(present_codes)
 
 
 def require_drawable(

@@ -217,10 +217,12 @@ class Synthesize(Step):
         parsed(self.rules)
         partly = not self.draws_anew
         if self.method == "copula":
-            given = [name for name, usual in BY_TREES.items() if getattr(self, name) != usual]
-            if given:
+            tree_options = [
+                name for name, usual in BY_TREES.items() if getattr(self, name) != usual
+            ]
+            if tree_options:
                 raise ParameterError(
-                    f"synthesize: {', '.join(given)} are for method: trees; a copula does without"
+                    f"synthesize: {', '.join(tree_options)} are for method: trees; a copula does without"
                 )
         elif self.marginals == "exact":
             raise ParameterError(
@@ -322,14 +324,14 @@ class _Run:
         if None in encoded.labels:
             alone = codes == encoded.labels.index(None)
             codes[alone] = len(encoded.labels) + np.arange(int(alone.sum()))
-        found: Rows = np.unique(codes[self.canonical], return_inverse=True)[1].astype(np.int64)
-        repeated = int(found.max(initial=-1)) + 1 < len(found)
+        unit_codes: Rows = np.unique(codes[self.canonical], return_inverse=True)[1].astype(np.int64)
+        repeated = int(unit_codes.max(initial=-1)) + 1 < len(unit_codes)
         if repeated and self.step.method == "copula":
             raise SchemaError(
                 "synthesize by a copula draws records that stand alone; take method: trees for"
                 " households"
             )
-        return found if repeated else None
+        return unit_codes if repeated else None
 
     def _held_out(self) -> NDArray[np.bool_]:
         """The records set aside, persons or households whole."""
@@ -358,14 +360,14 @@ class _Run:
         step, dataset = self.step, self.dataset
         names = self._names()
         rules = parsed(step.rules)
-        named = [
+        names_in_options = [
             *columns_in(rules),
             *step.special,
             *step.predictors,
             *itertools.chain(*step.predictors.values()),
         ]
-        dataset.require([*named, *(step.order or ()), *(step.within or ())])
-        unknown = sorted(set(named) - set(names))
+        dataset.require([*names_in_options, *(step.order or ()), *(step.within or ())])
+        unknown = sorted(set(names_in_options) - set(names))
         if unknown:
             raise ParameterError(
                 f"synthesize cannot look at {', '.join(unknown)}: units and direct identifiers are"
@@ -380,7 +382,7 @@ class _Run:
                 f"synthesize: special codes are for columns of numbers, which {', '.join(wrong)}"
                 " are not"
             )
-        learnt = {name: material.taken(self.rows) for name, material in materials.items()}
+        training = {name: material.taken(self.rows) for name, material in materials.items()}
         row_rules = tuple(rule for rule in rules if isinstance(rule, RowRule))
         unit_rules = tuple(rule for rule in rules if isinstance(rule, UnitRule))
         if unit_rules and (self.units is None or self.partly):
@@ -388,18 +390,20 @@ class _Run:
                 "synthesize: count(...) is for households that are drawn; no column with role"
                 " unit is"
             )
-        self.warnings += require_true(row_rules, learnt, dataset.source.name)
-        self._require_unit_rules(unit_rules, learnt)
-        targets = self._targets(materials, learnt)
+        self.warnings += require_true(row_rules, training, dataset.source.name)
+        self._require_unit_rules(unit_rules, training)
+        targets = self._targets(materials, training)
         order = self._order(targets, row_rules)
-        self._require_decidable(row_rules, order, learnt)
+        self._require_decidable(row_rules, order, training)
         about = tuple(rule for rule in row_rules if rule.conclusion.column in order)
         if step.learn_rules:
             weights = dataset.schema.columns(Role.WEIGHT)  # these are multiplied later
-            found = learnt_rules(learnt, [name for name in order if name not in weights])
-            found = self._possible_for_units(found, learnt)
-            self.owner["learnt_rules"] = len(found)
-            about += found
+            learnt_rules_found = learnt_rules(
+                training, [name for name in order if name not in weights]
+            )
+            learnt_rules_found = self._possible_for_units(learnt_rules_found, training)
+            self.owner["learnt_rules"] = len(learnt_rules_found)
+            about += learnt_rules_found
         return Groundwork(
             materials,
             order,
@@ -443,67 +447,67 @@ class _Run:
         return self.canonical
 
     def _require_unit_rules(
-        self, rules: Sequence[UnitRule], learnt: Mapping[str, Material]
+        self, rules: Sequence[UnitRule], training: Mapping[str, Material]
     ) -> None:
         if not rules or self.units is None:
             return
         numbers = np.unique(self.units[self.rows], return_inverse=True)[1].astype(np.int64)
-        raw = {name: material.raw for name, material in learnt.items()}
+        raw = {name: material.raw for name, material in training.items()}
         count = int(numbers.max()) + 1
         broken = [
-            (rule.title, int(rule.broken(learnt, raw, numbers, count).sum())) for rule in rules
+            (rule.title, int(rule.broken(training, raw, numbers, count).sum())) for rule in rules
         ]
         problems = [
-            f"synthesize: {title} does not hold in {many:,} household(s)"
-            for title, many in broken
-            if many
+            f"synthesize: {title} does not hold in {households:,} household(s)"
+            for title, households in broken
+            if households
         ]
         if problems:
             raise SchemaError(problems)
 
     def _require_decidable(
-        self, rules: Sequence[RowRule], order: Sequence[str], learnt: Mapping[str, Material]
+        self, rules: Sequence[RowRule], order: Sequence[str], training: Mapping[str, Material]
     ) -> None:
         """Refuse rules that nothing drawn could keep: about a column that stays, or about a
         household by one of its members.
         """
         for rule in rules:
-            drawn = [c.column for c in rule.premise if c.column in order]
+            replaced = [c.column for c in rule.premise if c.column in order]
             if (
-                drawn
+                replaced
                 and rule.conclusion.column not in order
                 and rule.conclusion.column not in self.constant
             ):
                 raise ParameterError(
-                    f"synthesize: {rule.title} looks at {', '.join(drawn)}, which is replaced, to"
+                    f"synthesize: {rule.title} looks at {', '.join(replaced)}, which is replaced, to"
                     " decide about a column that stays; replace both, or leave the rule out"
                 )
         if rules and self.units is not None:
-            require_premises_of_units(rules, self._shared(learnt))
+            require_premises_of_units(rules, self._shared(training))
 
     def _possible_for_units(
-        self, rules: tuple[RowRule, ...], learnt: Mapping[str, Material]
+        self, rules: tuple[RowRule, ...], training: Mapping[str, Material]
     ) -> tuple[RowRule, ...]:
         """Learnt rules but for those that decide about a household by one of its members."""
         if self.units is None:
             return rules
-        shared = self._shared(learnt)
+        shared = self._shared(training)
         mixed = [
             r.conclusion.column in shared and any(c.column not in shared for c in r.premise)
             for r in rules
         ]
         return tuple(rule for rule, wrong in zip(rules, mixed, strict=True) if not wrong)
 
-    def _shared(self, learnt: Mapping[str, Material]) -> list[str]:
+    def _shared(self, training: Mapping[str, Material]) -> list[str]:
         """The columns in which all members of every household have the same."""
         units = np.zeros(0, dtype=np.int64) if self.units is None else self.units
         ranked = UnitRows.of(
             np.unique(units[self.rows], return_inverse=True)[1].astype(np.int64), ()
         )
-        return [name for name, material in learnt.items() if shared_by_units(material, ranked)]
+        return [name for name, material in training.items() if shared_by_units(material, ranked)]
 
     def _targets(
-        self, materials: Mapping[str, Material], learnt: Mapping[str, Material]
+        self, materials: Mapping[str, Material], training: Mapping[str, Material]
     ) -> dict[str, Material]:
         """The columns that are drawn."""
         step, source = self.step, self.dataset.source.name
@@ -515,35 +519,35 @@ class _Run:
                     " role"
                 )
             require_columns(self.dataset, names, step.name)
-            return {name: learnt[name] for name in names}
+            return {name: training[name] for name in names}
         if step.method == "copula":
-            require_numbers(learnt)
-        drawn, self.constant = require_drawable(learnt, source)
+            require_numbers(training)
+        targets, self.constant = require_drawable(training, source)
         if self.constant:
             hold = "hold" if len(self.constant) > 1 else "holds"
             self.warnings.append(
                 f"synthesize: {', '.join(self.constant)} {hold} one value only, which is copied"
             )
-        if not drawn:
+        if not targets:
             raise SchemaError(
                 f"synthesize: all columns of {source} are constant; there is nothing to learn"
             )
-        return drawn
+        return targets
 
     def _totals(self) -> dict[str, float]:
         """What survey weights add up to that are multiplied so that they do again: not those that
         rules or codes are about.
         """
         weights = self.dataset.schema.columns(Role.WEIGHT)
-        named = {*columns_in(parsed(self.step.rules)), *self.step.special}
+        excluded = {*columns_in(parsed(self.step.rules)), *self.step.special}
         numbers = [
             name
             for name in weights
-            if self.dataset.column(name).dtype.is_numeric() and name not in named
+            if self.dataset.column(name).dtype.is_numeric() and name not in excluded
         ]
-        if left := [name for name in weights if name not in numbers]:
+        if unscaled := [name for name in weights if name not in numbers]:
             self.warnings.append(
-                f"synthesize: {', '.join(left)} is drawn as it is, since rules or special codes are"
+                f"synthesize: {', '.join(unscaled)} is drawn as it is, since rules or special codes are"
                 " about it, or it holds no numbers: rescale it before totals of the population are"
                 " estimated"
             )
@@ -609,13 +613,13 @@ class _Run:
         actions |= dict.fromkeys(self.constant, "constant, copied")
         actions |= dict.fromkeys(self.dataset.schema.columns(Role.UNIT), "numbered anew")
         nobody = np.full(sum(table.height for table in tables), NOBODY)
-        return self._made(tables, nobody, actions, ground, totals)
+        return self._build_plan(tables, nobody, actions, ground, totals)
 
     def _table(self, copy: Copy) -> pl.DataFrame:
         """One copy as a table with the columns of the original, in their order."""
         height = len(next(iter(copy.columns.values())).donors)
         unit = self.dataset.schema.columns(Role.UNIT)
-        drawn = set(self._names())
+        synthetic_names = set(self._names())
         columns = []
         for name in self.dataset.columns:
             column = self.dataset.column(name)
@@ -624,29 +628,29 @@ class _Run:
                 columns.append(identifiers(column, numbers + 1))
             elif name in copy.columns:
                 columns.append(self._cells(name, copy.columns[name]))
-            elif name in drawn:
+            elif name in synthetic_names:
                 columns.append(column.gather(np.full(height, self.canonical[self.rows[0]])))
         return pl.DataFrame(columns)
 
-    def _cells(self, name: str, drawn: Drawn) -> pl.Series:
+    def _cells(self, name: str, draw: Drawn) -> pl.Series:
         return written_back(
-            self.dataset.column(name), self.canonical[drawn.donors], drawn.values
+            self.dataset.column(name), self.canonical[draw.donors], draw.values
         ).alias(name)
 
     def _partly(self, ground: Groundwork) -> Synthetic:
         step = self.step
         at_risk = self._at_risk()
-        drawn = partly_drawn(
+        draws = partly_drawn(
             ground, self.rows, at_risk, self.units, self._streams("partly"), not_self=step.not_self
         )
-        self._tell(ground, [drawn])
-        kept = np.sort(self.canonical[self.rows])
-        place = np.full(len(self.canonical), -1)
-        place[kept] = np.arange(len(kept))
-        where = place[self.canonical[self.rows[at_risk]]]
-        columns = {n: self.dataset.column(n).gather(kept) for n in self.dataset.columns}
+        self._tell(ground, [draws])
+        retained_rows = np.sort(self.canonical[self.rows])
+        new_positions = np.full(len(self.canonical), -1)
+        new_positions[retained_rows] = np.arange(len(retained_rows))
+        where = new_positions[self.canonical[self.rows[at_risk]]]
+        columns = {n: self.dataset.column(n).gather(retained_rows) for n in self.dataset.columns}
         columns |= {
-            name: put(columns[name], where, self._cells(name, each)) for name, each in drawn.items()
+            name: put(columns[name], where, self._cells(name, draw)) for name, draw in draws.items()
         }
         share = (
             ""
@@ -656,8 +660,8 @@ class _Run:
         actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
         self.owner["replaced_records"] = len(at_risk)
         totals = self._totals() if self.held.any() else {}
-        return self._made(
-            [with_totals(pl.DataFrame(columns), totals)], kept, actions, ground, totals
+        return self._build_plan(
+            [with_totals(pl.DataFrame(columns), totals)], retained_rows, actions, ground, totals
         )
 
     def _at_risk(self) -> Rows:
@@ -668,20 +672,20 @@ class _Run:
         risky = classes.sizes[ids][self.canonical[self.rows]] < self.step.risky_below
         if self.units is not None:  # what members share must stay shared: all of them, or none
             risky = np.isin(self.units[self.rows], self.units[self.rows][risky])
-        found = np.flatnonzero(risky)
-        if not len(found):
+        rows_at_risk = np.flatnonzero(risky)
+        if not len(rows_at_risk):
             self.warnings.append(
                 "synthesize: no record is at risk by risky_below; nothing is replaced"
             )
-        return found
+        return rows_at_risk
 
     def _tell(self, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> None:
-        found = told(ground, self.rows, copies)
-        self.warnings += found.warnings
-        self.owner |= found.owner
-        self.kept_rules = found.kept_rules
+        summary = told(ground, self.rows, copies)
+        self.warnings += summary.warnings
+        self.owner |= summary.owner
+        self.kept_rules = summary.kept_rules
 
-    def _made(
+    def _build_plan(
         self,
         tables: Sequence[pl.DataFrame],
         origin: Rows,
@@ -690,10 +694,10 @@ class _Run:
         totals: Mapping[str, float],
     ) -> Synthetic:
         step = self.step
-        told = dict(actions) | ({COPY: "numbers the copies"} if step.copies > 1 else {})
+        all_actions = dict(actions) | ({COPY: "numbers the copies"} if step.copies > 1 else {})
         for name in totals:
-            told[name] = (
-                f"{told.get(name, 'kept')}; multiplied, so that the sum is that of the whole table"
+            all_actions[name] = (
+                f"{all_actions.get(name, 'kept')}; multiplied, so that the sum is that of the whole table"
             )
         public: dict[str, Any] = {
             "method": step.method,
@@ -708,7 +712,7 @@ class _Run:
             public["rules_that_hold"] = self.kept_rules
         numbered = {COPY: Attribute((Role.PLAIN,), Kind.NUMERIC)} if step.copies > 1 else {}
         return Synthetic(
-            actions=told,
+            actions=all_actions,
             attributes=numbered,
             preserved=tuple(weights_kept(tables, totals)),
             warnings=tuple(self.warnings),

@@ -43,9 +43,9 @@ class Groundwork:
     method: str
     exact: bool
 
-    def allowed(self, name: str, other: Any) -> bool:
+    def allowed(self, name: str, predictor: Any) -> bool:
         """Whether a column may be predicted from another."""
-        return name not in self.predictors or other in self.predictors[name]
+        return name not in self.predictors or predictor in self.predictors[name]
 
     def taken(self, rows: Rows) -> dict[str, Material]:
         """The drawn columns of some records."""
@@ -72,8 +72,10 @@ def strata_apart(strata: Rows, rows: Rows, min_leaf: int) -> tuple[list[Rows], i
     large = numbers[counts >= STRATUM_LEAVES * min_leaf]
     small = len(numbers) - len(large)
     parts = [rows[own == number] for number in large.tolist()]
-    rest = rows[~np.isin(own, large)]
-    return ([*parts, rest] if len(rest) else parts), small if parts and len(rest) else 0
+    remaining = rows[~np.isin(own, large)]
+    return ([*parts, remaining] if len(remaining) else parts), small if parts and len(
+        remaining
+    ) else 0
 
 
 def allotted(total: int, sizes: Sequence[int]) -> list[int]:
@@ -84,11 +86,11 @@ def allotted(total: int, sizes: Sequence[int]) -> list[int]:
     """
     whole = sum(sizes)
     shares = [total * size / whole for size in sizes]
-    found = [int(share + 1e-9) for share in shares]
-    by_rest = sorted(range(len(sizes)), key=lambda i: (found[i] - shares[i], i))
-    for i in by_rest[: total - sum(found)]:
-        found[i] += 1
-    return found
+    counts = [int(share + 1e-9) for share in shares]
+    by_rest = sorted(range(len(sizes)), key=lambda i: (counts[i] - shares[i], i))
+    for i in by_rest[: total - sum(counts)]:
+        counts[i] += 1
+    return counts
 
 
 def fully_drawn(
@@ -105,14 +107,14 @@ def fully_drawn(
     drawn_parts = [_part_of(ground, rows, units) for rows in parts]
     counts = [part.count for part in drawn_parts]
     sizes = counts if size is None else allotted(size, counts)
-    found = []
+    joined_copies = []
     for copy in range(copies):
         pieces = [
-            part.draw(count, streams(f"copy {copy}, stratum {place}"))
-            for place, (part, count) in enumerate(zip(drawn_parts, sizes, strict=True))
+            part.draw(count, streams(f"copy {copy}, stratum {stratum}"))
+            for stratum, (part, count) in enumerate(zip(drawn_parts, sizes, strict=True))
         ]
-        found.append(_joined(ground.order, pieces, sizes, grouped=units is not None))
-    return found
+        joined_copies.append(_joined(ground.order, pieces, sizes, grouped=units is not None))
+    return joined_copies
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -126,8 +128,8 @@ class _Part:
 def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
     materials = ground.taken(rows)
 
-    def back(drawn: Mapping[str, Drawn]) -> dict[str, Drawn]:
-        return {name: Drawn(rows[each.donors], each.values) for name, each in drawn.items()}
+    def back(draws: Mapping[str, Drawn]) -> dict[str, Drawn]:
+        return {name: Drawn(rows[draw.donors], draw.values) for name, draw in draws.items()}
 
     if ground.method == "copula":
 
@@ -149,14 +151,14 @@ def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
     ranked = UnitRows.of(
         np.unique(units[rows], return_inverse=True)[1].astype(np.int64), [np.arange(len(rows))]
     )
-    both = ground.rules, ground.unit_rules
+    all_rules = ground.rules, ground.unit_rules
     households = Households.of(
-        materials, ground.order, ranked, both, ground.min_leaf, ground.allowed
+        materials, ground.order, ranked, all_rules, ground.min_leaf, ground.allowed
     )
 
     def whole(size: int, streams: Streams) -> Copy:
-        drawn, unit_of, copied = households.draw(size, streams)
-        return Copy(back(drawn), unit_of, copied)
+        draws, unit_of, copied = households.draw(size, streams)
+        return Copy(back(draws), unit_of, copied)
 
     return _Part(len(ranked.starts), whole)
 
@@ -167,10 +169,14 @@ def _joined(
     """The strata of one copy, one below the other."""
     columns = {}
     for name in order:
-        each = [piece.columns[name] for piece in pieces]
-        values = [drawn.values for drawn in each if drawn.values is not None]
-        joined = np.concatenate(values) if len(values) == len(each) else None
-        columns[name] = Drawn(np.concatenate([drawn.donors for drawn in each]), joined)
+        pieces_of_column = [piece.columns[name] for piece in pieces]
+        values = [
+            piece_draw.values for piece_draw in pieces_of_column if piece_draw.values is not None
+        ]
+        joined = np.concatenate(values) if len(values) == len(pieces_of_column) else None
+        columns[name] = Drawn(
+            np.concatenate([piece_draw.donors for piece_draw in pieces_of_column]), joined
+        )
     before = np.cumsum([0, *sizes])
     units = [
         piece.units + start
@@ -195,7 +201,9 @@ def partly_drawn(
     predicted from what is kept too.
     """
     materials = {name: material.taken(rows) for name, material in ground.materials.items()}
-    known = {name: material for name, material in materials.items() if name not in ground.order}
+    fixed_materials = {
+        name: material for name, material in materials.items() if name not in ground.order
+    }
     targets = {name: materials[name] for name in ground.order}
     sequential = Sequential.of(
         targets,
@@ -203,13 +211,13 @@ def partly_drawn(
         ground.rules,
         ground.min_leaf,
         ground.allowed,
-        known,
+        fixed_materials,
     )
-    given = {name: material.raw[at_risk] for name, material in known.items()}
+    fixed_values = {name: material.raw[at_risk] for name, material in fixed_materials.items()}
     settle = _agreed(materials, rows, at_risk, units)
     own = at_risk if not_self else None
-    drawn = sequential.draw(len(at_risk), streams, given, own, settle)
-    return {name: Drawn(rows[each.donors], each.values) for name, each in drawn.items()}
+    draws = sequential.draw(len(at_risk), streams, fixed_values, own, settle)
+    return {name: Drawn(rows[draw.donors], draw.values) for name, draw in draws.items()}
 
 
 def _agreed(
@@ -217,29 +225,29 @@ def _agreed(
 ) -> Callable[[str, Drawn], Drawn]:
     """Lets members of a household have one value in columns that all of them shared."""
     if units is None or not len(at_risk):
-        return lambda _, drawn: drawn
+        return lambda _, draw: draw
     _, numbers = np.unique(units[rows], return_inverse=True)
     ranked = UnitRows.of(numbers.astype(np.int64), ())
     shared = {name for name, material in materials.items() if shared_by_units(material, ranked)}
     _, first, back = np.unique(numbers[at_risk], return_index=True, return_inverse=True)
 
-    def settle(name: str, drawn: Drawn) -> Drawn:
+    def settle(name: str, draw: Drawn) -> Drawn:
         if name not in shared:
-            return drawn
-        values = None if drawn.values is None else drawn.values[first][back]
-        return Drawn(drawn.donors[first][back], values)
+            return draw
+        values = None if draw.values is None else draw.values[first][back]
+        return Drawn(draw.donors[first][back], values)
 
     return settle
 
 
-def reappearing(material: Material, rows: Rows, drawn: NDArray[np.float64]) -> float:
+def reappearing(material: Material, rows: Rows, synthetic_values: NDArray[np.float64]) -> float:
     """The share of numbers that one record alone has that are drawn again; NaN where no number
     stands alone.
     """
     own = material.values[rows]
     values, counts = np.unique(own[~np.isnan(own)], return_counts=True)
     alone = values[counts == 1]
-    return float(np.isin(alone, drawn).mean()) if len(alone) else float("nan")
+    return float(np.isin(alone, synthetic_values).mean()) if len(alone) else float("nan")
 
 
 def require_premises_of_units(rules: Sequence[RowRule], shared: Sequence[str]) -> None:

@@ -84,37 +84,37 @@ class Grown:
             target, classes = trees.fewer_classes(target, classes)
         levels = tuple(p.levels_for(rows, target, classes) for p in predictors.values())
         bins = np.empty((len(predictors), len(target)), dtype=np.uint8)
-        for place, (predictor, order) in enumerate(zip(predictors.values(), levels, strict=True)):
-            shown = predictor.shown if rows is None else predictor.shown[rows]
-            bins[place] = shown if order is None else order[shown]
+        for number, (predictor, order) in enumerate(zip(predictors.values(), levels, strict=True)):
+            values = predictor.shown if rows is None else predictor.shown[rows]
+            bins[number] = values if order is None else order[values]
         tree = trees.grow(bins, target, classes=classes, min_leaf=min_leaf)
         return cls(tree, tuple(predictors), levels, rows)
 
-    def leaves(self, shown: Mapping[Any, NDArray[Any]], size: int) -> Rows:
+    def leaves(self, predictor_values: Mapping[Any, NDArray[Any]], size: int) -> Rows:
         """The leaves that drawn records fall into."""
         bins = np.empty((len(self.keys), size), dtype=np.uint8)
-        for place, (key, order) in enumerate(zip(self.keys, self.levels, strict=True)):
-            bins[place] = shown[key] if order is None else order[shown[key]]
+        for number, (key, order) in enumerate(zip(self.keys, self.levels, strict=True)):
+            bins[number] = predictor_values[key] if order is None else order[predictor_values[key]]
         return trees.route(self.tree, bins)
 
     def within(self, mask: Mask) -> Mask:
         """A mask of all records for those it was grown on."""
         return mask if self.rows is None else mask[self.rows]
 
-    def records(self, places: Rows) -> Rows:
+    def records(self, positions: Rows) -> Rows:
         """Records by their places among those it was grown on; nobody stays nobody."""
         if self.rows is None:
-            return places
-        return np.where(places >= 0, self.rows[np.maximum(places, 0)], NOBODY)
+            return positions
+        return np.where(positions >= 0, self.rows[np.maximum(positions, 0)], NOBODY)
 
     def own(self, records: Rows | None) -> Rows | None:
         """The places of records among those it was grown on; −1 for those it was not grown on."""
         if records is None or self.rows is None:
             return records
         size = 1 + max(int(self.rows.max(initial=-1)), int(records.max(initial=-1)))
-        place = np.full(size, NOBODY)
-        place[self.rows] = np.arange(len(self.rows))
-        return np.where(records >= 0, place[np.maximum(records, 0)], NOBODY)
+        positions = np.full(size, NOBODY)
+        positions[self.rows] = np.arange(len(self.rows))
+        return np.where(records >= 0, positions[np.maximum(records, 0)], NOBODY)
 
 
 def picked(
@@ -133,22 +133,22 @@ def picked(
         return tree.order[tree.lo[leaves] + (uniforms * sizes).astype(np.int64)]
     open_ = np.ones(len(tree.order), dtype=np.bool_) if allowed is None else allowed
     before = np.concatenate([[0], np.cumsum(open_[tree.order])])
-    place, self_open = _places(tree, own, open_, len(leaves))
+    positions, self_open = _own_positions(tree, own, open_, len(leaves))
     node, todo = leaves.copy(), np.arange(len(leaves))
     counts, inside = np.zeros(len(leaves), dtype=np.int64), np.zeros(len(leaves), dtype=np.bool_)
     while len(todo):
         lo, hi = tree.lo[node[todo]], tree.hi[node[todo]]
-        inside[todo] = self_open[todo] & (place[todo] >= lo) & (place[todo] < hi)
+        inside[todo] = self_open[todo] & (positions[todo] >= lo) & (positions[todo] < hi)
         counts[todo] = before[hi] - before[lo] - inside[todo]
         todo = todo[(counts[todo] == 0) & (node[todo] > 0)]
         node[todo] = tree.parent[node[todo]]
     rank = before[tree.lo[node]] + (uniforms * counts).astype(np.int64)
-    rank += inside & (rank >= before[np.maximum(place, 0)])
-    chosen = np.searchsorted(before, rank, side="right") - 1
-    return np.where(counts > 0, tree.order[np.minimum(chosen, len(tree.order) - 1)], NOBODY)
+    rank += inside & (rank >= before[np.maximum(positions, 0)])
+    selected = np.searchsorted(before, rank, side="right") - 1
+    return np.where(counts > 0, tree.order[np.minimum(selected, len(tree.order) - 1)], NOBODY)
 
 
-def _places(
+def _own_positions(
     tree: trees.DecisionTree, own: Rows | None, open_: Mask, size: int
 ) -> tuple[Rows, Mask]:
     """Where in the order of the tree the own record of each is, and whether it could be picked."""
@@ -156,8 +156,10 @@ def _places(
         return np.full(size, NOBODY), np.zeros(size, dtype=np.bool_)
     inverse = np.empty(len(tree.order), dtype=np.int64)
     inverse[tree.order] = np.arange(len(tree.order))
-    there = own >= 0
-    return np.where(there, inverse[np.maximum(own, 0)], NOBODY), there & open_[np.maximum(own, 0)]
+    has_own = own >= 0
+    return np.where(has_own, inverse[np.maximum(own, 0)], NOBODY), has_own & open_[
+        np.maximum(own, 0)
+    ]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -180,9 +182,9 @@ class Drawn:
     donors: Rows
     values: Floats | None
 
-    def raw(self, learnt: Material) -> NDArray[Any]:
+    def raw(self, training: Material) -> NDArray[Any]:
         """What rules compare, and what others are predicted from."""
-        return learnt.raw[self.donors] if self.values is None else self.values
+        return training.raw[self.donors] if self.values is None else self.values
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -209,15 +211,15 @@ class Learnt:
             codes = material.codes if rows is None else material.codes[rows]
             return cls(material, None, Grown.on(predictors, codes, material.levels, rows, min_leaf))
         state = material.state if rows is None else material.state[rows]
-        measured = state == VALUE
-        if measured.all():
+        is_value = state == VALUE
+        if is_value.all():
             return cls(material, None, cls._values(material, predictors, min_leaf, rows))
         by_state = Grown.on(predictors, state, int(material.state.max()) + 1, rows, min_leaf)
-        there = np.flatnonzero(measured) if rows is None else rows[measured]
+        value_rows = np.flatnonzero(is_value) if rows is None else rows[is_value]
         return cls(
             material,
             by_state,
-            cls._values(material, predictors, min_leaf, there) if len(there) else None,
+            cls._values(material, predictors, min_leaf, value_rows) if len(value_rows) else None,
         )
 
     @staticmethod
@@ -229,7 +231,7 @@ class Learnt:
 
     def draw(
         self,
-        shown: Mapping[Any, NDArray[Any]],
+        predictor_values: Mapping[Any, NDArray[Any]],
         size: int,
         stream: np.random.Generator,
         limits: Sequence[Limited] = (),
@@ -237,57 +239,59 @@ class Learnt:
     ) -> Drawn:
         """A value for every drawn record; a donor of −1 where the rules leave none."""
         donors = np.zeros(size, dtype=np.int64)
-        measured = np.ones(size, dtype=np.bool_)
+        is_value = np.ones(size, dtype=np.bool_)
         if self.state is not None:
-            donors, _ = self._drawn_by(self.state, shown, size, stream, limits, own)
-            measured = (donors >= 0) & (self.material.state[np.maximum(donors, 0)] == VALUE)
+            donors, _ = self._drawn_by(self.state, predictor_values, size, stream, limits, own)
+            is_value = (donors >= 0) & (self.material.state[np.maximum(donors, 0)] == VALUE)
         if self.value is None:
             return Drawn(donors, None)
-        found, leaves = self._drawn_by(self.value, shown, size, stream, limits, own)
-        donors = np.where(measured, found, donors)
+        value_donors, leaves = self._drawn_by(
+            self.value, predictor_values, size, stream, limits, own
+        )
+        donors = np.where(is_value, value_donors, donors)
         if not self.material.smooth:
             return Drawn(donors, None)
         values = self.material.values[np.maximum(donors, 0)]
-        smoothed = self._smoothed(self.value, leaves, values, measured & (donors >= 0), stream)
+        smoothed = self._smoothed(self.value, leaves, values, is_value & (donors >= 0), stream)
         return Drawn(donors, smoothed)
 
     def _drawn_by(
         self,
         grown: Grown,
-        shown: Mapping[Any, NDArray[Any]],
+        predictor_values: Mapping[Any, NDArray[Any]],
         size: int,
         stream: np.random.Generator,
         limits: Sequence[Limited],
         own: Rows | None,
     ) -> tuple[Rows, Rows]:
-        leaves, uniforms = grown.leaves(shown, size), stream.random(size)
-        places = picked(grown.tree, leaves, uniforms, own=grown.own(own))
+        leaves, uniforms = grown.leaves(predictor_values, size), stream.random(size)
+        positions = picked(grown.tree, leaves, uniforms, own=grown.own(own))
         for limited in limits:
             at = limited.places
-            mine = None if own is None else grown.own(own[at])
-            places[at] = picked(
-                grown.tree, leaves[at], uniforms[at], grown.within(limited.allowed), mine
+            own_rows = None if own is None else grown.own(own[at])
+            positions[at] = picked(
+                grown.tree, leaves[at], uniforms[at], grown.within(limited.allowed), own_rows
             )
-        return grown.records(places), leaves
+        return grown.records(positions), leaves
 
     def _smoothed(
         self,
         grown: Grown,
         leaves: Rows,
         values: Floats,
-        measured: Mask,
+        is_value: Mask,
         stream: np.random.Generator,
     ) -> Floats:
         """Values moved by normal noise as wide as their leaf says, reflected at the bounds of the
         column, and rounded.
         """
         widths = _widths(grown, self.material)[leaves]
-        moved = values + widths * stream.standard_normal(len(values))
+        noisy_values = values + widths * stream.standard_normal(len(values))
         low, high = self.material.bounds
-        moved = np.where(moved < low, 2 * low - moved, moved)
-        moved = np.where(moved > high, 2 * high - moved, moved)
-        moved = rounded_to(np.clip(moved, low, high), self.material.step)
-        return np.where(measured & (widths > 0), moved, values)
+        noisy_values = np.where(noisy_values < low, 2 * low - noisy_values, noisy_values)
+        noisy_values = np.where(noisy_values > high, 2 * high - noisy_values, noisy_values)
+        noisy_values = rounded_to(np.clip(noisy_values, low, high), self.material.step)
+        return np.where(is_value & (widths > 0), noisy_values, values)
 
 
 def _unskewed(values: Floats) -> Floats:
@@ -326,15 +330,15 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
     )
 
     def quantile(share: float) -> Floats:
-        place = starts + share * (sizes - 1)
-        low = np.floor(place).astype(np.int64)
-        part = place - low
-        found: Floats = values[low] * (1 - part) + values[np.minimum(low + 1, ends - 1)] * part
-        return found
+        positions = starts + share * (sizes - 1)
+        low = np.floor(positions).astype(np.int64)
+        part = positions - low
+        quantiles: Floats = values[low] * (1 - part) + values[np.minimum(low + 1, ends - 1)] * part
+        return quantiles
 
     narrow = np.minimum(spread, (quantile(0.75) - quantile(0.25)) / 1.34)
-    found: Floats = 0.9 * narrow * sizes**-0.2
-    return found
+    widths: Floats = 0.9 * narrow * sizes**-0.2
+    return widths
 
 
 def _widths(grown: Grown, material: Material) -> Floats:

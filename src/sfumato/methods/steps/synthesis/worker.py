@@ -74,18 +74,20 @@ class Modeller:
         cliques, sigmas = header["cliques"], header["sigmas"]
         pairs = zip(arrays[::2], arrays[1::2], strict=True)
         noisy = [
-            self._measurement(_clique(clique), counts, many, sigma)
-            for clique, sigma, (counts, many) in zip(cliques, sigmas, pairs, strict=True)
+            self._measurement(_clique(clique), counts, cells_merged, sigma)
+            for clique, sigma, (counts, cells_merged) in zip(cliques, sigmas, pairs, strict=True)
         ]
         self.model = estimation.MirrorDescent().estimate(
             self.domain, noisy, known_total=header["total"], iters=ITERATIONS, warm_start=self.model
         )
         return {}, []
 
-    def _measurement(self, clique: tuple[str, ...], counts: Any, many: Any, sigma: float) -> Any:
-        if (many == 1).all():
+    def _measurement(
+        self, clique: tuple[str, ...], counts: Any, cells_merged: Any, sigma: float
+    ) -> Any:
+        if (cells_merged == 1).all():
             return self.mbi.LinearMeasurement(counts, clique, stddev=sigma)
-        weights = 1 / np.sqrt(many)
+        weights = 1 / np.sqrt(cells_merged)
         query = self.mbi.marginal_loss.WeightedQuery(weights)
         return self.mbi.LinearMeasurement(counts * weights, clique, stddev=sigma, query=query)
 
@@ -118,10 +120,11 @@ class Modeller:
         from mbi import junction_tree
 
         present = [_clique(clique) for clique in header["present"]]
-        more = [[*present, _clique(clique)] for clique in header["cliques"]]
+        candidates = [[*present, _clique(clique)] for clique in header["cliques"]]
         return {
             "megabytes": [
-                float(junction_tree.hypothetical_model_size(self.domain, one)) for one in more
+                float(junction_tree.hypothetical_model_size(self.domain, cliques))
+                for cliques in candidates
             ]
         }, []
 
@@ -131,8 +134,10 @@ class Modeller:
         """
         words = [int(word) for word in header["seed"]]
         np.random.seed(words)  # noqa: NPY002 - a process of its own, for a library that draws from there
-        drawn = self.model.synthetic_data(rows=header["rows"])
-        return {}, [np.asarray(drawn.data[name], dtype=np.int64) for name in self.domain.attributes]
+        synthetic = self.model.synthetic_data(rows=header["rows"])
+        return {}, [
+            np.asarray(synthetic.data[name], dtype=np.int64) for name in self.domain.attributes
+        ]
 
 
 def _clique(numbers: Sequence[int]) -> tuple[str, ...]:
