@@ -24,7 +24,11 @@ from sfumato.guidance.comparison import (
     on_one_map,
 )
 from sfumato.methods.utility.information_loss import Loss
-from sfumato.release.report.risk_utility import axis_told, front_told, risk_told
+from sfumato.release.report.risk_utility import (
+    describe_front,
+    describe_risk_axis,
+    describe_utility_axis,
+)
 from tests.random_tables import tables
 
 COLUMNS = """sfumato: 1
@@ -98,17 +102,17 @@ def test_the_usual_axis_is_one_that_all_candidates_have(files):
         workers=1,
     )
     assert mixed.utility == "squared_error"
-    assert "no other one has less linkage and less loss (LM) at once" in front_told(
+    assert "no other one has less linkage and less loss (LM) at once" in describe_front(
         recoding.to_dict()
     )
-    assert "never looks better in it" in axis_told(recoding.to_dict())
-    assert "a coarser release can look better in it" in axis_told(mixed.to_dict())
+    assert "never looks better in it" in describe_utility_axis(recoding.to_dict())
+    assert "a coarser release can look better in it" in describe_utility_axis(mixed.to_dict())
 
 
 def test_the_notebook_shows_verdict_map_and_candidates(files):
     found = sf.compare(examples.illnesses(), [files / "grid.yaml"], seed=1, workers=1)
     shown = found._repr_html_()
-    assert front_told(found.to_dict()) in shown and "<figure" in shown and "grid k=2" in shown
+    assert describe_front(found.to_dict()) in shown and "<svg" in shown and "grid k=2" in shown
     assert "Loss (LM)" in shown
 
 
@@ -294,12 +298,12 @@ def test_the_risk_of_the_map_is_one_that_asks_the_same_of_all():
     for expected in ("linkability", "membership", "inference", "singling_out"):
         found = on_one_map("t", [recoded, measured_on("drawn", every, drawn=True)])
         assert found.risk == expected
-        told = risk_told(found.to_dict())
+        told = describe_risk_axis(found.to_dict())
         assert "Linkage is no axis here: the rows of 1 candidate were drawn anew" in told
         assert ("where rows are nobody's it says less" in told) == (expected == "singling_out")
         every = {name: value for name, value in every.items() if name != expected}
     assert on_one_map("t", [recoded]).risk == "linkage"
-    assert "no axis" not in risk_told(on_one_map("t", [recoded]).to_dict())
+    assert "no axis" not in describe_risk_axis(on_one_map("t", [recoded]).to_dict())
 
 
 def test_risks_of_a_sample_are_told_with_their_interval(tmp_path):
@@ -309,7 +313,7 @@ def test_risks_of_a_sample_are_told_with_their_interval(tmp_path):
         r"k=6 +20 % +–", str(found)
     )
     assert found.to_frame()["risk_high"].to_list() == [0.5, None]
-    assert "overlap are not told apart" in risk_told(found.to_dict())
+    assert "overlap are not told apart" in describe_risk_axis(found.to_dict())
     page = (found.write(tmp_path / "out") / "comparison.html").read_text()
     assert (
         "12.5 % to 50 %" in page

@@ -51,7 +51,7 @@ def test_a_picture_is_small_and_whole(name):
 
 def test_what_a_page_calls_its_picture_is_drawn():
     page = (
-        "```python\nfrom sfumato.release.report.drawing import Drawing\npaper = Drawing(40,"
+        "```python\nfrom sfumato.core.drawing import Drawing\npaper = Drawing(40,"
         " 30)\npaper.text(5, 5, 'seen')\n```\n\n```python\n>>> 1 + 1\n2\n>>> picture ="
         " paper.chart()\n\n```\n"
     )

@@ -20,10 +20,12 @@ import pytest
 from hypothesis import given, settings
 
 import sfumato as sf
+from sfumato.core import chart_drawing
 from sfumato.core import recipe_files as recipes
+from sfumato.core.blocks import Paragraph
 from sfumato.errors import InternalError, OutputError, SchemaError, SfumatoError, Unsatisfiable
 from sfumato.interfaces.cli import main
-from sfumato.release.report import charts, pages
+from sfumato.release.report import charts
 from tests.written_cases import (
     FORMATS,
     LABEL,
@@ -124,8 +126,8 @@ def check_claims(share: Path, original: sf.Table) -> None:
 def plain_pages() -> Iterator[None]:
     """Pages without pictures: drawing them takes most of the time and shows no other value."""
     with pytest.MonkeyPatch.context() as patch:
-        look = pages.OF_A_TABLE._replace(public_pictures=lambda certificate: {})
-        patch.setattr(pages, "OF_A_TABLE", look)
+        for chart in ("chart_class_sizes", "chart_levels", "chart_missing_cells", "chart_pairs"):
+            patch.setattr(charts, chart, lambda *_, **__: Paragraph("no chart"))
         patch.setattr("sfumato.release.sealing.owner_page", lambda record: "")
         yield
 
@@ -277,10 +279,10 @@ def test_a_direct_identifier_is_dropped_whatever_its_name():
 def test_labels_of_pages_look_at_no_more_of_a_long_text_than_they_show(monkeypatch):
     """A page once measured every beginning of a text: forty thousand signs took minutes."""
     looked = []
-    width = charts._letter_width
+    width = chart_drawing._letter_width
     monkeypatch.setattr(
-        charts, "_letter_width", lambda letter: looked.append(letter) or width(letter)
+        chart_drawing, "_letter_width", lambda letter: looked.append(letter) or width(letter)
     )
     texts = ["y" * 40_000, "y" * 39_999 + "x"]
-    assert len(set(charts.labels(texts))) == 2
+    assert len(set(chart_drawing.labels(texts))) == 2
     assert len(looked) < 10 * sum(map(len, texts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.core.block_html import MOST_ROWS, render_html
+from sfumato.core.block_html import MOST_ROWS, render_html, render_notebook
 from sfumato.core.blocks import (
     Block,
     CodeBlock,
@@ -41,10 +41,10 @@ def test_shares_are_percentages_on_the_right_and_commands_are_code() -> None:
             Paragraph("run `sfumato`"),
         ]
     )
-    assert "12.5 %" in shown and shown.count("text-align: right") == 2
+    assert "12.5 %" in shown and shown.count('class="number"') == 2
     assert "run <code>sfumato</code>" in shown
 
 
 def test_rows_beyond_the_most_are_counted() -> None:
     rows = tuple((str(place),) for place in range(MOST_ROWS + 7))
-    assert "… and 7 more" in render_html([TableBlock(("column",), rows)])
+    assert "… and 7 more" in render_notebook([TableBlock(("column",), rows)])

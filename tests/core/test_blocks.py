@@ -6,7 +6,7 @@ import dataclasses
 import json
 
 from sfumato.core.blocks import (
-    Axis,
+    ChartAxis,
     ChartBlock,
     CodeBlock,
     FoldBlock,
@@ -78,10 +78,12 @@ def test_a_table_without_header_is_a_list_of_terms() -> None:
 
 def test_a_chart_is_plain_data_with_a_table_of_its_numbers() -> None:
     bars = (Point(0, 0.5, label="50 %"), Point(1, None, alarm=True))
-    names = Axis("attack", ("linkage", "skewness"))
+    names = ChartAxis("attack", ("linkage", "skewness"))
     success = Series("success", bars)
     guess = Series("guessing", (Point(0, 0.1, 0.05, 0.2),), "tick")
-    chart = ChartBlock("bars", names, Axis(share=True), (success, guess), "Attacks.")
+    chart = ChartBlock(
+        "attacks", "bars", names, ChartAxis(share=True), (success, guess), "Attacks."
+    )
     plain = json.loads(json.dumps(dataclasses.asdict(chart)))
     assert plain["series"][0]["points"][1]["alarm"] is True
     assert chart.data_table() == TableBlock(
@@ -93,5 +95,12 @@ def test_a_chart_is_plain_data_with_a_table_of_its_numbers() -> None:
 
 def test_points_of_a_scatter_are_rows_of_their_table() -> None:
     dots = Series("recoding", (Point(0.25, 0.5, name="k=5"),), "dot")
-    chart = ChartBlock("scatter", Axis("loss"), Axis("risk", share=True), (dots,), "Candidates.")
+    chart = ChartBlock(
+        "candidates",
+        "scatter",
+        ChartAxis("loss"),
+        ChartAxis("risk", share=True),
+        (dots,),
+        "Candidates.",
+    )
     assert chart.data_table().rows == (("recoding", "0.25", "50 %", "k=5"),)

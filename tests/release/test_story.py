@@ -20,7 +20,6 @@ from sfumato.methods.formulas.binning import Binned
 from sfumato.release import story as telling
 from sfumato.release.certificate_words import without_words
 from sfumato.release.documents import Told
-from sfumato.release.report import gallery
 from sfumato.release.report.pages import owner_page
 from sfumato.release.sealing import as_owner_sees, draw_page
 from sfumato.release.story import FEWEST, MOST_CARDS, public_story, story_of
@@ -178,7 +177,6 @@ def test_no_column_to_draw():
     assert (
         found["cards"] == [] and found["maps"]["columns"] == [] and found["suppressed_cells"] == {}
     )
-    assert gallery.cards_of({"story": found}) == []
 
 
 def test_no_column_in_common_is_refused():

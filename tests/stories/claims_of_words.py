@@ -70,8 +70,8 @@ SENTENCES = (
         EVERY_NODE,
     ),
     said(
-        "release.report.pictures",
-        "The promised k allows a chance of {} at most.",
+        "release.report.charts",
+        "The promised k allows a chance of at most {}.",
         "Nobody is found with more than one chance in k.",
         "tests/methods/models/test_risk_thresholds.py::test_maximum_risk",
     ),
@@ -112,23 +112,15 @@ SENTENCES = (
         "tests/release/test_private_release.py::test_who_claims_a_smaller_epsilon_is_found_out",
     ),
     said(
-        "template public",
-        "It checks that file and certificate belong together and recomputes from the file alone"
-        " that each promise holds with the value given here, and that the class sizes and risks are"
-        " right. Whether the records are those of the original, and how many were left out, can"
-        " only be checked with the original:",
-        "The command of the page recomputes each promise, class sizes and risks from the file"
+        "release.report.sections",
+        "It checks that files and certificate belong together, and recomputes from the files alone"
+        " that each promise holds with the value given here. Whether the data are those of the"
+        " original, and how much was left out, can only be checked with the original: `sfumato"
+        " verify . --original FILE`.",
+        "The command of the page recomputes each promise, class sizes and risks from the files"
         " alone.",
         OTHER_ROWS,
         FORGED,
-    ),
-    said(
-        "template people_public",
-        "It checks that files and certificate belong together, counts again what is in them, and"
-        " recomputes from the files alone that each promise holds with the value given here."
-        " Whether the people are those of the original, and how many were left out, can only be"
-        " checked with the original:",
-        "The command of the page recomputes each promise from the files alone.",
         FORGED_PEOPLE,
         "tests/data/relational/test_forged.py::test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files",
     ),

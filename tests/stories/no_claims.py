@@ -128,8 +128,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
             r" looked at was taken"
         ),
         r"\{\} · best guess for the least protected \{\}",
-        r"You need not trust this page, nor who sent it\. .*",
-        r"This rule holds for \{\}\.",
+        r"\{\} This rule holds for \{\}\.",
         r"\{\} is not read; the prohibition holds without it",
         r"only the name of the underlying policy is kept; .*",
     ),

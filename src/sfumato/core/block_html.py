@@ -1,16 +1,17 @@
-"""Blocks as HTML for notebooks: plain, with its style inline, every text escaped, so that a column
-may be called anything.
+"""Blocks as HTML, for pages and notebooks: every text escaped, so that a column may be called
+anything.
 
-Colours are those of the notebook, which may be dark, but for the mark of a headline, which reads on
-both.
+The elements have classes and no style. Pages bring their own style sheet; a notebook, which may be
+dark, gets the few rules of ``notebook.css``.
 """
 
 from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from pathlib import Path
 
 from sfumato.core.blocks import (
     Block,
@@ -21,28 +22,20 @@ from sfumato.core.blocks import (
     Heading,
     ListBlock,
     Paragraph,
+    Share,
     TableBlock,
     VerdictBlock,
     cell_text,
     numeric_columns,
     render_text,
 )
+from sfumato.core.words import number
 
 MOST_ROWS = 200
-GOOD, BAD = "#2f7fc1", "#c8641a"
-_TABLE = "border-collapse: collapse; margin: 0 0 1em; font-size: 0.95em"
-_HEAD = (
-    "text-align: {align}; padding: 0.2em 1em 0.2em 0; border-bottom: 1px solid; font-weight: 600"
-)
-_CELL = "text-align: {align}; padding: 0.2em 1em 0.2em 0; vertical-align: top"
-_CAPTION = "caption-side: top; text-align: left; padding: 0.3em 0; opacity: 0.8"
-_TONES = {
-    "plain": "",
-    "strong": "font-weight: 600",
-    "quiet": "opacity: 0.8",
-    "warning": f"color: {BAD}",
-}
+"""Rows of a table that a notebook shows."""
+STATES = {True: "holds", False: "broken", None: "unknown"}
 _CODE = re.compile("`([^`]+)`")
+_NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 
 
 class Reportable(abc.ABC):
@@ -56,16 +49,60 @@ class Reportable(abc.ABC):
         return render_text(self.blocks())
 
     def _repr_html_(self) -> str:
-        return render_html(self.blocks())
+        return render_notebook(self.blocks())
 
 
-def render_html(blocks: Iterable[Block]) -> str:
-    """The blocks for a notebook.
+def render_notebook(blocks: Iterable[Block]) -> str:
+    """The blocks for a notebook, below whose headings theirs are."""
+    shown = render_html(blocks, top_level=3, most_rows=MOST_ROWS)
+    style = Path(__file__).with_name("notebook.css").read_text("utf-8")
+    return f'<style>{style}</style><div class="sfumato">{shown}</div>'
 
-    >>> render_html([VerdictBlock(True, "a < b", headline=True)]).count("a &lt; b")
-    1
+
+def render_html(
+    blocks: Iterable[Block], *, top_level: int = 1, most_rows: int | None = None
+) -> str:
+    """The blocks as elements; ``top_level`` is the rank of a heading of level 1, ``most_rows`` how
+    much of a table is shown.
+
+    >>> render_html([VerdictBlock(True, "a < b")])
+    '<p class="verdict holds"><span class="mark">✓</span> <span><strong>a &lt; b</strong></span></p>'
     """
-    return "".join(map(_block, blocks))
+    html = ""
+    for block in blocks:
+        match block:
+            case Heading(text, level):
+                rank = level + top_level - 1
+                html += f"<h{rank}>{inline(text)}</h{rank}>"
+            case Paragraph(text, tone):
+                role = ' role="note"' if tone == "warning" else ""
+                html += f'<p class="{tone}"{role}>{inline(text)}</p>'
+            case VerdictBlock(headline=True):
+                tag = "h1" if top_level == 1 else "p"
+                state = STATES[block.holds]
+                html += f'<{tag} class="headline {state}">{inline(block.text)}</{tag}>'
+            case VerdictBlock(holds, title, sentence):
+                words = f"<strong>{inline(title)}</strong>"
+                if sentence:
+                    words += f": {inline(sentence)}"
+                mark = f'<span class="mark">{block.mark}</span>'
+                html += f'<p class="verdict {STATES[holds]}">{mark} <span>{words}</span></p>'
+            case ListBlock(entries, title):
+                if title:
+                    html += f'<p class="strong">{inline(title)}</p>'
+                items = "".join(f"<li>{inline(entry)}</li>" for entry in entries)
+                html += f"<ul>{items}</ul>"
+            case TableBlock():
+                html += "".join(_table(block, most_rows))
+            case CodeBlock(text):
+                html += f"<pre>{escape(text)}</pre>"
+            case ChartBlock():
+                html += _figure(block, top_level)
+            case FoldBlock(title, inner, unfolded):
+                content = render_html(inner, top_level=top_level, most_rows=most_rows)
+                start = "<details open>" if unfolded else "<details>"
+                html += f"{start}<summary>{inline(title)}</summary>{content}</details>"
+    return html
 
 
 def inline(text: str) -> str:
@@ -77,67 +114,57 @@ def inline(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
-def _block(block: Block) -> str:
-    match block:
-        case Heading(text, level):
-            return f"<h{level + 2}>{inline(text)}</h{level + 2}>"
-        case Paragraph(text, tone):
-            return f'<p style="margin: 0 0 0.5em; {_TONES[tone]}">{inline(text)}</p>'
-        case VerdictBlock(holds, _, _, True):
-            colour = GOOD if holds else BAD
-            line = (
-                f"border-left: 5px solid {colour}; padding: 0.2em 0 0.2em 0.7em; margin: 0.3em 0"
-                " 0.8em"
-            )
-            return (
-                f'<p style="{line}; font-size: 1.25em; font-weight: 600">{inline(block.text)}</p>'
-            )
-        case VerdictBlock(_, title, sentence, _):
-            about = f": {inline(sentence)}" if sentence else ""
-            return (
-                f'<p style="margin: 0 0 0.5em">{block.mark}'
-                f" <strong>{inline(title)}</strong>{about}</p>"
-            )
-        case ListBlock(entries, title):
-            items = "".join(f"<li>{inline(entry)}</li>" for entry in entries)
-            return (
-                f'<p style="margin: 0">{inline(title)}</p><ul style="margin: 0 0 1em">{items}</ul>'
-            )
-        case TableBlock():
-            return _table(block)
-        case CodeBlock(text, _):
-            return f"<pre>{escape(text)}</pre>"
-        case ChartBlock():
-            label = escape(block.alternative_text)
-            return (
-                f'<figure style="margin: 0 0 1em" aria-label="{label}">{_table(block.data_table())}'
-                f"<figcaption>{inline(block.caption)}</figcaption></figure>"
-            )
-        case FoldBlock(title, inner, _):
-            return f"<details><summary>{inline(title)}</summary>{render_html(inner)}</details>"
+def _figure(chart: ChartBlock, top_level: int) -> str:
+    from sfumato.core.chart_drawing import draw_chart
 
-
-def _table(table: TableBlock) -> str:
-    """A table with a caption; rows beyond the first two hundred are counted."""
-    sides = ["right" if numeric else "left" for numeric in numeric_columns(table)]
-    top = ""
-    for head, side in zip(table.header, sides, strict=True):
-        top += f'<th scope="col" style="{_HEAD.format(align=side)}">{inline(head)}</th>'
-    body = "".join(f"<tr>{_cells(row, sides)}</tr>" for row in table.rows[:MOST_ROWS])
-    left = len(table.rows) - MOST_ROWS
-    foot = ""
-    if left > 0:
-        foot = f'<tfoot><tr><td colspan="{len(table.header)}">… and {left:,} more</td></tr></tfoot>'
-    caption = (
-        f'<caption style="{_CAPTION}">{inline(table.caption)}</caption>' if table.caption else ""
+    title = f"<h{top_level + 2}><bdi>{escape(chart.title)}</bdi></h{top_level + 2}>"
+    caption = f"<figcaption>{inline(chart.caption)}</figcaption>"
+    drawing = f'<div role="img" aria-label="{escape(chart.alternative_text)}">'
+    drawing += draw_chart(chart).svg().replace(_NAMESPACE, "", 1) + "</div>"
+    kind = f'<figure class="{chart.kind}">'
+    return (
+        f"{kind}{title if chart.title else ''}{drawing}{caption if chart.caption else ''}</figure>"
     )
-    head = f"<thead><tr>{top}</tr></thead>" if any(table.header) else ""
-    drawn = f'<table style="{_TABLE}">{caption}{head}<tbody>{body}</tbody>{foot}</table>'
-    return f'<div style="overflow-x: auto">{drawn}</div>'
 
 
-def _cells(row: Iterable[Cell], sides: Iterable[str]) -> str:
-    cells = []
-    for cell, side in zip(row, sides, strict=True):
-        cells.append(f'<td style="{_CELL.format(align=side)}">{inline(cell_text(cell))}</td>')
-    return "".join(cells)
+def _table(table: TableBlock, most_rows: int | None) -> Iterator[str]:
+    """A table, or terms with what is said of them where the header is empty; a first cell that
+    begins with ✗ marks its row.
+    """
+    rows = table.rows[:most_rows]
+    if not any(table.header):
+        yield '<dl class="figures">' if table.figures else '<dl class="list">'
+        for term, *cells in rows:
+            words = "<br>".join(inline(cell_text(cell)) for cell in cells)
+            yield f"<div><dt>{inline(cell_text(term))}</dt><dd>{words}</dd></div>"
+        yield "</dl>"
+        return
+    numeric = numeric_columns(table)
+    yield "<table>"
+    if table.caption:
+        yield f"<caption>{inline(table.caption)}</caption>"
+    yield "<thead><tr>"
+    for head, right in zip(table.header, numeric, strict=True):
+        side = ' class="number"' if right else ""
+        yield f'<th scope="col"{side}>{inline(head)}</th>'
+    yield "</tr></thead><tbody>"
+    for row in rows:
+        yield '<tr class="broken">' if cell_text(row[0]).startswith("✗") else "<tr>"
+        yield f'<th scope="row"><bdi>{inline(cell_text(row[0]))}</bdi></th>'
+        for head, cell, right in zip(table.header[1:], row[1:], numeric[1:], strict=True):
+            side = ' class="number"' if right else ""
+            yield f'<td{side} data-label="{escape(head)}">{_cell(cell)}</td>'
+        yield "</tr>"
+    yield "</tbody>"
+    hidden = len(table.rows) - len(rows)
+    if hidden:
+        span = len(table.header)
+        yield f'<tfoot><tr><td colspan="{span}">… and {number(hidden)} more</td></tr></tfoot>'
+    yield "</table>"
+
+
+def _cell(cell: Cell) -> str:
+    words = inline(cell_text(cell))
+    if isinstance(cell, Share) and cell.bar:
+        words += f'<span class="bar" style="--share: {min(1.0, cell.value):.3f}"></span>'
+    return words

@@ -59,11 +59,14 @@ class ListBlock:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableBlock:
-    """Rows under a header. Without words in the header, rows are terms and what is said of them."""
+    """Rows under a header. Without words in the header, rows are terms and what is said of them;
+    ``figures``: they are the few numbers that matter most.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
+    figures: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ class Series:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Axis:
+class ChartAxis:
     """What an axis measures. ``names`` make it an axis of categories; ``share``: numbers are
     written as percentages; ``limits`` are its ends.
     """
@@ -180,16 +183,18 @@ class ChartBlock:
     bars of whole steps: ``y`` of ``high``. ``lines`` and ``scatter`` have numbers on both axes. A
     ``map`` has names on both axes and the value of each pair of names in ``size``, which may be
     negative. ``intervals`` are marks with their interval over the names of ``x``.
-    ``caption`` says how to read the chart.
+    ``caption`` says how to read the chart, ``title`` stands above it; ``name`` is that of its file.
     """
 
+    name: str
     kind: ChartKind
-    x: Axis
-    y: Axis
+    x: ChartAxis
+    y: ChartAxis
     series: tuple[Series, ...]
     alternative_text: str
     caption: str = ""
     lines: tuple[ReferenceLine, ...] = ()
+    title: str = ""
 
     def data_table(self) -> TableBlock:
         """The numbers of the chart: a row for each name on the x axis, or else for each point."""

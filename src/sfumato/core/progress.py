@@ -20,7 +20,7 @@ def must_compile() -> bool:
 
 
 def compiled_folder() -> Path:
-    """Where what was compiled is kept for the next run: the fast loops, and templates of pages."""
+    """Where what was compiled is kept for the next run: the fast loops."""
     return kernels.cache_folder()
 
 

@@ -26,7 +26,8 @@ from sfumato import __version__
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.block_html import Reportable
-from sfumato.core.blocks import Block, Paragraph
+from sfumato.core.blocks import Block, ChartBlock, Paragraph
+from sfumato.core.chart_drawing import chart_png, draw_chart, plot_chart
 from sfumato.core.data import Context
 from sfumato.core.exchange import telling
 from sfumato.core.parameters import known_as, words_of
@@ -50,15 +51,12 @@ from sfumato.release.evaluation import evaluate, quick_metrics
 from sfumato.release.make import make_release
 from sfumato.release.manifest import DESCRIPTIONS
 from sfumato.release.report.risk_utility import (
-    axis_told,
     candidate_table,
-    chart_of,
-    comparison_chart,
+    chart_candidates,
     comparison_page,
-    front_told,
-    picture_of,
-    png_of,
-    risk_told,
+    describe_front,
+    describe_risk_axis,
+    describe_utility_axis,
 )
 from sfumato.release.sealing import write_pictures
 from sfumato.release.signatures import canonical
@@ -68,7 +66,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Memory
     from sfumato.core.pair import TablePair
-    from sfumato.release.report.pictures import Picture
     from sfumato.release.table_release import TableRelease
 
 
@@ -362,9 +359,9 @@ class Comparison(Reportable):
 
     def plot(self) -> alt.LayerChart:
         """The risk–utility map with its front."""
-        return chart_of(self.to_dict())
+        return plot_chart(chart_candidates(self.to_dict()))
 
-    def other_maps(self) -> dict[str, Picture]:
+    def other_maps(self) -> dict[str, ChartBlock]:
         """The map along every other risk, and every other utility, that several candidates have."""
         risks = collections.Counter(name for o in self.outcomes for name in o.risks)
         utilities = collections.Counter(name for o in self.outcomes for name in o.utilities)
@@ -379,7 +376,8 @@ class Comparison(Reportable):
             if count > 1 and name != self.utility
         ]
         return {
-            f"{one.risk}-{one.utility}".replace(" ", "_"): picture_of(one.to_dict()) for one in maps
+            f"{one.risk}-{one.utility}".replace(" ", "_"): chart_candidates(one.to_dict())
+            for one in maps
         }
 
     def write(self, folder: str | Path, *, force: bool = False, pictures: bool = False) -> Path:
@@ -394,8 +392,10 @@ class Comparison(Reportable):
             target.mkdir(parents=True, exist_ok=True)
             self.to_frame().write_csv(target / "comparison.csv")
             (target / "comparison.html").write_text(comparison_page(plain), "utf-8")
-            (target / "map.svg").write_text(picture_of(plain).svg, "utf-8")
-            (target / "map.png").write_bytes(png_of(plain))
+            chart = chart_candidates(plain)
+            picture = draw_chart(chart).svg(chart.alternative_text)
+            (target / "map.svg").write_text(picture, "utf-8")
+            (target / "map.png").write_bytes(chart_png(chart))
             if (target / "pictures" / DESCRIPTIONS).is_file():  # those of an earlier comparison
                 shutil.rmtree(target / "pictures")
             if pictures:
@@ -410,11 +410,11 @@ class Comparison(Reportable):
     def blocks(self) -> Sequence[Block]:
         """Who is on the front, a row a candidate, the map, and what its axes mean."""
         plain = self.to_dict()
-        axes = [told for told in (risk_told(plain), axis_told(plain)) if told]
+        axes = [told for told in (describe_risk_axis(plain), describe_utility_axis(plain)) if told]
         return [
-            Paragraph(front_told(plain), "strong"),
+            Paragraph(describe_front(plain), "strong"),
             candidate_table(plain),
-            comparison_chart(plain),
+            chart_candidates(plain),
             *(Paragraph(told, "quiet") for told in axes),
             *(Paragraph(f"{o.name}: {o.reason}", "quiet") for o in self.outcomes if o.reason),
         ]

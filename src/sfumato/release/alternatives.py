@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.schema import Missing
 from sfumato.core.step import Goal, Step
 from sfumato.core.words import join_words, percent
 from sfumato.errors import ParameterError
-from sfumato.release.report.scatter import loss_risk_map
+from sfumato.release.report.charts import chart_alternatives
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from sfumato.core.objective import Landscape
     from sfumato.core.table import Table
-    from sfumato.release.report.pictures import Picture
     from sfumato.release.table_release import TableRelease
 
 MOST_NODES = 2_000_000
@@ -180,11 +182,12 @@ class Alternatives:
             *(("front", option) for option in self.front),
         ]
 
-    def plot(self) -> Picture | None:
+    def plot(self) -> alt.LayerChart | None:
         """The picture: score against marketer risk, with the front, the nodes beyond the budget and
         the chosen one.
         """
-        return loss_risk_map(self.to_dict())
+        chart = chart_alternatives(self.to_dict())
+        return None if chart is None else plot_chart(chart)
 
     def __str__(self) -> str:
         return "\n".join(self.reasons().all)

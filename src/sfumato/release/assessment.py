@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, Share, TableBlock, VerdictBlock
+from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure
 from sfumato.core.model import ClassEvidence, Model, Verdict
@@ -25,8 +26,8 @@ from sfumato.methods.attacks.file_risks.reidentification import (
     UniqueRecords,
 )
 from sfumato.methods.attacks.file_risks.singling_out import contributions, smallest_exposing_sets
+from sfumato.release.report.charts import chart_class_sizes
 from sfumato.release.report.headline import promises_told
-from sfumato.release.report.pictures import class_size_chart
 
 if TYPE_CHECKING:
     import altair as alt
@@ -92,7 +93,7 @@ class Assessment(Reportable):
         counted: Any = (
             "persons" if self.persons is not None else "classes" if wildcard else "records"
         )
-        return class_size_chart(self.class_sizes, self._promised_k(), counted=counted)
+        return plot_chart(chart_class_sizes(self.class_sizes, self._promised_k(), counted=counted))
 
     def _promised_k(self) -> int | None:
         return max((v.crowd for v in self.verdicts if v.crowd), default=None)

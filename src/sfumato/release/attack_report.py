@@ -20,10 +20,12 @@ from sfumato.core.blocks import (
     TableBlock,
     VerdictBlock,
 )
+from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.parameters import label_of, values_of, words_of
 from sfumato.core.words import count_of, duration, percent, plain_name
 from sfumato.errors import ParameterError
-from sfumato.release.report.attacks import attack_chart_on_white, attack_label, conclusion, ranked
+from sfumato.release.report.attacks import attack_label, conclusion, rank_attacks
+from sfumato.release.report.charts import chart_attacks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -153,7 +155,7 @@ class AttackReport(Reportable):
         """The strongest attack: one that goes beyond a limit of the recipe, else the one that
         surely has most over guessing.
         """
-        order = ranked(self.to_dict())
+        order = rank_attacks(self.to_dict())
         if not order:
             return None
         first = (order[0]["intruder"], attack_label(order[0]))
@@ -236,7 +238,8 @@ class AttackReport(Reportable):
         """Every attack as a bar with its interval, what guessing gives and what is allowed; None
         when none was tried.
         """
-        return attack_chart_on_white(self.to_dict())
+        chart = chart_attacks(self.to_dict())
+        return None if chart is None else plot_chart(chart)
 
     @property
     def headline(self) -> str:

@@ -11,14 +11,15 @@ import polars as pl
 from sfumato.core import registry
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock
+from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.choices import required_fields
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.pair import TablePair
 from sfumato.core.shape import Shape
 from sfumato.core.words import plain_name, score
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.release.report.charts import chart_measures
 from sfumato.release.report.measures import best_of, first_and_more, title_of
-from sfumato.release.report.pictures import measure_chart
 
 if TYPE_CHECKING:
     import altair as alt
@@ -106,7 +107,8 @@ class Evaluation(Reportable):
         """Every measure from 0 to 1 as a bar, what is lost apart from what is better when higher;
         None without any.
         """
-        return measure_chart([(m.name, m.value, m.better) for m in self.measures])
+        chart = chart_measures([(m.name, m.value, m.better) for m in self.measures])
+        return None if chart is None else plot_chart(chart)
 
     def blocks(self) -> Sequence[Block]:
         """Every measure with what it means, and why some were not measured."""

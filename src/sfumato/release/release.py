@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from sfumato.core import environment
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
+from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.data import StepsResult
 from sfumato.core.evidence import judge_all
 from sfumato.core.parameters import Members
@@ -22,7 +23,7 @@ from sfumato.release.attack_report import before_and_after
 from sfumato.release.epsilon_certification import Certified, certified
 from sfumato.release.evaluation import evaluate
 from sfumato.release.limit_checks import check_agreement, judge_limits
-from sfumato.release.report.curves import curves_on_white
+from sfumato.release.report.charts import chart_uniqueness_curves
 from sfumato.release.report.headline import NOT_ATTACKED, headline
 
 if TYPE_CHECKING:
@@ -397,7 +398,8 @@ class Release(Reportable):
             None if report is None else report.to_dict()
             for report in (self.attacks_before, self.attacks)
         ]
-        return curves_on_white(*reports)
+        charts = chart_uniqueness_curves(*reports)
+        return plot_chart(charts[0]) if charts else None
 
     def blocks(self) -> Sequence[Block]:
         """What was released, whether it holds, what attacks find and what it is worth, without a

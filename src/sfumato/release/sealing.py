@@ -12,12 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.blocks import ChartBlock
+from sfumato.core.chart_drawing import chart_png
 from sfumato.core.portable import keep_private, sync_folder
 from sfumato.release.certificate_words import with_words, without_words, words_in
 from sfumato.release.manifest import DESCRIPTIONS, FILE, PICTURES, REPORT, VERSION, manifest_of
-from sfumato.release.report.pages import owner_page, owner_pictures, public_page, public_pictures
-from sfumato.release.report.pictures import Picture, png
-from sfumato.release.report.rendering import as_shown
+from sfumato.release.report.pages import (
+    charts_of,
+    describe_owner_page,
+    describe_shared_page,
+    owner_page,
+    public_page,
+)
 from sfumato.release.signatures import digest_of, public_half, signed
 from sfumato.release.written_files import replace_file, write_json
 
@@ -47,7 +53,7 @@ def seal(
     told = as_owner_sees(record)
     replace_file(owner / REPORT, owner_page(told).encode())
     if pictures:
-        write_pictures(owner / PICTURES, owner_pictures(as_shown(told)))
+        write_pictures(owner / PICTURES, charts_of(describe_owner_page(told).blocks))
     for path in [*share.rglob("*"), *owner.rglob("*"), share, owner, folder]:
         if path.is_dir():
             sync_folder(path)
@@ -81,16 +87,16 @@ def draw_page(certificate: Document) -> str:
     return public_page(_to_draw(certificate))
 
 
-def draw_pictures(certificate: Document) -> dict[str, Picture]:
+def draw_pictures(certificate: Document) -> dict[str, ChartBlock]:
     """The pictures of that page, by name."""
-    return public_pictures(as_shown(_to_draw(certificate)))
+    return charts_of(describe_shared_page(_to_draw(certificate)).blocks)
 
 
-def describe_pictures(drawn: Mapping[str, Picture]) -> str:
+def describe_pictures(drawn: Mapping[str, ChartBlock]) -> str:
     """What pictures show, in words."""
     words = [
-        f"{name}.png\n{picture.description}\n{picture.caption}".rstrip()
-        for name, picture in drawn.items()
+        f"{name}.png\n{chart.alternative_text}\n{chart.caption}".rstrip()
+        for name, chart in drawn.items()
     ]
     return "\n\n".join(words) + "\n"
 
@@ -108,7 +114,7 @@ def _to_draw(certificate: Document) -> dict[str, Any]:
     return document
 
 
-def write_pictures(folder: Path, drawn: Mapping[str, Picture]) -> None:
+def write_pictures(folder: Path, drawn: Mapping[str, ChartBlock]) -> None:
     """The pictures of a report as PNG files, with what they show in words beside them; earlier ones
     go.
     """
@@ -116,8 +122,8 @@ def write_pictures(folder: Path, drawn: Mapping[str, Picture]) -> None:
     for old in folder.glob("*.png"):
         if old.stem not in drawn:
             old.unlink()
-    for name, picture in drawn.items():
-        replace_file(folder / f"{name}.png", png(picture.svg))
+    for name, chart in drawn.items():
+        replace_file(folder / f"{name}.png", chart_png(chart))
     replace_file(folder / DESCRIPTIONS, describe_pictures(drawn).encode())
 
 

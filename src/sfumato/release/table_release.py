@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import polars as pl
 
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, Share, TableBlock
+from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.data import StepsResult
 from sfumato.core.design import link_warnings, weight_warnings
 from sfumato.core.evidence import needed
@@ -25,8 +26,8 @@ from sfumato.release.assessment import assess, assessing
 from sfumato.release.column_changes import changes_of
 from sfumato.release.implied import Implied, implied_by
 from sfumato.release.release import Release
+from sfumato.release.report.charts import chart_risks
 from sfumato.release.report.headline import NOT_ATTACKED
-from sfumato.release.report.pictures import risk_chart
 
 if TYPE_CHECKING:
     import altair as alt
@@ -376,13 +377,14 @@ class TableRelease(Release):
         ]
         return pl.DataFrame(rows, schema=kinds, orient="row")
 
-    def plot(self) -> alt.LayerChart:
+    def plot(self) -> alt.LayerChart | None:
         """Every risk before and after, with the bar that a promised k sets."""
         was, now = (
             {m.name: m.value for m in found.measures} for found in (self.before, self.after)
         )
         asked = [v.crowd for v in self.verdicts if v.crowd]
-        return risk_chart(was, now, 1 / max(asked) if asked else None)
+        chart = chart_risks(was, now, 1 / max(asked) if asked else None)
+        return None if chart is None else plot_chart(chart)
 
     def change_blocks(self) -> Sequence[Block]:
         """What happened to each column, what the risks were and are, and what masking kept."""

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.core import registry
 from sfumato.core.shape import Shape
-from sfumato.release.report.person_facts import steps_told
+from sfumato.release.report.person_pages import describe_steps
 from tests.data.relational.test_released import RECIPE
 from tests.data.relational.test_tables_shell import sfumato  # noqa: F401 - a fixture
 
@@ -122,7 +122,7 @@ def test_page_and_shell_tell_sentences(tmp_path, sfumato):  # noqa: F811
     out = sf.run(examples.clinic_tables(), tmp_path / "recipe.yaml", seed=5, seconds=0).write(
         tmp_path / "out"
     )
-    told = steps_told(json.loads((out / "share" / "certificate.json").read_text()))
+    told = describe_steps(json.loads((out / "share" / "certificate.json").read_text()))
     assert [title for title, _ in told] == [
         "cap rows",
         "global recoding in people",
@@ -133,10 +133,10 @@ def test_page_and_shell_tell_sentences(tmp_path, sfumato):  # noqa: F811
     shell = sfumato("explain", out)[1]
     for place, (title, sentence) in enumerate(told, 1):
         assert re.fullmatch(r"[A-Z][^_]*\.", sentence)
-        assert f"{place}. {title}: {sentence}\n" in page
+        assert f"{place}. {title}: {sentence}" in page
         assert f"{title}: {sentence}" in shell
 
 
 def test_an_edited_plan_is_told_in_its_single_facts():
     certificate = {"shape": "tables", "plan": [{"step": "cap_rows", "table": "visits"}]}
-    assert steps_told(certificate) == [("cap rows", "table: visits")]
+    assert describe_steps(certificate) == [("cap rows", "table: visits")]

@@ -10,13 +10,13 @@ import pytest
 
 pytest.importorskip("nicegui")
 
-from sfumato.core.blocks import Axis, ChartBlock, Point, Series
+from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.interfaces.web.pages.charts import sign_of, vega_spec
 
-SIZES = Axis("size of the class", ("1", "2–4", "10–19", "5–9"))
+SIZES = ChartAxis("size of the class", ("1", "2–4", "10–19", "5–9"))
 BEFORE = Series("before", tuple(Point(i, 10 * i) for i in range(4)), "bar", "before")
 AFTER = Series("after", tuple(Point(i, i) for i in range(4)), "bar", "after")
-CLASSES = ChartBlock("columns", SIZES, Axis("records"), (BEFORE, AFTER), "classes")
+CLASSES = ChartBlock("chart", "columns", SIZES, ChartAxis("records"), (BEFORE, AFTER), "classes")
 
 
 def rows_of(spec: dict[str, Any], layer: int = 0) -> list[dict[str, Any]]:
@@ -46,15 +46,17 @@ def test_before_is_outlined_and_after_is_filled() -> None:
 
 
 def test_bars_lie_and_columns_stand() -> None:
-    lying = ChartBlock("bars", SIZES, Axis("records"), (AFTER,), "classes")
+    lying = ChartBlock("chart", "bars", SIZES, ChartAxis("records"), (AFTER,), "classes")
     encoding = vega_spec(lying)["layer"][0]["encoding"]
     assert (encoding["y"]["type"], encoding["x"]["type"]) == ("nominal", "quantitative")
 
 
 def test_points_have_rings_intervals_labels_and_alarms() -> None:
     points = (Point(0.1, 0.2, 0.1, 0.3, label="A"), Point(0.4, 0.5, alarm=True))
-    risk = Axis("risk", share=True, logarithmic=True)
-    block = ChartBlock("scatter", Axis("loss"), risk, (Series("c", points, "dot"),), "map")
+    risk = ChartAxis("risk", share=True, logarithmic=True)
+    block = ChartBlock(
+        "chart", "scatter", ChartAxis("loss"), risk, (Series("c", points, "dot"),), "map"
+    )
     dots, alarms, spans, labels, ring = vega_spec(block)["layer"]
     assert len(dots["data"]["values"]) == 2 and len(alarms["data"]["values"]) == 1
     assert spans["mark"]["type"] == "rule" and labels["mark"]["type"] == "text"

@@ -15,7 +15,7 @@ import pytest
 
 from sfumato import examples
 from sfumato.core import recipe_files as recipes
-from sfumato.core.blocks import Axis, ChartBlock, Point, Series
+from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, SfumatoError, UnreadableInput
 from sfumato.interfaces.web import project as projects
@@ -238,8 +238,8 @@ def test_values_and_separators_are_no_part_of_the_expressions_of_a_picture() -> 
 
     hostile = "two\u2028lines\u2029\n\"'}}"
     series = Series("after", (Point(0, 0, size=1.0),), "dot")
-    x, y = Axis(hostile, (hostile,)), Axis("other" * 999, ("b",))
-    spec = vega_spec(ChartBlock("map", x, y, (series,), hostile))
+    x, y = ChartAxis(hostile, (hostile,)), ChartAxis("other" * 999, ("b",))
+    spec = vega_spec(ChartBlock("chart", "map", x, y, (series,), hostile))
     assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 200, "config": {}})
     compiled = json.dumps(
         vl_convert.vegalite_to_vega({**spec, "width": 200})["marks"], ensure_ascii=False

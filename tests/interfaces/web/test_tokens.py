@@ -12,9 +12,7 @@ import pytest
 import sfumato.interfaces.web
 import sfumato.release.report
 
-LIGHT = (Path(sfumato.release.report.__file__).parent / "templates" / "tokens.css").read_text(
-    "utf-8"
-)
+LIGHT = (Path(sfumato.release.report.__file__).parent / "style" / "tokens.css").read_text("utf-8")
 DARK = (Path(sfumato.interfaces.web.__file__).parent / "pages" / "files" / "dark.css").read_text(
     "utf-8"
 )
@@ -47,6 +45,11 @@ def test_the_formula_is_that_of_wcag() -> None:
     )  # the known grey just below 4.5
 
 
+def test_reports_have_the_dark_tokens_of_the_workbench() -> None:
+    folder = Path(sfumato.release.report.__file__).parent / "style"
+    assert tokens((folder / "dark.css").read_text("utf-8")) == tokens(DARK)
+
+
 @pytest.mark.parametrize("text", [LIGHT, DARK], ids=["light", "dark"])
 def test_words_can_be_read_and_marks_be_seen(text: str) -> None:
     colours = tokens(text)
@@ -65,7 +68,5 @@ def test_reports_and_workbench_have_no_tokens_of_their_own() -> None:
     for file in (Path(sfumato.interfaces.web.__file__).parent / "pages" / "files").glob("*.css"):
         assert file.name == "dark.css" or not tokens(file.read_text("utf-8")), file
     assert not tokens(
-        (Path(sfumato.release.report.__file__).parent / "templates" / "style.css").read_text(
-            "utf-8"
-        )
+        (Path(sfumato.release.report.__file__).parent / "style" / "style.css").read_text("utf-8")
     )

@@ -20,7 +20,7 @@ from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.release import attack_run as battery
 from sfumato.release.attack_report import Skipped, Tried
 from sfumato.release.make import make_release
-from sfumato.release.report.attacks import conclusion, unknown
+from sfumato.release.report.attacks import conclusion, unknown_attacks
 
 ATTRIBUTE = [
     "homogeneity",
@@ -83,7 +83,9 @@ def test_the_certificate_tells_what_is_unknown():
         ),
         "limit": None,
     }
-    assert unknown(told) == told["skipped"] and conclusion(told).endswith("1 attack is unknown.")
+    assert unknown_attacks(told) == told["skipped"] and conclusion(told).endswith(
+        "1 attack is unknown."
+    )
 
 
 def test_an_attack_that_stumbles_and_one_of_others_that_gives_any_reason_are_unknown():

@@ -7,17 +7,15 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from sfumato.core.chart_drawing import chart_png, draw_chart, plot_chart
+from sfumato.core.drawing import Text
 from sfumato.errors import printable
 from sfumato.guidance.comparison import CandidateOutcome, Comparison
 from sfumato.release.report.risk_utility import (
-    chart_of,
-    comparison_chart,
+    chart_candidates,
     comparison_page,
-    dots_of,
-    picture_of,
-    png_of,
 )
-from tests.release.report.test_maps import HOSTILE
+from tests.core.test_chart_drawing import HOSTILE
 from tests.release.report.test_pages import Page
 
 
@@ -61,20 +59,26 @@ THREE = comparison(
 
 
 def test_numbers_are_told():
-    drawn = picture_of(THREE)
-    assert "Risk and utility of 3 candidates." in drawn.description
-    assert "1 safe: risk 10 %, loss (LM) 0.8, on the front" in drawn.description
-    assert "3 beaten: risk 60 %, loss (LM) 0.9" in drawn.description
-    assert "3 beaten: risk 60 %, loss (LM) 0.9, on" not in drawn.description
-    assert "impossible" not in drawn.description
+    drawn = chart_candidates(THREE)
+    assert "Risk and utility of 3 candidates." in drawn.alternative_text
+    assert "1 safe: risk 10 %, loss (LM) 0.8, on the front" in drawn.alternative_text
+    assert "3 beaten: risk 60 %, loss (LM) 0.9" in drawn.alternative_text
+    assert "3 beaten: risk 60 %, loss (LM) 0.9, on" not in drawn.alternative_text
+    assert "impossible" not in drawn.alternative_text
 
 
 def test_a_candidate_without_promises_is_hollow():
-    assert [(d["name"], d["holds"]) for d in dots_of(THREE)] == [
-        ("safe", True),
-        ("useful", False),
-        ("beaten", True),
-    ]
+    points = [point for series in chart_candidates(THREE).series[1:] for point in series.points]
+    assert {point.name: point.alarm for point in points} == {
+        "safe": False,
+        "useful": True,
+        "beaten": False,
+    }
+
+
+def svg_of(found):
+    chart = chart_candidates(found)
+    return draw_chart(chart).svg(chart.alternative_text)
 
 
 def points_of_the_line(svg):
@@ -86,7 +90,7 @@ def test_the_front_is_a_staircase_over_what_it_beats():
     """Between two candidates the line must not promise risks that neither reaches: it stays at the
     higher risk first.
     """
-    (x0, y0), (x1, y1), (x2, y2) = points_of_the_line(picture_of(THREE).svg)
+    (x0, y0), (x1, y1), (x2, y2) = points_of_the_line(svg_of(THREE))
     assert (
         x0 < x1 == x2 and y0 == y1 < y2
     )  # right at the risk of the useful one, then down to the safe one
@@ -95,23 +99,23 @@ def test_the_front_is_a_staircase_over_what_it_beats():
 def test_the_staircase_turns_round_where_more_is_better():
     higher = {"higher": ("loss",)}
     found = comparison(outcome("safe", 0.1, 0.2, **higher), outcome("useful", 0.5, 0.8, **higher))
-    (x0, y0), (x1, y1), (x2, y2) = points_of_the_line(picture_of(found).svg)
-    assert x0 == x1 < x2 and y0 > y1 == y2
+    (x0, y0), (x1, y1), (x2, y2) = points_of_the_line(svg_of(found))
+    assert x0 > x1 == x2 and y0 == y1 < y2
 
 
 def test_page_lists_every_candidate_with_reason_and_recipe():
     text = comparison_page(THREE)
     page = Page(text)
     assert "4 candidates for visits.csv" in page.text
-    assert "Linkage Loss (LM) Records" in page.text
+    assert "candidate linkage Loss (LM) records" in page.text
     assert "4. impossible: Nothing keeps 50-anonymity <here>." in page.text
     assert (
-        "2 of 4 candidates are on the front: no other one has less linkage and less loss (LM) at"
-        " once" in page.text
+        "2 of 4 candidates are on the front: no other candidate has less linkage and less loss"
+        " (LM)" in page.text
     )
-    assert page.text.count("★ on the front") == 2
+    assert page.text.count("●") == 2 and "● 1. safe" in page.text
     assert page.tags.count("pre") == 4 and "rank_swap" in page.text
-    assert page.labels == [picture_of(THREE).description]
+    assert page.labels == [chart_candidates(THREE).alternative_text]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -123,7 +127,7 @@ def test_hostile_names_stay_text(name):
     assert not {"script", "img"} & set(page.tags)
     assert re.sub(r"\s+", " ", printable(name)) in page.text
     assert printable(name) in page.labels[0]
-    ET.fromstring(picture_of(found).svg)
+    ET.fromstring(svg_of(found))
 
 
 @pytest.mark.parametrize(
@@ -133,28 +137,17 @@ def test_hostile_names_stay_text(name):
 def test_nothing_or_one_thing_to_compare(outcomes):
     found = comparison(*outcomes)
     page = Page(comparison_page(found))
-    assert f"{len(outcomes)} candidate" in page.text
-    ET.fromstring(picture_of(found).svg)
-    assert png_of(found).startswith(b"\x89PNG")
+    assert f"{len(outcomes) or 'no'} candidate" in page.text
+    ET.fromstring(svg_of(found))
+    assert chart_png(chart_candidates(found)).startswith(b"\x89PNG")
 
 
 def test_numbers_keep_apart():
-    """Twenty candidates around one place: no number hides another."""
-    from sfumato.release.report.risk_utility import _sided
-
-    dots = [{"x": 0.5 + i / 50, "y": 0.5, "number": str(i)} for i in range(4)] + [
-        {"x": 1.0, "y": 1.0, "number": "4"}
-    ]
-    sides = [(11, -9, "left"), (-11, -9, "right"), (11, 11, "left"), (-11, 11, "right")]
-    placed = _sided(dots, sides)
-    assert sorted(d["number"] for group in placed.values() for d in group) == [
-        "0",
-        "1",
-        "2",
-        "3",
-        "4",
-    ]
-    assert len(placed) > 1
+    """Candidates around one place: no number hides another."""
+    found = comparison(*(outcome(f"c{i}", 0.5, 0.5 + i / 100) for i in range(6)))
+    drawing = draw_chart(chart_candidates(found))
+    numbers = [one for one in drawing.drawn if isinstance(one, Text) and one.words in "123456"]
+    assert len(numbers) == len({(one.x, one.y, one.align) for one in numbers}) == 6
 
 
 def test_same_comparison_same_page():
@@ -164,24 +157,24 @@ def test_same_comparison_same_page():
 
 
 def test_the_map_has_a_ground_and_a_name_in_a_notebook():
-    assert chart_of(THREE).to_dict(validate=False)["config"]["background"] == "white"
-    chart = comparison_chart(THREE)
-    names = [point.name for series in chart.series[:-1] for point in series.points]
+    chart = chart_candidates(THREE)
+    assert plot_chart(chart).to_dict(validate=False)["config"]["background"] == "white"
+    names = [point.name for series in chart.series[1:] for point in series.points]
     assert sorted(names) == ["beaten", "safe", "useful"]
-    assert chart.series[-1].mark == "staircase"
-    assert chart.alternative_text == picture_of(THREE).description
+    assert chart.series[0].mark == "staircase"
 
 
 def test_the_map_is_told_once_on_a_page_and_by_itself_in_a_file():
-    alone, page = ET.fromstring(picture_of(THREE).svg), comparison_page(THREE)
-    assert alone.get("role") == "img" and alone.get("aria-label") == picture_of(THREE).description
+    alone, page = ET.fromstring(svg_of(THREE)), comparison_page(THREE)
+    assert (
+        alone.get("role") == "img"
+        and alone.get("aria-label") == chart_candidates(THREE).alternative_text
+    )
     assert page.count("Risk and utility of 3 candidates.") == 1
 
 
 def test_who_points_at_a_mark_sees_the_name_of_its_candidate():
     titles = [
-        node.text
-        for node in ET.fromstring(picture_of(THREE).svg).iter()
-        if node.tag.endswith("title")
+        node.text for node in ET.fromstring(svg_of(THREE)).iter() if node.tag.endswith("title")
     ]
     assert sorted(titles) == ["beaten", "safe", "useful"]

@@ -10,7 +10,7 @@ def outcome(certificate, column):
 
 def test_columns_in_the_order_of_the_original_with_their_fate():
     stories = wording.column_stories(samples.certificate())
-    assert [(s.name, s.happened) for s in stories] == [
+    assert [(s.name, s.outcome) for s in stories] == [
         ("patient_name", "dropped"),
         ("age", "level 2 of 4"),
         ("sex", "exact"),
@@ -24,21 +24,21 @@ def test_columns_in_the_order_of_the_original_with_their_fate():
 def test_a_column_that_another_step_changes_is_not_said_to_be_as_it_is():
     certificate = samples.certificate()
     certificate["plan"].append({"step": "rank_swap", "kind": "row program", "columns": ["illness"]})
-    assert outcome(certificate, "illness").happened == "changed by rank swap"
-    assert outcome(certificate, "ward").happened == "released as it is"
+    assert outcome(certificate, "illness").outcome == "changed by rank swap"
+    assert outcome(certificate, "ward").outcome == "released as it is"
 
 
 def test_a_step_that_does_not_name_its_columns_may_have_changed_any():
     certificate = samples.certificate()
     certificate["plan"].append({"step": "new_step", "kind": "row program"})
-    assert outcome(certificate, "ward").happened == "changed by new step"
-    assert outcome(certificate, "patient_name").happened == "dropped"
+    assert outcome(certificate, "ward").outcome == "changed by new step"
+    assert outcome(certificate, "patient_name").outcome == "dropped"
 
 
 def test_columns_dropped_although_no_recipe_names_them():
     certificate = samples.certificate()
     certificate["recipe"] = {}
-    assert outcome(certificate, "patient_name").happened == "dropped"
+    assert outcome(certificate, "patient_name").outcome == "dropped"
 
 
 def test_two_roles():

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.core.drawing import AFTER, FILLED
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
-from sfumato.release.report.drawing import AFTER, FILLED
 from sfumato.results.tables.audit import audit
 from sfumato.results.tables.changed_cells import adjusted, random_rounded, rounded, told_small
 from sfumato.results.tables.picture import table_drawing

@@ -19,10 +19,10 @@ from sfumato.core.randomness import Seed
 from sfumato.core.words import percent
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ReleaseRefused, SchemaError, Unsatisfiable
+from sfumato.guidance.recommendation.page import recommendation_page
 from sfumato.guidance.recommendation.selection import TOLD, Ranked
 from sfumato.release.make import make_release
-from sfumato.release.report.rendering import as_shown, rendered
-from sfumato.release.report.risk_utility import picture_of
+from sfumato.release.report.risk_utility import chart_candidates
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -46,7 +46,6 @@ NOT_ACCEPTED = (
     " accept that (--accept-limits; in Python accept_limits=True), or answer so that a smaller"
     " class size is asked for"
 )
-NEVER_LAWFUL = "Numbers are one part of any rule: that they are met does not make a release lawful."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,13 +223,7 @@ class Recommendation(Reportable):
 
     def to_page(self) -> str:
         """One page for the boss: what, why, the map, why not the others, what is not known."""
-        plain = as_shown(self.to_dict())
-        return rendered(
-            "recommendation.html",
-            found=plain,
-            picture=picture_of(self.comparison.to_dict()),
-            lawful=NEVER_LAWFUL,
-        )
+        return recommendation_page(self.to_dict(), chart_candidates(self.comparison.to_dict()))
 
     def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the recipes, the reasons, the answers and the map into a folder, or nothing at

@@ -605,7 +605,7 @@ def _show_people(certificate: dict[str, Any]) -> None:
     """What was released of people who are no table: counts, what each step did, and what was
     dropped.
     """
-    from sfumato.release.report.person_facts import steps_told
+    from sfumato.release.report.person_pages import describe_steps
 
     console, gone = out(), certificate["suppressed_people"]
     counts = ", ".join(
@@ -615,7 +615,7 @@ def _show_people(certificate: dict[str, Any]) -> None:
         f"{counts} are shared{'' if gone is None else f'; {gone:,} people were left out'}.",
         soft_wrap=True,
     )
-    for step, told in steps_told(certificate):
+    for step, told in describe_steps(certificate):
         console.print(f"  {escape(step)}{': ' if told else ''}{escape(told)}", soft_wrap=True)
     for column in certificate["dropped_columns"]:
         console.print(f"  {escape(column)}: dropped, its role is direct", soft_wrap=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
-from sfumato.core.blocks import Axis, Block, ChartBlock, Point, Series, TableBlock
+from sfumato.core.blocks import Block, ChartAxis, ChartBlock, Point, Series, TableBlock
 from sfumato.core.words import count_of, number, percent, plain_name
 from sfumato.release.report.measures import title_of
 
@@ -87,9 +87,10 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
         words = f"Map of {len(points)} candidates by risk and loss; on the front: {names}"
         blocks.append(
             ChartBlock(
+                "candidates",
                 "scatter",
-                Axis(f"{title_of(utility)} (worse →)"),
-                Axis(f"{plain_name(risk)} (worse ↑)", share=True),
+                ChartAxis(f"{title_of(utility)} (worse →)"),
+                ChartAxis(f"{plain_name(risk)} (worse ↑)", share=True),
                 (Series("front", corners, "staircase"), Series("", (*points.values(),), "dot")),
                 words,
                 "Filled: keeps its promises. Hollow: does not. Line: no other candidate is better"

@@ -103,7 +103,7 @@ class RegisterRequest:
         str,
         Field(
             title="Register",
-            description="The file of a register, or of a new one that is started below; empty: none.",
+            description="The file of a register, or of one that is started below; empty: none.",
         ),
     ] = ""
     to: Annotated[

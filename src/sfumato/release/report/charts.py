@@ -1,300 +1,543 @@
-"""The charts behind the pictures: rows of bars or boxes with a label on the left and numbers on the
-right.
+"""The charts of a release, each described once as a block: what is measured, its numbers in words,
+and how to read it.
+
+Everything follows from documents: certificates, records of owners, reports of attacks.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import itertools
-import unicodedata
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
-from sfumato.release.report.drawing import AFTER, ALARM, BEFORE, INK, SOFT, Align, Drawing, Pen
+from sfumato.core.blocks import ChartAxis, ChartBlock, Point, ReferenceLine, Series
+from sfumato.core.words import number, percent, plain_name, score
+from sfumato.release.report.attacks import (
+    attack_label,
+    attack_words,
+    beyond_what,
+    conclusion,
+    rank_attacks,
+    success_limit,
+    unknown_attacks,
+)
+from sfumato.release.report.measures import title_of
+from sfumato.release.report.wording import CHANCES, Counted, level_words, levels_of, risk_name
 
-WIDTH, ROW, LETTER = 500, 26, 8.5
-NARROWEST_PLOT = 140
-HEADING = -0.95
-"""Where headings stand; the rows are at 0, 1, 2 …"""
-MOST_BOXES = 20
-LONGEST_LABEL = 18
-DASHED = Pen(stroke=INK, width=1.5, dashed=True)
+LONGEST_NAME = 38
+BEFORE_AFTER = " Wide light bar: before; narrow dark bar: after."
+
+
+def _describe_bars(
+    title: str, names: Sequence[str], after: Sequence[Point], before: Sequence[Point] = ()
+) -> str:
+    """Numbers of bars in words: ``age: 20 % before, 10 % after; zip: …``."""
+    rows = []
+    for index, name in enumerate(names):
+        words = after[index].label
+        if before:
+            words = f"{before[index].label} before, {words} after"
+        rows.append(f"{name}: {words}")
+    return f"{title}. {'; '.join(rows)}."
+
+
+# Class sizes, in bins a reader can take in: fine where people are alone, coarse where classes are
+# large.
+
+SINGLE = (1, 2, 3, 4)
+"""Sizes that get a bin of their own: there each additional person matters."""
+ROUND = (5, 10, 20, 50, 100, 200, 500)
+"""Borders up to a thousand; from there on every power of ten."""
+CLOSE = 0.15
+"""A round border this near to k (relative to k) gives way to it, so that no narrow bin is left
+between.
+"""
+COUNTED = {
+    "records": "Number of records by the size of their class.",
+    "persons": (
+        "Number of persons by the size of their class; a person in several classes counts in each."
+    ),
+    "classes": (
+        "Number of classes by how many records an intruder must confuse. With missing values as"
+        " wildcards classes overlap, so classes are counted and not records."
+    ),
+}
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
-    """One row of bars: a label, the released value and, where there is one, the original value,
-    with their texts.
-    """
+class Bin:
+    """The class sizes from ``low`` to ``high``, both included."""
 
-    label: str
-    after: float
-    after_text: str
-    before: float | None = None
-    before_text: str = ""
-    alarm: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Divider:
-    """A labelled dashed line across the chart, above the row with this index."""
-
-    row: int
-    label: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Frame:
-    """Where things are: labels on the left, bars in the plot, one or two columns of numbers on the
-    right.
-
-    ``texts`` are all texts of each column from left to right, ``last`` is the place of the lowest
-    row.
-    """
-
-    texts: Sequence[Sequence[str]]
-    last: int
-
-    @functools.cached_property
-    def widths(self) -> list[int]:
-        """Room for each column of texts, from the longest of them."""
-        return [14 + round(LETTER * max(_width(text) for text in column)) for column in self.texts]
+    low: int
+    high: int
 
     @property
-    def gutter(self) -> int:
-        """Room for the labels."""
-        return self.widths[0]
-
-    @property
-    def numbers(self) -> int:
-        """Room for the numbers."""
-        return sum(self.widths[1:])
-
-    @property
-    def plot(self) -> int:
-        """Room for the bars: what is left of the usual width, or a little when the texts take it
-        all.
-        """
-        return max(NARROWEST_PLOT, WIDTH - self.gutter - self.numbers)
-
-    @property
-    def height(self) -> int:
-        """Height of all rows and the heading."""
-        return ROW * (self.last + 2)
-
-    def y(self, row: float) -> float:
-        """Where the middle of a row is."""
-        return (row + 1.3) * ROW
-
-    def drawing(self) -> Drawing:
-        """An empty drawing with room for the texts."""
-        return Drawing(
-            self.plot, self.height, left=self.gutter, right=self.numbers, top=4, bottom=4
-        )
+    def label(self) -> str:
+        """The sizes in words: ``4``, ``5–9``."""
+        if self.low == self.high:
+            return number(self.low)
+        return f"{number(self.low)}–{number(self.high)}"
 
 
-def bar_chart(
-    lines: Sequence[Line], heading: tuple[str, str], *, most: float, divider: Divider | None = None
-) -> Drawing:
-    """Horizontal bars from 0 to ``most``; two bars a row where there is a before, the light one
-    behind.
+def bin_sizes(largest: int, k: int | None = None) -> tuple[Bin, ...]:
+    """Bins 1, 2, 3, 4, 5–9, 10–19, 20–49, 50–99 … 500–999, 1,000–9,999 … that reach ``largest``;
+    one of them starts at ``k``.
 
-    ``heading`` stands over the labels and over the numbers of a chart with one bar a row.
+    >>> [b.label for b in bin_sizes(60, k=7)]
+    ['1', '2', '3', '4', '5–6', '7–9', '10–19', '20–49', '50–99']
+    >>> [b.label for b in bin_sizes(0)]
+    ['1']
     """
-    two = any(line.before is not None for line in lines)
-    rows = [(i + (divider is not None and i >= divider.row), line) for i, line in enumerate(lines)]
-    frame = _frame_of(lines, heading, rows[-1][0])
-    drawing = frame.drawing()
-    scale = frame.plot / most
-    if two:
-        _bars(drawing, frame, [(y, (line.before or 0) * scale, BEFORE) for y, line in rows], 0.38)
-    colours = [(y, line.after * scale, ALARM if line.alarm else AFTER) for y, line in rows]
-    _bars(drawing, frame, colours, 0.2 if two else 0.38)
-    drawing.rule((0, frame.y(-0.5)), (0, frame.y(frame.last + 0.5)), Pen(stroke=SOFT))
-    _labels(drawing, frame, [(y, line.label) for y, line in rows], heading[0])
-    if two:
-        _two_columns(drawing, frame, rows)
-    else:
-        _one_column(drawing, frame, [(y, line.after_text) for y, line in rows], heading[1])
-    if divider is not None:
-        at = frame.y(divider.row)
-        drawing.rule((0, at), (frame.plot + frame.numbers, at), DASHED)
-        drawing.text(-10, at, divider.label, align="right", bold=True)
-    return drawing
+    reach = max(largest, k or 1)
+    borders = {*SINGLE, k or 1}
+    powers = [10**power for power in range(3, len(str(reach)) + 2)]
+    for border in (*ROUND, *powers):
+        if k is None or abs(border - k) > CLOSE * k:
+            borders.add(border)
+    used = sorted(border for border in borders if border <= reach)
+    end = min(border for border in borders if border > reach)
+    return tuple(Bin(low, high - 1) for low, high in pairwise([*used, end]))
 
 
-def level_chart(
-    levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]
-) -> Drawing:
-    """A row of boxes for each (name, level, top): one box a level, filled up to the level."""
-    names = [name for name, _, _ in levels]
-    frame = Frame([[heading[0], *names], [heading[1], *words]], len(levels) - 1)
-    drawing = frame.drawing()
-    for row, (_, level, top) in enumerate(levels):
-        _boxes(drawing, frame, row, level, top)
-    _labels(drawing, frame, list(enumerate(names)), heading[0])
-    _one_column(drawing, frame, list(enumerate(words)), heading[1])
-    return drawing
-
-
-def add_threshold(
-    drawing: Drawing, share: float, label: str, *, lines: Sequence[Line], through: int
-) -> None:
-    """A dashed upright line through the first rows of a bar chart of shares, made of these
-    lines.
+def fill_bins(bins: Sequence[Bin], sizes: Mapping[int, int], *, classes: bool = False) -> list[int]:
+    """Members of the classes in each bin (size x number of such classes), or the number of
+    classes.
     """
-    frame = _frame_of(lines, ("", ""), len(lines) - 1)
-    at = frame.plot * share
-    drawing.rule((at, frame.y(-0.5)), (at, frame.y(through - 0.5)), DASHED)
-    drawing.text(at, frame.y(-0.8), label, align="center")
+    totals = [0] * len(bins)
+    index = 0
+    for size in sorted(sizes):
+        while size > bins[index].high:
+            index += 1
+        totals[index] += sizes[size] if classes else size * sizes[size]
+    return totals
 
 
-def _frame_of(lines: Sequence[Line], heading: tuple[str, str], last: int) -> Frame:
-    labels = [heading[0], *(line.label for line in lines)]
-    after = [heading[1], *(line.after_text for line in lines)]
-    if all(line.before is None for line in lines):
-        return Frame([labels, after], last)
-    return Frame(
-        [labels, ["before", *(line.before_text for line in lines)], ["after", *after]], last
+def chart_class_sizes(
+    sizes: Mapping[Any, int],
+    k: int | None,
+    before: Mapping[Any, int] | None = None,
+    *,
+    counted: Counted = "records",
+) -> ChartBlock:
+    """How many records (persons, classes) are in classes of which size, with a line at the promised
+    k.
+
+    ``sizes`` maps a class size to the number of such classes; ``before`` does so for the original
+    table.
+    """
+    now = {int(size): int(count) for size, count in sizes.items()}
+    was = {int(size): int(count) for size, count in (before or {}).items()}
+    bins = bin_sizes(max([*now, *was], default=0), k)
+    names = tuple(one.label for one in bins)
+    totals = fill_bins(bins, now, classes=counted == "classes")
+    after_points = []
+    for index, total in enumerate(totals):
+        label = number(total)
+        if before is None and total:
+            label += f" ({percent(total / sum(totals))})"
+        small = k is not None and bins[index].high < k
+        after_points.append(Point(index, total, label=label, alarm=small and total > 0))
+    series = [Series(counted if before is None else "after", tuple(after_points))]
+    before_points = []
+    if before is not None:
+        for index, total in enumerate(fill_bins(bins, was, classes=counted == "classes")):
+            before_points.append(Point(index, total, label=number(total)))
+        series.insert(0, Series("before", tuple(before_points), part="before"))
+    words = _describe_bars(f"Number of {counted} by class size", names, after_points, before_points)
+    caption = COUNTED[counted]
+    if before is not None:
+        caption += BEFORE_AFTER
+    lines: tuple[ReferenceLine, ...] = ()
+    if k is not None:
+        words += f" The promised k is {number(k)}."
+        caption += f" Classes above the dashed line are smaller than the promised {number(k)}."
+        start = next(index for index, one in enumerate(bins) if one.low == k)
+        lines = (ReferenceLine("x", start, f"k = {number(k)}"),)
+    axis = ChartAxis("class size", names)
+    return ChartBlock(
+        "class_sizes", "bars", axis, ChartAxis(), tuple(series), words, caption=caption, lines=lines
     )
 
 
-def shortened(text: str, most: int = LONGEST_LABEL) -> str:
-    """A label of at most so many small letters' width, on one line.
+def chart_risks(
+    before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None
+) -> ChartBlock | None:
+    """Each risk of the release (and of the original) from 0 to 100 %; None without risks.
 
-    >>> shortened("a_very_long_name_of_a_column")
-    'a_very_long_name_…'
+    ``threshold`` is 1/k: it bounds the chance of picking one record, not shares of records.
     """
-    shown = "".join(c if c.isprintable() else " " for c in text).strip()
-    if _width(shown) <= most:
-        return shown
-    return shown[: _fitting(shown, most - 1)] + "…"
+    if not after:
+        return None
+    order = sorted(after, key=lambda name: name not in CHANCES)
+    names = tuple(risk_name(name) for name in order)
+    points, before_points = [], []
+    for index, name in enumerate(order):
+        points.append(Point(index, after[name], label=percent(after[name])))
+        if before is not None:
+            was = before.get(name, 0.0)
+            before_points.append(Point(index, was, label=percent(was)))
+    series = [Series("value" if before is None else "after", tuple(points))]
+    caption = "Bars run from 0 to 100 %."
+    if before is not None:
+        series.insert(0, Series("before", tuple(before_points), part="before"))
+        caption += BEFORE_AFTER
+    words = _describe_bars("Risks", names, points, before_points)
+    lines: tuple[ReferenceLine, ...] = ()
+    chances = sum(name in CHANCES for name in order)
+    if threshold is not None and threshold < 1 and chances:
+        limit = percent(threshold)
+        words += f" The promised k allows a chance of at most {limit}."
+        caption += f" Dashed line: {limit}, the highest chance the promised k allows."
+        lines = (ReferenceLine("y", threshold, f"1/k = {limit}", chances),)
+    limits = ChartAxis(share=True, limits=(0.0, 1.0))
+    axis = ChartAxis("risk", names)
+    return ChartBlock(
+        "risks", "bars", axis, limits, tuple(series), words, caption=caption, lines=lines
+    )
 
 
-def labels(texts: Sequence[str], most: int = LONGEST_LABEL) -> list[str]:
-    """Labels of at most so many letters' width that tell apart what is different.
-
-    Where texts begin alike they are cut in the middle, and numbered where that does not help
-    either.
-
-    >>> labels(["country_of_birth_father", "country_of_birth_mother", "age"])
-    ['country_…h_father', 'country_…h_mother', 'age']
-    >>> labels(["a" * 30 + "x" * 30, "a" * 30 + "y" + "x" * 30], 9)
-    ['aaaa…xxxx', 'aaaa… (2)']
+def chart_measures(measures: Sequence[tuple[str, float, str]]) -> ChartBlock | None:
+    """Measures of utility (name, value, which way is better) as bars from 0 to 1; an arrow marks
+    what is better when higher.
     """
-    ends = _told_apart(texts, [shortened(text, most) for text in texts])
-    middles = [short or _cut_inside(text, most) for text, short in zip(texts, ends, strict=True)]
-    return _numbered(texts, middles, most)
+    if not measures:
+        return None
+    order = sorted(measures, key=lambda measure: measure[2] == "higher")
+    points = []
+    for index, (_, value, better) in enumerate(order):
+        arrow = " ↑" if better == "higher" else ""
+        points.append(Point(index, value, label=score(value) + arrow))
+    names = tuple(title_of(name) for name, _, _ in order)
+    series = Series("0 is best; ↑ 1 is best", tuple(points))
+    words = _describe_bars("Measures of utility", names, points)
+    axis = ChartAxis(limits=(0.0, 1.0))
+    return ChartBlock("measures", "bars", ChartAxis("measure", names), axis, (series,), words)
 
 
-def _told_apart(texts: Sequence[str], shown: Sequence[str]) -> list[str | None]:
-    """The labels that only one text has, None for the others."""
-    owners: dict[str, set[str]] = {}
-    for text, label in zip(texts, shown, strict=True):
-        owners.setdefault(label, set()).add(text)
-    return [label if len(owners[label]) == 1 else None for label in shown]
+MOST_COLUMNS = 24
 
 
-def _cut_inside(text: str, most: int) -> str:
-    shown = "".join(c if c.isprintable() else " " for c in text).strip()
-    if _width(shown) <= most:
-        return shown
-    half = (most - 1) / 2
-    tail = len(shown) - _fitting(reversed(shown), half)
-    return f"{shown[: _fitting(shown, half)]}…{shown[tail:]}"
-
-
-def _numbered(texts: Sequence[str], shown: Sequence[str], most: int) -> list[str]:
-    """Labels that different texts share get the number of their text among those; the first stays
-    as it is.
+def chart_levels(plan: Iterable[Mapping[str, Any]]) -> ChartBlock | None:
+    """How much detail each generalised column lost: its level among those of its hierarchy; None
+    without such columns.
     """
-    texts_of: dict[str, list[str]] = {}
-    for text, label in zip(texts, shown, strict=True):
-        if text not in texts_of.setdefault(label, []):
-            texts_of[label].append(text)
-    place = {(label, text): i for label, same in texts_of.items() for i, text in enumerate(same, 1)}
-    marks = [f" ({place[label, text]})" for text, label in zip(texts, shown, strict=True)]
-    return [
-        label if mark == " (1)" else shortened(label, most - len(mark)) + mark
-        for label, mark in zip(shown, marks, strict=True)
-    ]
+    levels = levels_of(plan)
+    if not levels:
+        return None
+    order = sorted(levels, key=lambda name: (-levels[name][0] / max(1, levels[name][1]), name))
+    shown = order[:MOST_COLUMNS]
+    points = []
+    for index, name in enumerate(shown):
+        level, top = levels[name]
+        points.append(Point(index, level, high=top, label=level_words(level, top)))
+    words = "; ".join(f"{name}: {level_words(*levels[name])}" for name in order)
+    caption = "Each box is one level of the column's hierarchy; filled boxes are detail removed."
+    if len(order) > len(shown):
+        caption += f" The {len(shown)} most changed of {len(order)} columns are shown."
+    series = Series("level", tuple(points))
+    text = f"Levels of the generalised columns. {words}."
+    columns = ChartAxis("column", tuple(shown))
+    return ChartBlock("levels", "levels", columns, ChartAxis(), (series,), text, caption=caption)
 
 
-def _width(text: str) -> float:
-    """Roughly how many small letters a text is wide, in any font."""
-    return sum(map(_letter_width, text))
+FEWEST_ALIKE = 4
+"""So many columns with the same small share are one bar."""
 
 
-def _letter_width(letter: str) -> float:
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1.25 if letter.isupper() else 1
+def chart_missing_cells(shares: Mapping[str, float]) -> ChartBlock | None:
+    """The share of cells of each column that were suppressed; None where there are none."""
+    if not any(shares.values()):
+        return None
+    order = sorted(shares, key=lambda name: (-shares[name], name))
+    least = min(shares.values())
+    # Columns that lost least and all the same, as by dropped records alone, share a bar.
+    alike = [name for name in order if abs(shares[name] - least) < 1e-12]
+    if len(alike) < FEWEST_ALIKE:
+        alike = []
+    single = [name for name in order if name not in alike]
+    names = single[:MOST_COLUMNS]
+    points = []
+    for index, name in enumerate(names):
+        points.append(Point(index, shares[name], label=percent(shares[name])))
+    if alike:
+        names.append(f"{len(alike)} other columns" if single else f"all {len(alike)} columns")
+        points.append(Point(len(points), least, label=percent(least)))
+    words = "; ".join(f"{name}: {percent(shares[name])}" for name in order)
+    caption = (
+        "Share of the original cells that are suppressed, generalised to the top, or in a dropped"
+        " record."
+    )
+    if alike:
+        caption += f" {len(alike)} columns with the same share have one bar."
+    if len(single) > MOST_COLUMNS:
+        caption += f" {len(single) - MOST_COLUMNS} columns with smaller shares are not shown."
+    series = Series("suppressed", tuple(points))
+    text = f"Suppressed cells. {words}."
+    axis = ChartAxis(share=True, limits=(0.0, 1.0))
+    columns = ChartAxis("column", tuple(names))
+    return ChartBlock("suppressed_cells", "bars", columns, axis, (series,), text, caption=caption)
 
 
-def _fitting(letters: Iterable[str], most: float) -> int:
-    """How many of the first letters fit into a width; no more of a long text than that is looked
-    at.
+def chart_distribution(card: Mapping[str, Any], caption: str = "", index: int = 1) -> ChartBlock:
+    """A column before and after, as the owner's record describes it; ``index`` is part of its
+    name.
     """
-    widths = itertools.accumulate(map(_letter_width, letters))
-    return sum(1 for _ in itertools.takewhile(lambda width: width <= most, widths))
+    names = tuple(card["bins"])
+    series, columns = [], []
+    for part in ("before", "after"):
+        points = []
+        for position, share in enumerate(card[part]):
+            points.append(Point(position, share, label=percent(share)))
+        columns.append(points)
+        series.append(Series(part, tuple(points), part=part))
+    title = f"Distribution of {card['column']}"
+    words = _describe_bars(title, names, columns[1], columns[0])
+    axis = ChartAxis(card["column"], names)
+    return ChartBlock(
+        f"column_{index:02d}_{name_file(card['column'])}",
+        "columns",
+        axis,
+        ChartAxis(share=True),
+        tuple(series),
+        words,
+        caption=caption,
+        title=card["column"],
+    )
 
 
-def _bars(
-    drawing: Drawing, frame: Frame, bars: Sequence[tuple[float, float, str]], half: float
-) -> None:
-    for row, length, colour in bars:
-        drawing.rect(0, frame.y(row - half), length, 2 * half * ROW, Pen(colour))
+MOST_PAIRS_IN_WORDS = 12
 
 
-def _boxes(drawing: Drawing, frame: Frame, row: int, level: int, top: int) -> None:
-    """One box a level; where there are too many to see, one for what is gone and one for what is
-    left.
+def chart_pairs(
+    name: str,
+    columns: Sequence[str],
+    values: Sequence[float],
+    meaning: str,
+    *,
+    signed: bool = False,
+) -> ChartBlock | None:
+    """A square for every two columns; the larger the square, the larger the number. None without
+    pairs.
     """
-    if top == 0:
-        return
-    many = top > MOST_BOXES
-    shares = [0.0, level / top, 1.0] if many else [i / top for i in range(top + 1)]
-    filled = 1 if many else level
-    for i, (left, right) in enumerate(pairwise(shares)):
-        if right > left:
-            pen = Pen(AFTER if i < filled else "white", SOFT)
-            drawing.rect(
-                frame.plot * left + 2,
-                frame.y(row - 0.3),
-                frame.plot * (right - left) - 4,
-                0.6 * ROW,
-                pen,
-            )
+    if len(columns) < 2:
+        return None
+    cells = [(row, column) for row in range(len(columns)) for column in range(row)]
+    order = sorted(zip(cells, values, strict=True), key=lambda cell: -abs(cell[1]))
+    words = []
+    for (row, column), value in order[:MOST_PAIRS_IN_WORDS]:
+        words.append(f"{columns[row]} and {columns[column]}: {number(value)}")
+    if len(order) > MOST_PAIRS_IN_WORDS:
+        words.append(f"{len(order) - MOST_PAIRS_IN_WORDS} pairs are nearer to 0")
+    (row, column), largest = order[0]
+    caption = f"{meaning} Largest: {columns[row]} and {columns[column]}, {number(largest)}."
+    if signed:
+        caption += " Filled: associated more than before; hollow: less."
+    points = []
+    for (row, column), value in zip(cells, values, strict=True):
+        points.append(Point(column, row - 1, size=value))
+    x, y = ChartAxis(names=tuple(columns[:-1])), ChartAxis(names=tuple(columns[1:]))
+    text = f"{meaning} {'; '.join(words)}."
+    pairs = Series("pairs", tuple(points))
+    return ChartBlock(name, "map", x, y, (pairs,), text, caption=caption)
 
 
-def _labels(
-    drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str
-) -> None:
-    _column(drawing, frame, texts, -10, "right")
-    drawing.text(-10, frame.y(HEADING), heading, SOFT, align="right")
+# Attacks.
+
+ATTACKS_CAPTION = (
+    "Bars: how often each attack succeeds, with its 95 % interval where there is one. Wide grey"
+    " tick: the baseline of guessing. Thin dark line: the limit of the recipe, or else the usual"
+    " share of what guessing leaves open. "
+)
 
 
-def _one_column(
-    drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str
-) -> None:
-    _column(drawing, frame, texts, frame.plot + 12, "left")
-    drawing.text(frame.plot + 12, frame.y(HEADING), heading, SOFT)
+def chart_attacks(attacks: Mapping[str, Any] | None) -> ChartBlock | None:
+    """All attacks as bars, the strongest first, unknown ones without a bar; None where none was
+    tried.
+    """
+    if not attacks or not attacks.get("tried"):
+        return None
+    tried, unknown = rank_attacks(attacks), unknown_attacks(attacks)
+    success, guesses, limits, words = [], [], [], []
+    for index, attack in enumerate(tried):
+        low, high = attack["interval"] or (None, None)
+        mark = "✗ " if attack["exceeds"] else ""
+        label = mark + percent(attack["value"])
+        success.append(
+            Point(index, attack["value"], low, high, label=label, alarm=attack["exceeds"])
+        )
+        if attack["baseline"] is not None:
+            guesses.append(Point(index, attack["baseline"]))
+        limits.append(Point(index, min(1.0, success_limit(attack))))
+        words.append(_describe_attack(attack))
+    for index, attack in enumerate(unknown, len(tried)):
+        success.append(Point(index, None, label="? unknown"))
+        words.append(f"{attack['intruder']}: {attack_words(attack)} unknown")
+    caption = ATTACKS_CAPTION
+    if any(attack["exceeds"] for attack in tried):
+        caption += "✗ and brown: beyond that line. "
+    series = (
+        Series("succeeds", tuple(success)),
+        Series("guessing", tuple(guesses), "tick"),
+        Series("limit", tuple(limits), "limit"),
+    )
+    rate = ChartAxis("rate of success", share=True, limits=(0.0, 1.0))
+    names = ChartAxis("attack", _name_attacks([*tried, *unknown]))
+    text = f"Attacks. {'; '.join(words)}."
+    caption += conclusion(attacks)
+    return ChartBlock("attacks", "bars", names, rate, series, text, caption=caption)
 
 
-def _two_columns(drawing: Drawing, frame: Frame, rows: Sequence[tuple[float, Line]]) -> None:
-    middle, end = frame.plot + frame.widths[1], frame.plot + frame.numbers
-    before = [(HEADING, "before"), *((y, line.before_text) for y, line in rows)]
-    _column(drawing, frame, before, middle, "right", SOFT)
-    _column(drawing, frame, [(HEADING, "after")], end, "right", SOFT)
-    _column(drawing, frame, [(y, line.after_text) for y, line in rows], end, "right")
+def _name_attacks(attacks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Intruder and attack; the attack alone where both would not fit and it occurs once."""
+    counts = Counter(attack_words(attack) for attack in attacks)
+    names = []
+    for attack in attacks:
+        words = attack_words(attack)
+        full = f"{attack['intruder']}: {words}"
+        names.append(words if len(full) > LONGEST_NAME and counts[words] == 1 else full)
+    return tuple(names)
 
 
-def _column(
-    drawing: Drawing,
-    frame: Frame,
-    texts: Sequence[tuple[float, str]],
-    x: float,
-    align: Align,
-    colour: str = INK,
-) -> None:
-    for row, words in texts:
-        drawing.text(x, frame.y(row), words, colour, align=align)
+def _describe_attack(attack: Mapping[str, Any]) -> str:
+    words = f"{attack['intruder']}, {attack_words(attack)}: {percent(attack['value'])}"
+    if attack["interval"]:
+        low, high = attack["interval"]
+        words += f" ({percent(low)} to {percent(high)})"
+    if attack["baseline"] is not None:
+        words += f", guessing {percent(attack['baseline'])}"
+    kind = "usual" if attack["limit"] is None else "limit"
+    words += f", {kind} {percent(min(1.0, success_limit(attack)))}"
+    if attack["exceeds"]:
+        beyond = beyond_what(attack)
+        words += f", {beyond[0].lower()}{beyond[1:]}"
+    return words
+
+
+MOST_CURVES = 6
+
+
+def chart_uniqueness_curves(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> list[ChartBlock]:
+    """How many people are unique by how much an intruder knows of them: a chart for each kind of
+    knowledge, with one line for each attack, before and after.
+    """
+    curves: dict[str, list[tuple[str, str, list[tuple[float, float]]]]] = {}
+    for part, attacks in (("after", after), ("before", before)):
+        for attack in (attacks or {}).get("tried", []):
+            curve = (attack.get("details") or {}).get("curve")
+            if isinstance(curve, Mapping) and curve.get("points"):
+                points = [(float(known), float(share)) for known, share in curve["points"]]
+                knowledge = str(curve.get("known", "facts known"))
+                name = plain_name(attack_label(attack))
+                curves.setdefault(knowledge, []).append((part, name, points))
+    caption = "Share of people who are unique to somebody who knows so much about them."
+    if before is not None:
+        caption += " Solid and dark: the release; dashed and light: the original."
+    charts: list[ChartBlock] = []
+    for knowledge, entries in curves.items():
+        shown = list(dict.fromkeys(name for _, name, _ in entries))[:MOST_CURVES]
+        series, words = [], []
+        for part, name, points in reversed(entries):
+            values = ", ".join(f"{number(known)}: {percent(share)}" for known, share in points)
+            words.append(f"{name}, {part}: {values}")
+            if name in shown:
+                line = tuple(Point(known, share) for known, share in points)
+                series.append(
+                    Series(name, line, "line", part="before" if part == "before" else "after")
+                )
+        known_values = [known for _, _, points in entries for known, _ in points]
+        low, high = min(known_values), max(known_values)
+        if low == high:
+            low, high = low - 1, high + 1
+        room = 0.03 * (high - low)
+        x = ChartAxis(knowledge, limits=(low - room, high + room))
+        y = ChartAxis("people who are unique", share=True, limits=(0.0, 1.0))
+        text = f"Share of people who are unique, by {knowledge}. {'; '.join(words)}."
+        name = f"curves_{len(charts) + 1}" if charts else "curves"
+        charts.append(ChartBlock(name, "lines", x, y, tuple(series), text, caption=caption))
+    return charts
+
+
+def chart_alternatives(alternatives: Mapping[str, Any]) -> ChartBlock | None:
+    """Score against marketer risk of all nodes, the front and the chosen one; None when only
+    neighbours are known.
+
+    Risks span orders of magnitude, so their axis is logarithmic.
+    """
+    cloud, chosen, front = alternatives["cloud"], alternatives["chosen"], alternatives["trade_off"]
+    if not cloud:
+        return None
+    objective = plain_name(alternatives["objective"])
+
+    def points(nodes: Iterable[Mapping[str, Any]]) -> tuple[Point, ...]:
+        return tuple(
+            Point(node["score"], node["marketer_risk"], size=node.get("nodes", 1)) for node in nodes
+        )
+
+    series = (
+        Series("beyond the budget", points(n for n in cloud if not n["within_budget"]), "ring"),
+        Series("within the budget", points(n for n in cloud if n["within_budget"]), "dot"),
+        Series("front", points(front), "staircase"),
+        Series("chosen", points([chosen]), "chosen"),
+    )
+    scores = [node["score"] for node in (*cloud, *front, chosen)]
+    span = max(scores) - min(scores) or 1.0
+    x = ChartAxis(
+        f"{objective} (worse →)", limits=(min(scores) - 0.08 * span, max(scores) + 0.03 * span)
+    )
+    values = [f"{number(node['score'])} and {percent(node['marketer_risk'])}" for node in front]
+    text = (
+        f"{objective.capitalize()} and marketer risk of the nodes. Chosen:"
+        f" {number(chosen['score'])} and {percent(chosen['marketer_risk'])}. Best trade-offs within"
+        f" the budget: {'; '.join(values)}."
+    )
+    caption = (
+        f"All {number(alternatives['lattice_nodes'])} nodes by {objective} and marketer risk; a dot"
+        f" may represent several. Filled dots: the {number(alternatives['nodes_within_budget'])}"
+        f" within the suppression budget; rings: beyond it. Line: no node within the budget has"
+        f" less {objective} and less risk."
+    )
+    risk = ChartAxis("marketer risk (worse ↑)", share=True, logarithmic=True)
+    return ChartBlock("alternatives", "scatter", x, risk, series, text, caption=caption)
+
+
+def chart_answer(answer: Mapping[str, Any]) -> ChartBlock:
+    """A noisy answer (see ``Answer.to_dict``): a mark for each group with its interval."""
+    names = tuple(", ".join(group) or answer["question"] for group in answer["groups"] or [[]])
+    values = answer["values"]
+    lows, highs = answer["low"] or values, answer["high"] or values
+    points = []
+    for index, (value, low, high) in enumerate(zip(values, lows, highs, strict=True)):
+        # Digits that the noise drowns are not shown.
+        noise = max(high - value, value - low)
+        label = _rounded(value, noise)
+        if noise:
+            label += f" ± {_rounded(noise, noise)}"
+        points.append(Point(index, value, low, high, label=label))
+    cost = f"ρ = {number(answer['rho'])}"
+    if answer["epsilon"] is not None:
+        cost = f"ε = {number(answer['epsilon'])}"
+    question = answer["question"]
+    series = Series("answer", tuple(points), "dot")
+    text = _describe_bars(f"{question}, at a cost of {cost}", names, points)
+    axis = ChartAxis(f"{question}, at a cost of {cost}")
+    return ChartBlock("answer", "intervals", ChartAxis("group", names), axis, (series,), text)
+
+
+def _rounded(value: float, noise: float) -> str:
+    if noise >= 1 or noise == 0:
+        return number(round(value))
+    return f"{value:,.2f}"
+
+
+def name_file(column: str) -> str:
+    """A column as part of the name of a file.
+
+    >>> name_file("../Über age")
+    'ber_age'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", column.lower()).strip("_")[:40] or "column"

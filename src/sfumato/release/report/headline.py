@@ -5,12 +5,12 @@ pages and in the terminal.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from sfumato.core.blocks import Block, VerdictBlock
-from sfumato.core.words import inflect
-from sfumato.release.report.attacks import outcomes, over_limit, unknown
+from sfumato.core.words import count_of, inflect, number
+from sfumato.release.report.attacks import exceeds_limit, outcomes, unknown_attacks
 
 State = Literal["holds", "mixed", "broken", "open"]
 NOT_ATTACKED = "Not attacked yet: run `sfumato attack` before sharing."
@@ -45,71 +45,59 @@ def headline(record: Mapping[str, Any]) -> Headline:
     Headline(state='mixed', text='Every promise holds; 2 attacks go beyond the usual 20 %; 3 attacks are unknown')
     """
     attacks = record.get("attacks")
-    clauses = [_promised(record), *_bounds(record), *(outcomes(attacks) or _untried(record))]
-    return Headline(_state(record, attacks), "; ".join(clauses))
+    private = record.get("differential_privacy") or {}
+    certified = bool(private.get("certified"))
+    if certified and not record["verdicts"]:
+        epsilon, delta = number(private["epsilon"]), number(private["delta"])
+        clauses = [f"ε = {epsilon}, δ = {delta} for {private['unit_of_privacy']}"]
+    else:
+        clauses = [promises_told(record["verdicts"])]
+    for key, word in (("limits", "limit"), ("contract", "agreement")):
+        bounds = record.get(key) or ()
+        broken = sum(not bound["holds"] for bound in bounds)
+        if broken:
+            verb = inflect(broken, "is", "are")
+            clauses.append(f"{broken} of {count_of(len(bounds), word)} {verb} not kept")
+        elif bounds:
+            clauses.append(f"every {word} is kept")
+    clauses += outcomes(attacks)
+    # A release with a certified ε needs no attack; of others it is said that nobody tried.
+    if attacks is None and not certified:
+        clauses.append("not attacked yet")
+    return Headline(_state(record, attacks, certified=certified), "; ".join(clauses))
 
 
-def _state(record: Mapping[str, Any], attacks: Mapping[str, Any] | None) -> State:
+def _state(
+    record: Mapping[str, Any], attacks: Mapping[str, Any] | None, *, certified: bool
+) -> State:
+    tried, unknown = (attacks or {}).get("tried", []), unknown_attacks(attacks)
     bounds = [*(record.get("limits") or ()), *(record.get("contract") or ())]
-    broken = [one for one in bounds if not one["holds"]]
-    if any(not v["holds"] for v in record["verdicts"]) or any(
-        b.get("refuses", True) for b in broken
+    broken = [bound for bound in bounds if not bound["holds"]]
+    if (
+        any(not verdict["holds"] for verdict in record["verdicts"])
+        or any(bound.get("refuses", True) for bound in broken)
+        or any(map(exceeds_limit, tried))
+        or any(attack.get("limit") is not None for attack in unknown)
     ):
         return "broken"
-    tried = (attacks or {}).get("tried", [])
-    if any(map(over_limit, tried)) or any(one.get("limit") is not None for one in unknown(attacks)):
-        return "broken"
-    if broken or unknown(attacks) or any(one["exceeds"] for one in tried):
+    if broken or unknown or any(attack["exceeds"] for attack in tried):
         return "mixed"
-    return "holds" if record["verdicts"] or _is_private(record) else "open"
-
-
-def _promised(record: Mapping[str, Any]) -> str:
-    """Whether the promises hold; where the only one is an ε, what it is."""
-    if record["verdicts"] or not _is_private(record):
-        return promises_told(record["verdicts"])
-    private = record["differential_privacy"]
-    return f"ε = {private['epsilon']:g}, δ = {private['delta']:g} for {private['unit_of_privacy']}"
-
-
-def _is_private(record: Mapping[str, Any]) -> bool:
-    return bool((record.get("differential_privacy") or {}).get("certified"))
-
-
-def _untried(record: Mapping[str, Any]) -> list[str]:
-    """That nobody tried is said too; a release with a certified ε tells of no attacks, tried or
-    not.
-    """
-    return [] if _is_private(record) else ["not attacked yet"]
+    return "holds" if record["verdicts"] or certified else "open"
 
 
 def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:
     """Whether the promises hold, in a clause."""
-    broken = sum(not v["holds"] for v in verdicts)
+    broken = sum(not verdict["holds"] for verdict in verdicts)
     if not verdicts:
         return "No promise was made"
-    if not broken:
-        of_file = any(v.get("of_persons") is False for v in verdicts)
-        held = (
-            f"{verdicts[0]['promise']} holds"
-            if len(verdicts) == 1 and "promise" in verdicts[0]
-            else "Every promise holds"
-        )
-        return f"{held} of the file, not of persons" if of_file else held
-    if len(verdicts) == 1:
-        return f"{verdicts[0].get('promise', 'The promise')} does not hold"
-    return f"{broken} of {len(verdicts)} promises {inflect(broken, 'does', 'do')} not hold"
-
-
-def _bounds(record: Mapping[str, Any]) -> Iterator[str]:
-    """What the recipe limits, and what had to survive: only where it says so."""
-    for key, word in (("limits", "limit"), ("contract", "agreement")):
-        given = record.get(key) or ()
-        broken = sum(not one["holds"] for one in given)
-        if broken:
-            yield (
-                f"{broken} of {len(given)} {inflect(len(given), word)}"
-                f" {inflect(broken, 'is', 'are')} not kept"
-            )
-        elif given:
-            yield f"every {word} is kept"
+    promise = verdicts[0].get("promise")
+    if broken and len(verdicts) == 1:
+        return f"{promise or 'The promise'} does not hold"
+    if broken:
+        return f"{broken} of {len(verdicts)} promises {inflect(broken, 'does', 'do')} not hold"
+    sentence = "Every promise holds"
+    if promise and len(verdicts) == 1:
+        sentence = f"{promise} holds"
+    if any(verdict.get("of_persons") is False for verdict in verdicts):
+        sentence += " of the file, not of persons"
+    return sentence

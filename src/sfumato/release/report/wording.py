@@ -10,14 +10,14 @@ from typing import Any, Literal, TypeVar
 
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.source import Intake
-from sfumato.core.words import count_of, number, plain_name
+from sfumato.core.words import count_of, inflect, number, plain_name
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 
 T = TypeVar("T")
-AS_IT_IS = "released as it is"
+UNCHANGED = "released as it is"
 RENUMBERED = "renumbered at random within each class"
 UNLINKED = (
-    "It tells which records of one class belong together; records of different classes can no"
+    "It shows which records of one class belong together; records of different classes can no"
     " longer be linked."
 )
 FEWEST_APART = 4
@@ -43,10 +43,10 @@ ROLES = {
 REASONS = {
     "direct": "It names people by itself.",
     "sensitive": "It is sensitive.",
-    "weight": "It says how many people of the population a record stands for.",
+    "weight": "It gives the number of people a record represents.",
     "unit": "Promises count units, not records.",
-    "stratum": "It tells which part of the survey a record belongs to.",
-    "plain": "Nobody outside is expected to know it.",
+    "stratum": "It gives the part of the survey a record belongs to.",
+    "plain": "Outsiders are not expected to know it.",
 }
 MISSING = {
     "category": "A missing value equals only another missing value.",
@@ -63,37 +63,40 @@ class ColumnStory:
 
     name: str
     roles: str
-    happened: str
+    outcome: str
     why: str
     hierarchy: str
 
+    def is_plain(self) -> bool:
+        """Whether there is nothing to say of the column."""
+        return self.roles == ROLES["plain"] and self.outcome == UNCHANGED
 
-def implied(told: Mapping[str, Any] | None) -> str | None:
-    """What was looked for between released columns and the labels of quasi-identifiers, and which
-    pairs were accepted; None: nothing was.
+
+def implied(document: Mapping[str, Any] | None) -> str | None:
+    """Which relations between released columns and quasi-identifiers were looked for, and which
+    were accepted; None: none.
 
     >>> print(implied({"compared": 9, "unknown": 0, "accepted": [{"columns": ["a"], "implies": "q"}]}))
-    Compared 9 times, a released column with the label of a quasi-identifier, looking for pairs, lines and sums of up to three columns. It was accepted that a tells more of q than the released label.
+    Compared 9 pairs of a released column and a quasi-identifier, looking for pairs, lines and sums of up to three columns. Accepted: a reveals more of q than the released label.
     """
-    if not told:
+    if not document:
         return None
     where = ""
-    if sampled := told.get("sampled"):
-        where = f" in a sample of {sampled['records']:,} of {sampled['of']:,} records"
-    said = (
-        f"Compared {told['compared']:,} times, a released column with the label of a"
-        f" quasi-identifier, looking for {LOOKED_FOR}{where}."
-    )
-    for pair in told["accepted"]:
-        said += (
-            f" It was accepted that {' + '.join(pair['columns'])} tells more of {pair['implies']}"
-            " than the released label."
+    if sample := document.get("sampled"):
+        where = f" in a sample of {number(sample['records'])} of {number(sample['of'])} records"
+    pairs = f"{count_of(document['compared'], 'pair')} of a released column and a quasi-identifier"
+    sentence = f"Compared {pairs}, looking for {LOOKED_FOR}{where}."
+    for pair in document["accepted"]:
+        columns = " + ".join(pair["columns"])
+        verb = inflect(len(pair["columns"]), "reveals", "reveal")
+        sentence += (
+            f" Accepted: {columns} {verb} more of {pair['implies']} than the released label."
         )
-    if not told["accepted"]:
-        said += " None of these kinds was found that undoes the release."
-    if told["unknown"]:
-        said += f" Too few records tell of {told['unknown']:,} of the pairs."
-    return said
+    if not document["accepted"]:
+        sentence += " No such relation undoes the release."
+    if document["unknown"]:
+        sentence += f" Of {count_of(document['unknown'], 'pair')} too few records are known."
+    return sentence
 
 
 def formulas(data: Mapping[str, Any]) -> str | None:
@@ -109,9 +112,7 @@ def formulas(data: Mapping[str, Any]) -> str | None:
     cells = sum(counts.values())
     what = f"{count_of(cells, 'cell')} that a spreadsheet would run as formulas: {named}."
     if data.get("form", {}).get("defused"):
-        return (
-            f"{what} An apostrophe stands before each in the file, which verify takes away again."
-        )
+        return f"{what} Each has an apostrophe before it in the file, which verify removes."
     return f"{what} Open the file as text, or have it written defused."
 
 
@@ -159,13 +160,20 @@ def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
 
 def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
     """Every column of the original in its order, released or not."""
-    specs, released, dropped = (
-        certificate["recipe"].get("columns", {}),
-        certificate["roles"],
-        certificate["dropped_columns"],
-    )
-    names = dict.fromkeys([*specs, *dropped, *released])
-    return [_story(name, certificate, specs.get(name, {})) for name in names]
+    specs = certificate["recipe"].get("columns", {})
+    levels = levels_of(certificate["plan"])
+    names = dict.fromkeys([*specs, *certificate["dropped_columns"], *certificate["roles"]])
+    stories = []
+    for name in names:
+        spec = specs.get(name, {})
+        roles = certificate["roles"].get(name) or _roles_of(spec)
+        outcome, why = _column_outcome(name, roles, certificate, levels.get(name))
+        hierarchy = spec.get("hierarchy")
+        method = ""
+        if name in levels and isinstance(hierarchy, Mapping) and hierarchy:
+            method = plain_name(next(iter(hierarchy)))
+        stories.append(ColumnStory(name, role_names(roles), outcome, why, method))
+    return stories
 
 
 def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T], list[T]]:
@@ -177,49 +185,34 @@ def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T]
     >>> set_apart(["age", "a", "b", "c", "d"], lambda name: name != "age"), set_apart(["age", "a"], lambda name: name != "age")
     ((['age'], ['a', 'b', 'c', 'd']), (['age', 'a'], []))
     """
-    apart = [one for one in columns if plain(one)]
-    return (
-        ([one for one in columns if not plain(one)], apart)
-        if len(apart) >= FEWEST_APART
-        else (list(columns), [])
-    )
+    unchanged = [column for column in columns if plain(column)]
+    if len(unchanged) < FEWEST_APART:
+        return list(columns), []
+    return [column for column in columns if not plain(column)], unchanged
 
 
-def _story(name: str, certificate: Mapping[str, Any], spec: Mapping[str, Any]) -> ColumnStory:
-    roles = certificate["roles"].get(name) or _roles_of(spec)
-    happened, why = _fate(name, roles, certificate)
-    recoded = name in levels_of(certificate["plan"])
-    return ColumnStory(
-        name, role_names(roles), happened, why, _hierarchy_name(spec) if recoded else ""
-    )
-
-
-def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[str, str]:
-    because = " ".join(REASONS[role] for role in roles if role in REASONS)
+def _column_outcome(
+    name: str, roles: list[str], certificate: Mapping[str, Any], place: tuple[int, int] | None
+) -> tuple[str, str]:
+    """What happened to a column, and why; ``place`` is its level and the top of its hierarchy."""
+    why = " ".join(REASONS[role] for role in roles if role in REASONS)
     if name in certificate["dropped_columns"]:
-        return "dropped", because or "It is not part of the release."
-    place = levels_of(certificate["plan"]).get(name)
+        return "dropped", why or "It is not part of the release."
     if place is not None:
-        return level_words(*place), f"{_level_reason(*place)} {because}".strip()
-    steps = _steps_on(name, certificate["plan"])
+        return level_words(*place), f"{_level_reason(*place)} {why}".strip()
+    # A step without levels that does not name its columns may have changed any.
+    steps = []
+    for step in certificate["plan"]:
+        columns = step.get("columns", step.get("masked"))
+        if "levels" not in step and (columns is None or name in columns):
+            steps.append(plain_name(step["step"]))
     if steps:
-        return f"changed by {', '.join(steps)}", because
+        return f"changed by {', '.join(steps)}", why
     if "unit" in roles:
-        return RENUMBERED, f"{UNLINKED} {because}"
+        return RENUMBERED, f"{UNLINKED} {why}"
     if "quasi" in roles:
-        because = f"An intruder may know it; no step of the recipe changes it. {because}".strip()
-    return AS_IT_IS, because.replace(REASONS["sensitive"], "Sensitive; released unchanged.")
-
-
-def _steps_on(name: str, plan: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Steps that may have changed a column without levels; one that does not say which columns may
-    be any.
-    """
-    silent = [step for step in plan if "levels" not in step]
-    named = [(step, step.get("columns", step.get("masked"))) for step in silent]
-    return [
-        plain_name(step["step"]) for step, columns in named if columns is None or name in columns
-    ]
+        why = f"An intruder may know it; no step of the recipe changes it. {why}".strip()
+    return UNCHANGED, why.replace(REASONS["sensitive"], "Sensitive; released unchanged.")
 
 
 def _level_reason(level: int, top: int) -> str:
@@ -228,7 +221,7 @@ def _level_reason(level: int, top: int) -> str:
     if level == 0:
         return "An intruder may know it, but the promises hold with its exact values."
     if level == top:
-        return "An intruder may know it; all its values were made one."
+        return "An intruder may know it; it is fully suppressed."
     return "An intruder may know it; coarser values are shared by more people."
 
 
@@ -236,13 +229,13 @@ def level_words(level: int, top: int) -> str:
     """A level of a hierarchy in words.
 
     >>> level_words(2, 4), level_words(0, 4), level_words(4, 4), level_words(0, 0)
-    ('level 2 of 4', 'exact', 'nothing left', 'as it is')
+    ('level 2 of 4', 'exact', 'fully suppressed', 'as it is')
     """
     if top == 0:
         return "as it is"
     if level == 0:
         return "exact"
-    return "nothing left" if level == top else f"level {level} of {top}"
+    return "fully suppressed" if level == top else f"level {level} of {top}"
 
 
 def _roles_of(spec: Mapping[str, Any]) -> list[str]:
@@ -253,11 +246,6 @@ def _roles_of(spec: Mapping[str, Any]) -> list[str]:
 def role_names(roles: Iterable[str]) -> str:
     """Roles in full words, joined."""
     return ", ".join(ROLES.get(role, role) for role in roles) or "–"
-
-
-def _hierarchy_name(spec: Mapping[str, Any]) -> str:
-    hierarchy = spec.get("hierarchy")
-    return plain_name(next(iter(hierarchy))) if isinstance(hierarchy, Mapping) and hierarchy else ""
 
 
 def steps_taken(certificate: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:

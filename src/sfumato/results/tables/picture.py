@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.errors import ParameterError
-from sfumato.release.report.drawing import (
+from sfumato.core.drawing import (
     AFTER,
     FILLED,
     FONT,
@@ -20,6 +19,7 @@ from sfumato.release.report.drawing import (
     Pen,
     width_of,
 )
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

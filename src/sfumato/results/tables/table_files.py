@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core import environment
+from sfumato.core.blocks import (
+    Block,
+    Cell,
+    Heading,
+    ListBlock,
+    Paragraph,
+    TableBlock,
+    VerdictBlock,
+)
 from sfumato.core.exchange import in_place
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.randomness import Seed
+from sfumato.core.words import as_sentence, duration, moment, number, plain_name
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.release.documents import versions
 from sfumato.release.manifest import AGGREGATES, FILE, REPORT, sha256_of
@@ -249,33 +259,58 @@ def owner_page(protected_table: ProtectedTable, created: str) -> str:
     """A page for the owner: what was suppressed and why, and what an intruder can find out of
     it.
     """
-    from sfumato.release.report.rendering import rendered
+    from sfumato.release.report.page_html import ReportPage, render_page
 
-    table_audit, summary, sensitive_table = (
-        protected_table.audited,
-        protected_table.summary(),
-        protected_table.judged,
+    audit, judged = protected_table.audited, protected_table.judged
+    summary = protected_table.summary()
+    counts = judged.count()
+    # Cells that must stay unknown come first.
+    order = np.argsort(~protected_table.problem.primary[audit.hidden], kind="stable")[:MOST_ROWS]
+    headline, *sentences = protected_table.sentences()
+    figures: tuple[tuple[Cell, ...], ...] = (
+        ("cells", summary["cells"]),
+        ("sensitive", summary["sensitive"]),
+        ("suppressed or changed", len(audit.hidden)),
+        ("audit", duration(audit.seconds)),
     )
-    order = np.argsort(~protected_table.problem.primary[table_audit.hidden], kind="stable")[
-        :MOST_ROWS
-    ]  # what must stay unknown first
-    count = sensitive_table.count()
-    return rendered(
-        "table_owner.html",
-        measure=str(sensitive_table.table.measure),
-        created=created,
-        sentences=protected_table.sentences(),
-        cells=summary["cells"],
-        sensitive=summary["sensitive"],
-        hidden=len(table_audit.hidden),
-        seconds=table_audit.seconds,
-        exact=table_audit.exact,
-        rules=[
-            (rule.name.replace("_", " "), count[rule.name], parameters_of(rule.said()))
-            for rule in sensitive_table.rules
-        ],
-        rows=[_row(protected_table, int(at)) for at in order],
-        more=len(table_audit.hidden) > len(order),
+    rules = [
+        (plain_name(rule.name), counts[rule.name], parameters_of(rule.said()))
+        for rule in judged.rules
+    ]
+    bounds = "Intervals may be wider than shown: the audit stops where a cell is wide enough."
+    if audit.exact:
+        bounds = "Every interval is the tightest that an intruder can compute."
+    blocks: list[Block] = [
+        Paragraph(
+            "This page stays with the owner. It shows what was suppressed and would help an"
+            " intruder. Share the folder `share`, never this one.",
+            "warning",
+        ),
+        VerdictBlock(True, as_sentence(headline), headline=True),
+        TableBlock(("", ""), figures, figures=True),
+        Heading("Audit"),
+        ListBlock(tuple(map(as_sentence, sentences))),
+        Paragraph(bounds),
+        Heading("Rules"),
+        TableBlock(("Rule", "Cells", "Parameters"), tuple(rules)),
+        Heading("What an intruder can compute"),
+    ]
+    if len(audit.hidden) > len(order):
+        count = f"The first {number(len(order))} of {number(len(audit.hidden))} cells"
+        blocks.append(Paragraph(f"{count}; all of them are in `lock.json`."))
+    rows = tuple(_row(protected_table, int(at)) for at in order)
+    if rows:
+        blocks.append(TableBlock(("Cell", "True", "Least", "Most", "Why"), rows))
+    else:
+        blocks.append(Paragraph("Nothing was suppressed."))
+    measure = str(judged.table.measure)
+    return render_page(
+        ReportPage(
+            title=f"Owner's report: {measure}",
+            above=f"Owner's report for a table of {measure}, made {moment(created)}",
+            blocks=blocks,
+            below="Check it: `sfumato verify share --owner owner`.",
+        )
     )
 
 
@@ -283,10 +318,10 @@ def _row(protected_table: ProtectedTable, at: int) -> tuple[str, float, float, f
     """A suppressed cell with what it is, the least and the most it can be, and why it was."""
     table_audit, cell = protected_table.audited, int(protected_table.audited.hidden[at])
     table = protected_table.judged.table
-    for number, variables in enumerate(table.variables):
+    for group, variables in enumerate(table.variables):
         positions = np.flatnonzero(variables == cell)
         if len(positions):
-            dimensions = [table.dimensions[dimension] for dimension in table.places[number]]
+            dimensions = [table.dimensions[dimension] for dimension in table.places[group]]
             nodes = np.unravel_index(
                 int(positions[0]), [dimension.size for dimension in dimensions]
             )
@@ -322,32 +357,70 @@ MEANINGS = {
 
 def page(certificate: Mapping[str, Any]) -> str:
     """A page about a published table for those who get it."""
-    from sfumato.release.report.rendering import rendered
+    from sfumato.release.report.page_html import ReportPage, render_page
 
-    section = certificate[AGGREGATES]
-    summary, count = section["summary"], section["suppressed_by_rule"]
-    return rendered(
-        "table_public.html",
-        measure=section["measure"],
-        created=certificate["created"],
-        method=section["method"],
-        base=section["base"],
-        cells=summary["cells"],
-        suppressed=summary["suppressed"],
-        besides=summary["suppressed_besides"],
-        changed=section["method"] in ("rounding", "perturb", "cta"),
-        additive=section["additive"],
-        persons=section["counts_persons_by"],
-        scope=section["audit"]["scope"],
-        bounds=section["audit"]["bounds"],
-        tables=[
-            (
-                table_section["file"],
-                " × ".join(column["column"] for column in table_section["columns"]),
-            )
-            for table_section in section["tables"]
-        ],
-        rules=[_rule(rule, count.get(rule["rule"])) for rule in section["rules"]],
+    table = certificate[AGGREGATES]
+    summary, counts, audit = table["summary"], table["suppressed_by_rule"], table["audit"]
+    cells, suppressed = summary["cells"], summary["suppressed"]
+    if table["method"] in ("rounding", "perturb", "cta"):
+        title = f"{number(cells)} cells, changed so that nobody can be computed from them."
+        method = f"Sensitive cells were moved, and others so that sums fit ({table['method']})."
+        if table["base"]:
+            base = f"Cells were rounded to multiples of {table['base']}"
+            method = f"{base} ({table['method']})."
+        sums = "Cells were rounded one by one: sums need not fit."
+        if table["additive"]:
+            sums = "Cells add up to their margins."
+        sentences = [f"{method} {sums}"]
+    else:
+        title = (
+            f"{number(cells - suppressed)} of {number(cells)} cells are published,"
+            f" {number(suppressed)} are suppressed."
+        )
+        besides = number(summary["suppressed_besides"])
+        method = (
+            f"A suppressed cell shows as `x`. {besides} of them break no rule: others could be"
+            " computed from them. Published cells add up to their margins."
+        )
+        sentences = [method]
+    if audit["scope"] == "all tables together":
+        sentences.append(
+            f"The tables were audited together, as margins of one table ({audit['bounds']} bounds)."
+        )
+    elif audit["scope"] == "each table by itself":
+        sentences.append(
+            f"Each table was audited by itself ({audit['bounds']} bounds). Whether they hold"
+            " together is unknown: the table of all their columns is too large."
+        )
+    if table["counts_persons_by"] == "unit":
+        sentences.append("Persons were counted, however many rows they have.")
+    else:
+        sentences.append("Every row was taken for a person.")
+    files = []
+    for file in table["tables"]:
+        by = " × ".join(column["column"] for column in file["columns"])
+        files.append(f"`{file['file']}`: {table['measure']} by {by}")
+    rules = tuple(_rule(rule, counts.get(rule["rule"])) for rule in table["rules"])
+    note = (
+        "A cell may break several rules. Parameters that would help to compute suppressed cells are"
+        " not shown."
+    )
+    blocks: list[Block] = [
+        VerdictBlock(True, title, headline=True),
+        Heading("The table"),
+        ListBlock(tuple(files)),
+        *map(Paragraph, sentences),
+        Heading("Which cells are sensitive"),
+        TableBlock(("Rule", "A cell breaks it when", "Cells"), rules),
+        Paragraph(note, "quiet"),
+    ]
+    return render_page(
+        ReportPage(
+            title=f"Published table: {table['measure']}",
+            above=f"A table of {table['measure']}, made {moment(certificate['created'])}",
+            blocks=blocks,
+            below="Check it: `sfumato verify` and the name of this folder.",
+        )
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.workbench import Workbench
 
 FILES = Path(__file__).parent / "files"
-TOKENS = Path(sfumato.release.report.__file__).parent / "templates" / "tokens.css"
+TOKENS = Path(sfumato.release.report.__file__).parent / "style" / "tokens.css"
 """Colours, which reports have too."""
 MOST_BYTES = 16 * MEGABYTE
 KINDS = {".css": "text/css", ".js": "text/javascript"}

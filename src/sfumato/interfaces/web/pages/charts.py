@@ -14,7 +14,7 @@ from typing import Any
 
 from nicegui.element import Element
 
-from sfumato.core.blocks import Axis, ChartBlock, Point, Series
+from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.core.words import percent
 from sfumato.interfaces.web.pages.parts import Words, element, text
 
@@ -81,6 +81,8 @@ class ChartWidget(Element, component=Path(__file__).parent / "files" / "chart.js
 def draw_chart(block: ChartBlock) -> ChartWidget:
     """Draw a chart with its legend; its numbers stand behind a click."""
     with element("figure", "chart"):
+        if block.title:
+            text(block.title, "p", "strong")
         widget = ChartWidget(block)
         widget.classes("picture")
         named = [series for series in block.series if series.name and series.points]
@@ -134,7 +136,7 @@ def _values(block: ChartBlock, axis: str) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _axis(field: str, axis: Axis, values: Sequence[float]) -> Spec:
+def _axis(field: str, axis: ChartAxis, values: Sequence[float]) -> Spec:
     encoding: Spec = {"field": field, "title": one_line(axis.title) or None}
     if axis.names:
         look: Spec = {"labelLimit": 90, "labelOverlap": len(axis.names) > MANY_NAMES}
@@ -217,7 +219,7 @@ def point_words(block: ChartBlock, series: Series, point: Point) -> str:
     """A point as a pointer, or a screen reader, tells it.
 
     >>> ages = Series("after", (Point(0, 0.25),))
-    >>> chart = ChartBlock("columns", Axis("age", ("young",)), Axis(share=True), (ages,), "")
+    >>> chart = ChartBlock("chart", "columns", ChartAxis("age", ("young",)), ChartAxis(share=True), (ages,), "")
     >>> point_words(chart, ages, ages.points[0])
     'young · after 25 %'
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.blocks import Axis, ChartBlock, MarkKind, Point, Series
+from sfumato.core.blocks import ChartAxis, ChartBlock, MarkKind, Point, Series
 from sfumato.core.words import join_words, number, percent, plain_name
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import choices, edits, pinned_candidates
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.project import Project
 
 AXES = {
-    "score": Axis("loss"),
-    "marketer_risk": Axis("marketer risk", share=True, logarithmic=True),
-    "prosecutor_risk": Axis("prosecutor risk", share=True, logarithmic=True),
-    "suppressed": Axis("records lost"),
-    "class_size": Axis("average class"),
+    "score": ChartAxis("loss"),
+    "marketer_risk": ChartAxis("marketer risk", share=True, logarithmic=True),
+    "prosecutor_risk": ChartAxis("prosecutor risk", share=True, logarithmic=True),
+    "suppressed": ChartAxis("records lost"),
+    "class_size": ChartAxis("average class"),
 }
 """What a combination of levels is measured by."""
 MOST_SHOWN = 60
@@ -198,8 +198,8 @@ class Explore:
                 f" and its neighbours. At most {landscape['budget']:,} records may be lost."
             )
         within = (
-            f"{landscape['within']:,} keep {promise} and lose no more than the {landscape['budget']:,}"
-            " records you allow"
+            f"{landscape['within']:,} keep {promise} and lose no more than the"
+            f" {landscape['budget']:,} records you allow"
         )
         ways = (
             f"{len(landscape['front']):,} of them nothing beats"
@@ -207,8 +207,8 @@ class Explore:
             else "look at those that lose more, or promise less"
         )
         return (
-            f"Of {landscape['nodes']:,} combinations of levels, {within}; {ways}. Further left keeps"
-            " more, further down risks less."
+            f"Of {landscape['nodes']:,} combinations of levels, {within}; {ways}. Further left"
+            " keeps more, further down risks less."
         )
 
     def _controls(self) -> None:
@@ -285,7 +285,7 @@ class Explore:
         )
         x = dataclasses.replace(across, title=f"{across.title} (worse →)")
         y = dataclasses.replace(up, title=f"{up.title} (worse ↑)")
-        return ChartBlock("scatter", x, y, tuple(groups), words)
+        return ChartBlock("combinations", "scatter", x, y, tuple(groups), words)
 
     def _lattice(self) -> ChartBlock:
         """A row for each sum of levels, finest below; a line joins nodes that are one level of one
@@ -310,8 +310,8 @@ class Explore:
             " that nothing beats"
         )
         series = (lines, *self._groups(list(nodes), []))
-        y = Axis("sum of levels (coarser ↑)")
-        return ChartBlock("scatter", Axis(), y, series, words)
+        y = ChartAxis("sum of levels (coarser ↑)")
+        return ChartBlock("lattice", "scatter", ChartAxis(), y, series, words)
 
     def _coordinates(self, node: Node) -> tuple[float, float]:
         """Where a node is drawn; in the lattice, nodes with the same sum of levels stand side by
@@ -324,7 +324,7 @@ class Explore:
         row = [levels for levels in every if sum(levels.values()) == height]
         return row.index(node["levels"]) - (len(row) - 1) / 2, height
 
-    def _named_axis(self, name: str) -> Axis:
+    def _named_axis(self, name: str) -> ChartAxis:
         if name != "score":
             return AXES[name]
         return dataclasses.replace(AXES[name], title=plain_name(str(self.found["objective"])))

@@ -60,7 +60,8 @@ FOLLOW = """(event) => {
   const size = Number(event.target.value);
   const records = under[Math.min(size, under.length - 1)];
   const spoken = records.toLocaleString('en-US');
-  window.sfumato.say(told, spoken + (records === 1 ? ' record belongs' : ' records belong') + ' to a class smaller than ' + size + '.');
+  const belong = records === 1 ? ' record belongs' : ' records belong';
+  window.sfumato.say(told, spoken + belong + ' to a class smaller than ' + size + '.');
 }"""
 """A number follows its slider without a word to the server; so does the count that hangs on it."""
 STEP_OF_SLIDER = """(event) => {
@@ -82,7 +83,7 @@ class FormOptions:
     With ``at_once`` every change is tried; without, only :meth:`DrawnForm.submit` does so: a form
     of something that is not there yet. ``values`` is what stands in fields, and ``opened`` the keys
     of parts that are open: whoever draws the form again hands them in again. Fields of ``without``
-    are not drawn; with ``folded`` those that need not be filled in stand behind a click. ``choices``
+    are not drawn; with ``folded`` those that need not be filled in are behind a click. ``choices``
     are what can be chosen in a field here, with its words, and ``suggestions`` what can be typed.
     ``counted`` is the field whose slider tells how many records belong to smaller classes.
     ``on_preview`` gets the object while a slider moves.

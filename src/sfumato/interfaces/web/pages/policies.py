@@ -1,5 +1,5 @@
-"""The stage *Policies*: what a privacy policy asks of this table, the recipe that would keep it, and
-whether a release does.
+"""The stage *Policies*: what a privacy policy asks of this table, the recipe that would keep it,
+and whether a release does.
 """
 
 from __future__ import annotations

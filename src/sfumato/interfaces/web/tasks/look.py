@@ -14,8 +14,8 @@ import numpy as np
 
 from sfumato.core.attack import now
 from sfumato.core.blocks import (
-    Axis,
     Block,
+    ChartAxis,
     ChartBlock,
     FoldBlock,
     Heading,
@@ -148,8 +148,8 @@ def look_columns(
                 Heading(name, 1),
                 Paragraph(f"{change.action} · {values}", "quiet"),
                 before_and_after(
-                    Axis(name, tuple(card["bins"])),
-                    Axis(share=True),
+                    ChartAxis(name, tuple(card["bins"])),
+                    ChartAxis(share=True),
                     {"before": card["before"], "after": card["after"]},
                     f"{name} before and after",
                 ),
@@ -160,14 +160,14 @@ def look_columns(
 
 
 def before_and_after(
-    names: Axis, values: Axis, parts: Mapping[Part, Sequence[float]], words: str
+    names: ChartAxis, values: ChartAxis, parts: Mapping[Part, Sequence[float]], words: str
 ) -> ChartBlock:
     """Columns of what was and what is, over the same names."""
     series = []
     for part, numbers in parts.items():
         points = tuple(Point(place, value) for place, value in enumerate(numbers))
         series.append(Series(part, points, "bar", part))
-    return ChartBlock("columns", names, values, tuple(series), words)
+    return ChartBlock(names.title, "columns", names, values, tuple(series), words)
 
 
 def look_pair(bench: Bench, progress: Progress, *, of: int, one: str, other: str) -> list[Block]:
@@ -184,13 +184,18 @@ def look_pair(bench: Bench, progress: Progress, *, of: int, one: str, other: str
             f" moved by {percent(maps['table_distance'][0])}."
         )
     ]
-    x, y = (Axis(name, tuple(part.names)) for name, part in zip((one, other), bins, strict=True))
+    x, y = (
+        ChartAxis(name, tuple(part.names)) for name, part in zip((one, other), bins, strict=True)
+    )
     for part, table in (("before", table_before(*bins)), ("after", table_after(*bins))):
         shares = table / max(1.0, float(table.sum()))
         points = [Point(i, j, size=float(share)) for (i, j), share in np.ndenumerate(shares)]
         series = Series(part, tuple(points), "dot")
         words = f"{one} and {other} {part}: the larger a square, the more records"
-        blocks += [Heading(part.capitalize()), ChartBlock("map", x, y, (series,), words)]
+        blocks += [
+            Heading(part.capitalize()),
+            ChartBlock(f"{one} {other} {part}", "map", x, y, (series,), words),
+        ]
     return blocks
 
 
@@ -311,7 +316,7 @@ def look_classes(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     """
     release = release_of(bench, of)
     before, after = release.before, release.after
-    names = Axis("size of the class", tuple(_bin(place) for place in range(len(SIZES))))
+    names = ChartAxis("size of the class", tuple(_bin(place) for place in range(len(SIZES))))
     grouped: dict[Part, list[int]] = {
         "before": _grouped(before.class_sizes),
         "after": _grouped(after.class_sizes),
@@ -322,7 +327,9 @@ def look_classes(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
             f" {number(after.smallest_class)} after. Unique records: {before.unique_records:,}"
             f" before, {after.unique_records:,} after."
         ),
-        before_and_after(names, Axis("records"), grouped, "Records by the size of their class"),
+        before_and_after(
+            names, ChartAxis("records"), grouped, "Records by the size of their class"
+        ),
     ]
     risks = []
     for was, now_is in release.risks:

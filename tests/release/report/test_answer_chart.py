@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sfumato.release.report.answers import answer_drawing
-from sfumato.release.report.drawing import Mark, Rect, Text
+from sfumato.core.chart_drawing import draw_chart
+from sfumato.core.drawing import Drawing, Mark, Rect, Text
+from sfumato.release.report.charts import chart_answer
 
 WARDS = {
     "question": "count by ward",
@@ -14,6 +15,10 @@ WARDS = {
     "epsilon": 0.1,
     "rho": None,
 }
+
+
+def answer_drawing(answer) -> Drawing:
+    return draw_chart(chart_answer(answer))
 
 
 def words(drawing):

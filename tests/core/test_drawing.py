@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.release.report.attacks import attack_chart
-from sfumato.release.report.charts import Line, bar_chart, level_chart
-from sfumato.release.report.drawing import (
+from sfumato.core.chart_drawing import draw_chart
+from sfumato.core.drawing import (
     AFTER,
     INK,
     OUTLINES,
@@ -35,8 +34,9 @@ from sfumato.release.report.drawing import (
     ticks,
     width_of,
 )
+from sfumato.release.report.charts import chart_attacks, chart_class_sizes, chart_levels
 from sfumato.release.report.pages import owner_page, public_page
-from sfumato.release.report.risk_utility import drawing_of
+from sfumato.release.report.risk_utility import chart_candidates
 from tests.release.report import samples
 from tests.release.report.test_risk_utility import THREE
 
@@ -49,7 +49,7 @@ def everything(words: str = "word") -> Drawing:
     draw_axes(
         made,
         Ruler([(0, "0"), (100, "1")], title=words, flush=True),
-        Ruler([(25, "half")], title=words),
+        Ruler([(25, words)]),
     )
     made.rect(0, 0, 40, 10, Pen(AFTER, SOFT, opacity=0.5))
     made.rule((0, 20), (100, 20), Pen(stroke=INK, dashed=True))
@@ -108,14 +108,10 @@ def _here() -> dict[str, str]:
 
 DRAWINGS = {
     "everything": everything,
-    "bars": lambda: bar_chart(
-        [Line("a", 1, "1", 3, "3"), Line("b", 2, "2", 0, "0")], ("", ""), most=3
-    ),
-    "levels": lambda: level_chart(
-        [("age", 2, 4), ("sex", 1, 1)], ("column", "level"), ["2 of 4", "gone"]
-    ),
-    "attacks": lambda: attack_chart(samples.full_record()["certificate"]["attacks"]),
-    "map": lambda: drawing_of(THREE),
+    "bars": lambda: draw_chart(chart_class_sizes({"3": 2}, 3, {"1": 4})),
+    "levels": lambda: draw_chart(chart_levels([{"levels": {"age": {"level": 2, "top": 4}}}])),
+    "attacks": lambda: draw_chart(chart_attacks(samples.full_record()["certificate"]["attacks"])),
+    "map": lambda: draw_chart(chart_candidates(THREE)),
 }
 
 
@@ -194,9 +190,9 @@ def test_words_of_an_axis_do_not_run_into_each_other():
         assert b.x - a.x >= (width_of(a.words, a.size) + width_of(b.words, b.size)) / 2
 
 
-@given(st.lists(st.tuples(st.floats(0, 9), st.floats(0, 9)), min_size=1, max_size=9), st.booleans())
-def test_a_staircase_has_no_slopes_and_every_corner(corners, down):
-    way = staircase(corners, first_down=down)
+@given(st.lists(st.tuples(st.floats(0, 9), st.floats(0, 9)), min_size=1, max_size=9))
+def test_a_staircase_has_no_slopes_and_every_corner(corners):
+    way = staircase(corners)
     assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(way))
     assert way[::2] == tuple(corners)
 

@@ -9,20 +9,25 @@ import pytest
 
 from sfumato.core import registry
 from sfumato.core.attack import Finding
+from sfumato.core.blocks import ChartBlock
+from sfumato.core.chart_drawing import draw_chart
 from sfumato.release.attack_report import AttackReport, Tried
 from sfumato.release.report.attacks import (
     MOST_AT_ONCE,
-    allowed,
-    attack_chart,
-    attack_picture,
     conclusion,
-    ranked,
-    strongest,
+    rank_attacks,
+    strongest_attack,
+    success_limit,
 )
+from sfumato.release.report.charts import chart_attacks
 from sfumato.release.report.measures import plain_words
 from sfumato.release.report.pages import public_page
 from tests.release.report import samples
 from tests.release.report.test_pages import Page
+
+
+def svg_of(chart: ChartBlock) -> str:
+    return draw_chart(chart).svg()
 
 
 def test_strongest_first():
@@ -31,10 +36,14 @@ def test_strongest_first():
         samples.tried("b", value=0.3, baseline=0.0),
     )
     bad = samples.tried("c", value=0.25, limit=0.2, exceeds=True)
-    assert [t["intruder"] for t in ranked(samples.attacks(weak, strong, bad))] == ["c", "b", "a"]
-    assert strongest(samples.attacks(weak, strong, bad))["intruder"] == "c"
-    assert strongest(samples.attacks(weak, strong)) is None
-    assert strongest(None) is None
+    assert [t["intruder"] for t in rank_attacks(samples.attacks(weak, strong, bad))] == [
+        "c",
+        "b",
+        "a",
+    ]
+    assert strongest_attack(samples.attacks(weak, strong, bad))["intruder"] == "c"
+    assert strongest_attack(samples.attacks(weak, strong)) is None
+    assert strongest_attack(None) is None
 
 
 def test_the_order_is_by_what_is_surely_over_guessing_and_people_before_their_values():
@@ -53,19 +62,19 @@ def test_the_order_is_by_what_is_surely_over_guessing_and_people_before_their_va
     }
     homogeneity = {**samples.tried("d", value=0.4, baseline=0.01), "attack": "homogeneity"}
     tried = [skewness, homogeneity, unsure, linkage]
-    assert [one["attack"] for one in ranked(samples.attacks(*tried))] == [
+    assert [one["attack"] for one in rank_attacks(samples.attacks(*tried))] == [
         "linkage",
         "homogeneity",
         "linkability",
         "skewness",
     ]
     assert (
-        strongest(samples.attacks(*tried))["attack"] == "skewness"
+        strongest_attack(samples.attacks(*tried))["attack"] == "skewness"
     )  # the only one beyond what is usual
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_report_and_the_page_agree_on_the_strongest(seed):
+def test_the_report_and_the_page_agree_on_the_strongest_attack(seed):
     rng = random.Random(seed)
     names = ["linkage", "homogeneity", "skewness", "suda", "inference"]
     tried = []
@@ -85,8 +94,8 @@ def test_the_report_and_the_page_agree_on_the_strongest(seed):
         return over, round(low - (one.finding.baseline or 0), 9), identity, one.finding.value
 
     assert report.worst is max(tried, key=naive)
-    assert ranked(report.to_dict())[0]["intruder"] == report.worst.intruder
-    assert [one["intruder"] for one in ranked(report.to_dict())] == [
+    assert rank_attacks(report.to_dict())[0]["intruder"] == report.worst.intruder
+    assert [one["intruder"] for one in rank_attacks(report.to_dict())] == [
         one.intruder for one in sorted(tried, key=naive, reverse=True)
     ]
 
@@ -99,11 +108,11 @@ def test_the_line_is_where_an_attack_begins_to_exceed(value, baseline, limit):
     one = Tried(
         "x", ("age",), Finding("linkage", value, "", baseline=baseline), threshold=0.2, limit=limit
     )
-    assert one.exceeds == (value > allowed(one.to_dict()) + 1e-12)
+    assert one.exceeds == (value > success_limit(one.to_dict()) + 1e-12)
 
 
 def test_numbers_are_told():
-    drawn = attack_picture(
+    drawn = chart_attacks(
         samples.attacks(
             samples.tried(value=0.5, interval=[0.4, 0.6], baseline=0.1, exceeds=True),
             samples.tried("b"),
@@ -112,9 +121,9 @@ def test_numbers_are_told():
     told = (
         "prosecutor, linkage: 50 % (40 % to 60 %), guessing 10 %, usual 28 %, beyond the usual 20 %"
     )
-    assert told in drawn.description
-    assert "b, linkage: 12.5 %, usual 20 %" in drawn.description
-    assert "Brown: beyond that line. 1 attack goes beyond the usual 20 %." in drawn.caption
+    assert told in drawn.alternative_text
+    assert "b, linkage: 12.5 %, usual 20 %" in drawn.alternative_text
+    assert "✗ and brown: beyond that line. 1 attack goes beyond the usual 20 %." in drawn.caption
 
 
 def test_allowed_is_said_only_where_a_limit_was_set():
@@ -142,15 +151,14 @@ def test_allowed_is_said_only_where_a_limit_was_set():
 
 
 def test_an_attack_without_interval_and_guess_has_neither_mark():
-    bare = attack_picture(samples.attacks(samples.tried())).svg
-    full = attack_picture(samples.attacks(samples.tried(interval=[0.1, 0.2], baseline=0.05))).svg
+    bare = svg_of(chart_attacks(samples.attacks(samples.tried())))
+    full = svg_of(chart_attacks(samples.attacks(samples.tried(interval=[0.1, 0.2], baseline=0.05))))
     assert len(full) > len(bare)
     assert "#8c95a1" in full and "#8c95a1" not in bare
 
 
 def test_nothing_was_tried():
-    assert attack_picture(samples.attacks()) is None
-    assert attack_chart(samples.attacks()) is None
+    assert chart_attacks(samples.attacks()) is None
     certificate = samples.certificate() | {"attacks": samples.attacks(skipped=1)}
     page = Page(public_page(certificate))
     assert (
@@ -162,10 +170,10 @@ def test_what_is_unknown_is_said_wherever_it_is_said_that_nothing_goes_too_far()
     found = samples.attacks(samples.tried(), skipped=2)
     found["skipped"][0] |= {"status": "unknown", "reason": "the grid has too many cells"}
     found["skipped"][1] |= {"status": "does not apply", "reason": "no other release"}
-    drawn = attack_picture(found)
+    drawn = chart_attacks(found)
     told = "The only attack tried does not go beyond the usual 20 %; 1 attack is unknown."
     assert told in drawn.caption
-    assert "unknown" in drawn.description and "? unknown" in drawn.svg
+    assert "unknown" in drawn.alternative_text and "? unknown" in svg_of(drawn)
     for page in (Page(public_page(samples.certificate() | {"attacks": found})),):
         assert told in page.text
         assert (
@@ -185,8 +193,8 @@ def test_certificates_from_before_attacks_were_unknown_are_read_as_if_all_that_w
 
 
 def test_equal_names_have_rows_of_their_own():
-    drawn = attack_picture(samples.attacks(samples.tried(value=0.1), samples.tried(value=0.2)))
-    said = [node.text for node in ET.fromstring(drawn.svg).iter() if node.tag.endswith("text")]
+    drawn = chart_attacks(samples.attacks(samples.tried(value=0.1), samples.tried(value=0.2)))
+    said = [node.text for node in ET.fromstring(svg_of(drawn)).iter() if node.tag.endswith("text")]
     assert said.count("prosecutor: linkage") == 2
 
 
@@ -201,11 +209,11 @@ def test_weaker_attacks_are_behind_a_click_and_the_alarm_is_at_the_top():
         "A person's own record is found (linkage) by the colleague, who knows age, sex: 95 %"
     )
     assert page.text.index("3-anonymity holds; 1 attack goes beyond the usual 20 %") < alarm
-    assert alarm < page.text.index("How large the crowds are")
+    assert alarm < page.text.index("Class sizes")
     assert "Links <b>all</b> of them." in page.text
     assert "b" not in page.tags
-    assert "1 attack goes beyond the usual 20 %. 21 attacks were tried" in page.text
-    assert 'class="verdict mixed"' in text and 'class="banner"' not in text, (
+    assert "1 attack goes beyond the usual 20 %. 21 attacks tried on a sample" in page.text
+    assert 'class="headline unknown"' in text and 'class="warning"' not in text, (
         "one headline, and no box that contradicts it"
     )
 

@@ -8,9 +8,12 @@ pixels from the upper left corner of the plot; a drawing knows how much room is 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import html
 import itertools
 import math
+import string
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -37,15 +40,6 @@ class Pen:
     opacity: float = 1.0
     dashed: bool = False
 
-    def attributes(self) -> str:
-        """The pen in SVG."""
-        text = f' fill="{self.fill}"' if self.fill else ' fill="none"'
-        if self.stroke:
-            text += f' stroke="{self.stroke}" stroke-width="{_number(self.width)}"'
-        if self.dashed:
-            text += f' stroke-dasharray="{DASHES}"'
-        return text if self.opacity == 1 else f'{text} opacity="{_number(self.opacity)}"'
-
     def as_mark(self) -> dict[str, Any]:
         """The pen in Vega-Lite."""
         dash = {"strokeDash": [int(part) for part in DASHES.split(",")]} if self.dashed else {}
@@ -55,6 +49,19 @@ class Pen:
             "strokeWidth": self.width if self.stroke else 0,
         }
         return {**ink, "opacity": self.opacity, **dash}
+
+
+@functools.cache
+def _ink(pen: Pen) -> str:
+    """A pen in SVG; a drawing has few different ones."""
+    text = f' fill="{pen.fill or "none"}"'
+    if pen.stroke:
+        text += f' stroke="{pen.stroke}" stroke-width="{pen.width:g}"'
+    if pen.dashed:
+        text += f' stroke-dasharray="{DASHES}"'
+    if pen.opacity != 1:
+        text += f' opacity="{pen.opacity:g}"'
+    return text
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,10 +77,10 @@ class Rect:
     def svg(self) -> str:
         """The rectangle in SVG."""
         place = (
-            f'x="{_number(self.x)}" y="{_number(self.y)}" width="{_number(self.width)}"'
-            f' height="{_number(self.height)}"'
+            f'x="{round(self.x, 2):g}" y="{round(self.y, 2):g}" width="{round(self.width, 2):g}"'
+            f' height="{round(self.height, 2):g}"'
         )
-        return f"<rect {place}{self.pen.attributes()}/>"
+        return f"<rect {place}{_ink(self.pen)}/>"
 
     def as_mark(self) -> dict[str, Any]:
         """What all rectangles of one layer of a chart share."""
@@ -95,10 +102,13 @@ class Stroke:
         """The line in SVG: a straight one as a line, others as a path."""
         if len(self.points) == 2:
             (x1, y1), (x2, y2) = self.points
-            place = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
-            return f"<line {place}{self.pen.attributes()}/>"
-        path = "L".join(f"{_number(x)},{_number(y)}" for x, y in self.points)
-        return f'<path d="M{path}"{self.pen.attributes()}/>' if path else ""
+            place = (
+                f'x1="{round(x1, 2):g}" y1="{round(y1, 2):g}" x2="{round(x2, 2):g}"'
+                f' y2="{round(y2, 2):g}"'
+            )
+            return f"<line {place}{_ink(self.pen)}/>"
+        path = "L".join(f"{round(x, 2):g},{round(y, 2):g}" for x, y in self.points)
+        return f'<path d="M{path}"{_ink(self.pen)}/>' if path else ""
 
     def as_mark(self) -> dict[str, Any]:
         """A layer of its own: two lines in one would be joined."""
@@ -160,15 +170,15 @@ class Mark:
 
     def svg(self) -> str:
         """The mark in SVG."""
-        half, ink = self.half, self.pen.attributes()
+        half, ink = self.half, _ink(self.pen)
         if self.shape == "circle":
             kind, place = (
                 "circle",
-                f'cx="{_number(self.x)}" cy="{_number(self.y)}" r="{_number(half)}"',
+                f'cx="{round(self.x, 2):g}" cy="{round(self.y, 2):g}" r="{round(half, 2):g}"',
             )
         else:
             path = "L".join(
-                f"{_number(self.x + half * a)},{_number(self.y + half * b)}"
+                f"{round(self.x + half * a, 2):g},{round(self.y + half * b, 2):g}"
                 for a, b in OUTLINES[self.shape]
             )
             kind, place = "path", f'd="M{path}Z"'
@@ -210,14 +220,11 @@ class Text:
         letters are put on their base line.
         """
         down = round(0.3 * self.size)
-        place = f'x="{_number(self.x + self.dx)}" y="{_number(self.y + down)}"'
+        place = f'x="{round(self.x + self.dx, 2):g}" y="{round(self.y + down, 2):g}"'
         if self.angle:
-            turned = f"translate({_number(self.x)},{_number(self.y)}) rotate({_number(self.angle)})"
-            place = f'transform="{turned}" x="{_number(self.dx)}" y="{down}"'
-        look = (
-            f' text-anchor="{ANCHORS[self.align]}"'
-            f' font-size="{_number(self.size)}"{self.pen.attributes()}'
-        )
+            turned = f"translate({round(self.x, 2):g},{round(self.y, 2):g}) rotate({self.angle:g})"
+            place = f'transform="{turned}" x="{round(self.dx, 2):g}" y="{down}"'
+        look = f' text-anchor="{ANCHORS[self.align]}" font-size="{self.size:g}"{_ink(self.pen)}'
         weight = ' font-weight="600"' if self.bold else ""
         return f"<text {place}{look}{weight}>{escaped(self.words)}</text>"
 
@@ -284,13 +291,18 @@ class Drawing:
         it does.
         """
         width, height = self.extent
-        named = f' role="img" aria-label="{html.escape(_printed(label))}"' if label else ""
+        named = ' aria-hidden="true"'
+        if label:
+            quoted = escaped(label).replace('"', "&quot;")
+            named = f' role="img" aria-label="{quoted}"'
+        # A page may widen a drawing a little, but a small one stays small.
+        natural = f' style="--natural: {round(1.15 * width)}px"'
         opening = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0'
-            f' 0 {width} {height}"{named}>'
+            f' 0 {width} {height}"{natural}{named}>'
         )
         ground = f'<rect width="100%" height="100%" fill="{self.ground}"/>' if self.ground else ""
-        place = f'transform="translate({_number(self.left)},{_number(self.top)})"'
+        place = f'transform="translate({round(self.left, 2):g},{round(self.top, 2):g})"'
         shapes = "".join(one.svg() for one in self.drawn)
         return (
             f'{opening}{ground}<g {place} font-family="sans-serif"'
@@ -354,40 +366,21 @@ def escaped(words: str) -> str:
     >>> escaped('<b>"a" & b</b>'), escaped("tab\tnull\x00")
     ('&lt;b&gt;"a" &amp; b&lt;/b&gt;', 'tab null ')
     """
-    return html.escape(_printed(words), quote=False)
+    if not words.isprintable():
+        words = "".join(c if c.isprintable() else " " for c in words)
+    return html.escape(words, quote=False)
 
 
-def _printed(words: str) -> str:
-    return words if words.isprintable() else "".join(c if c.isprintable() else " " for c in words)
+def staircase(corners: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """The way from corner to corner without slopes: across and then up or down.
 
-
-def _number(value: float) -> str:
-    """A place in hundredths of a pixel, no longer than it must be.
-
-    >>> _number(12.0), _number(0.125), _number(-0.001), _number(99.999)
-    ('12', '0.12', '0', '100')
+    >>> staircase([(0, 1), (2, 3)])
+    ((0, 1), (2, 1), (2, 3))
     """
-    rounded = round(value, 2)
-    whole = int(rounded)
-    return str(whole) if whole == rounded else repr(float(rounded))
-
-
-def staircase(
-    corners: Sequence[tuple[float, float]], *, first_down: bool = False
-) -> tuple[tuple[float, float], ...]:
-    """The way from corner to corner without slopes: across and then down, or down and then across.
-
-    >>> staircase([(0, 1), (2, 3)]), staircase([(0, 1), (2, 3)], first_down=True)
-    (((0, 1), (2, 1), (2, 3)), ((0, 1), (0, 3), (2, 3)))
-    """
-    between = [((a, d) if first_down else (c, b)) for (a, b), (c, d) in itertools.pairwise(corners)]
-    return (
-        tuple(itertools.chain.from_iterable(zip(corners, [*between, corners[-1]], strict=True)))[
-            :-1
-        ]
-        if corners
-        else ()
-    )
+    way = list(corners[:1])
+    for (_, y), corner in itertools.pairwise(corners):
+        way += [(corner[0], y), corner]
+    return tuple(way)
 
 
 # Axes.
@@ -395,19 +388,14 @@ def staircase(
 
 @dataclasses.dataclass(frozen=True)
 class Ruler:
-    """Places along one side of a plot with their words, and how they look."""
+    """Places along one side of a plot with their words; ``flush``: words at the ends of a lying
+    axis stay within the plot.
+    """
 
     ticks: Sequence[tuple[float, str]]
-    size: float = FONT - 1
-    words: str = INK
-    lines: str = SOFT
-    dashes: str = SOFT
     title: str = ""
-    title_size: float = FONT
-    title_at: float = 35
-    """How far the middle of the title is from the axis."""
+    size: float = FONT - 2
     flush: bool = False
-    """Words at the ends of a lying axis stay within the plot."""
 
 
 def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = None) -> None:
@@ -415,75 +403,45 @@ def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = 
     lie in the middle of pixels and are sharp.
     """
     width, height = drawing.width, drawing.height
-    for axis, lying in ((across, True), (up, False)):
-        for at, _ in axis.ticks if axis else ():
-            line = _sharp(at)
-            start, end = (
-                ((line, 0.5), (line, height + 0.5)) if lying else ((0.5, line), (width + 0.5, line))
-            )
-            drawing.rule(start, end, Pen(stroke=GRID))
     if across:
-        _lying(drawing, across)
+        for at, _ in across.ticks:
+            line = math.floor(at + 0.5) + 0.5
+            drawing.rule((line, 0.5), (line, height + 5.5), Pen(stroke=GRID))
     if up:
-        _upright(drawing, up)
+        for at, words in up.ticks:
+            line = math.floor(at + 0.5) + 0.5
+            drawing.rule((0.5, line), (width + 0.5, line), Pen(stroke=GRID))
+            drawing.rule((-4.5, line), (0.5, line), Pen(stroke=FRAME))
+            drawing.text(-6.5, at + 0.5, words, SOFT, align="right", size=up.size)
+        drawing.rule((0.5, height + 0.5), (0.5, 0.5), Pen(stroke=FRAME))
+    if across:
+        _draw_lying_axis(drawing, across)
 
 
-def _sharp(at: float) -> float:
-    return math.floor(at + 0.5) + 0.5
-
-
-def _lying(drawing: Drawing, axis: Ruler) -> None:
+def _draw_lying_axis(drawing: Drawing, axis: Ruler) -> None:
     width, foot = drawing.width, drawing.height + 0.5
     below = 7 + round(0.79 * axis.size) - round(0.3 * axis.size)  # the letters hang from there
-    for at, _ in axis.ticks:
-        drawing.rule((_sharp(at), foot), (_sharp(at), foot + 5), Pen(stroke=axis.dashes))
     for at, words in _apart(axis):
-        side = (
-            "center"
-            if not axis.flush
-            else "left"
-            if at <= 1
-            else "right"
-            if at >= width - 1
-            else "center"
-        )
-        drawing.text(at + 0.5, foot + below, words, axis.words, align=side, size=axis.size)
-    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=axis.lines))
+        side: Align = "center"
+        if axis.flush and at <= 1:
+            side = "left"
+        elif axis.flush and at >= width - 1:
+            side = "right"
+        drawing.text(at + 0.5, foot + below, words, SOFT, align=side, size=axis.size)
+    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=FRAME))
     if axis.title:
-        drawing.text(
-            width / 2 + 0.5,
-            foot + axis.title_at,
-            axis.title,
-            SOFT,
-            align="center",
-            size=axis.title_size,
-        )
-
-
-def _upright(drawing: Drawing, axis: Ruler) -> None:
-    height = drawing.height
-    for at, _ in axis.ticks:
-        drawing.rule((-4.5, _sharp(at)), (0.5, _sharp(at)), Pen(stroke=axis.dashes))
-    for at, words in axis.ticks:
-        drawing.text(-6.5, at + 0.5, words, axis.words, align="right", size=axis.size)
-    drawing.rule((0.5, height + 0.5), (0.5, 0.5), Pen(stroke=axis.lines))
-    if axis.title:
-        place = (0.5 - axis.title_at, height / 2 + 0.5)
-        drawing.text(*place, axis.title, SOFT, align="center", size=axis.title_size, angle=-90)
+        drawing.text(width / 2, foot + 35, axis.title, SOFT, align="center", size=FONT - 1)
 
 
 def _apart(axis: Ruler) -> Sequence[tuple[float, str]]:
     """The ticks whose words do not run into each other: every second, fourth … where all would."""
     shown = axis.ticks
     while any(
-        b - a < (_half(axis, v) + _half(axis, w)) for (a, v), (b, w) in itertools.pairwise(shown)
+        right - left < (width_of(a, axis.size) + width_of(b, axis.size)) / 2
+        for (left, a), (right, b) in itertools.pairwise(shown)
     ):
         shown = shown[::2]
     return shown
-
-
-def _half(axis: Ruler, words: str) -> float:
-    return width_of(words, axis.size) / 2
 
 
 def width_of(words: str, size: float) -> float:
@@ -492,15 +450,24 @@ def width_of(words: str, size: float) -> float:
     >>> round(width_of("100 %", 13), 1), round(width_of("global recoding", 13), 1)
     (36.9, 88.2)
     """
-    return size * sum(_WIDE.get(letter, 0.667 if letter.isupper() else 0.556) for letter in words)
+    width = sum(_LETTER_WIDTHS.get(letter, 0.667) for letter in words)
+    if not words.isascii():
+        width += sum(unicodedata.east_asian_width(letter) in "WF" for letter in words) / 3
+    return size * width
 
 
-_WIDE = {
+_LETTER_WIDTHS = {
+    **dict.fromkeys(string.printable, 0.556),
+    **dict.fromkeys(string.ascii_uppercase, 0.667),
     **dict.fromkeys("ijl'", 0.222),
     **dict.fromkeys(" .,:;|!ftI/", 0.278),
     **dict.fromkeys("r()-", 0.333),
+    **dict.fromkeys("cksvxyz", 0.5),
+    **dict.fromkeys("mMW", 0.833),
+    "%": 0.889,
+    "w": 0.722,
 }
-_WIDE |= {**dict.fromkeys("cksvxyz", 0.5), **dict.fromkeys("mMW", 0.833), "%": 0.889, "w": 0.722}
+"""Widths of letters in Helvetica, relative to the size of the font."""
 
 
 def step_of(low: float, high: float, count: int) -> float:
@@ -512,15 +479,11 @@ def step_of(low: float, high: float, count: int) -> float:
     raw = (high - low) / count
     power = math.floor(math.log10(raw))
     over = raw / 10.0**power
-    factor = (
-        10
-        if over >= math.sqrt(50)
-        else 5
-        if over >= math.sqrt(10)
-        else 2
-        if over >= math.sqrt(2)
-        else 1
-    )
+    # Steps change where the next one is nearer on a logarithmic scale.
+    factor = 1
+    for step, border in ((2, 2), (5, 10), (10, 50)):
+        if over >= math.sqrt(border):
+            factor = step
     return factor * 10.0**power if power >= 0 else factor / 10.0**-power
 
 
@@ -566,3 +529,19 @@ def plain_numbers(values: Sequence[float]) -> list[str]:
 def percentages(values: Sequence[float]) -> list[str]:
     """Shares beside an axis."""
     return [percent_tick(value) for value in values]
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Powers of ten within a range, with twos and fives where there would be few.
+
+    >>> decades(0.004, 0.3)
+    [0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
+    """
+    steps = (1, 2, 5) if math.log10(high / low) < 2.5 else (1,)
+    stops = []
+    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+        for step in steps:
+            stop = float(f"{step}e{power}")
+            if low <= stop <= high:
+                stops.append(stop)
+    return stops

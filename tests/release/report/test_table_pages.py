@@ -8,9 +8,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from sfumato.core.chart_drawing import chart_png, draw_chart
+from sfumato.core.drawing import decades
+from sfumato.release.report.charts import chart_alternatives
 from sfumato.release.report.pages import owner_page
-from sfumato.release.report.pictures import png
-from sfumato.release.report.scatter import _ticks, loss_risk_map
 from tests.release.report import samples
 
 
@@ -75,14 +76,14 @@ def texts(svg):
 
 
 def test_numbers_are_told_in_words():
-    picture = loss_risk_map(ALTERNATIVES)
-    assert "Chosen: 0.25 and 10 %." in picture.description
-    assert "0.25 and 10 %; 0.5 and 5 %; 1 and 1 %." in picture.description
+    picture = chart_alternatives(ALTERNATIVES)
+    assert "Chosen: 0.25 and 10 %." in picture.alternative_text
+    assert "0.25 and 10 %; 0.5 and 5 %; 1 and 1 %." in picture.alternative_text
     assert "All 10 nodes" in picture.caption and "the 6 within" in picture.caption
 
 
 def test_dots_within_the_budget_are_filled_and_those_beyond_are_rings():
-    svg = loss_risk_map(ALTERNATIVES).svg
+    svg = draw_chart(chart_alternatives(ALTERNATIVES)).svg()
     dots = elements(svg, "circle")
     assert len([dot for dot in dots if dot.get("fill") == "#7ba7cf"]) == 2
     assert (
@@ -94,7 +95,7 @@ def test_dots_within_the_budget_are_filled_and_those_beyond_are_rings():
 
 
 def test_the_front_goes_down_in_steps():
-    svg = loss_risk_map(ALTERNATIVES).svg
+    svg = draw_chart(chart_alternatives(ALTERNATIVES)).svg()
     line = next(
         p
         for p in elements(svg, "path")
@@ -111,7 +112,7 @@ def test_the_front_goes_down_in_steps():
 
 
 def test_places_follow_the_numbers():
-    svg = loss_risk_map(ALTERNATIVES).svg
+    svg = draw_chart(chart_alternatives(ALTERNATIVES)).svg()
     dots = [dot for dot in elements(svg, "circle") if dot.get("fill") == "#7ba7cf"]
     first, second = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in dots]
     shape = next(path.get("d") for path in elements(svg, "path") if path.get("fill") == "#a33b00")
@@ -125,7 +126,7 @@ def test_places_follow_the_numbers():
 
 
 def test_without_a_cloud_there_is_no_picture():
-    assert loss_risk_map({**ALTERNATIVES, "cloud": []}) is None
+    assert chart_alternatives({**ALTERNATIVES, "cloud": []}) is None
 
 
 @pytest.mark.parametrize("risks", [(0.5, 0.5), (1.0, 1.0), (1e-6, 1.0), (0.04, 0.05)])
@@ -136,16 +137,17 @@ def test_any_range_can_be_drawn(risks, scores):
         for s, r in zip(scores, risks, strict=True)
     ]
     chosen = option(scores[0], risks[0])
-    picture = loss_risk_map(
+    picture = chart_alternatives(
         {**ALTERNATIVES, "cloud": nodes, "chosen": chosen, "trade_off": [chosen]}
     )
-    assert "NaN" not in picture.svg and png(picture.svg).startswith(b"\x89PNG")
-    assert any("%" in text for text in texts(picture.svg))
+    svg = draw_chart(picture).svg()
+    assert "NaN" not in svg and chart_png(picture).startswith(b"\x89PNG")
+    assert any("%" in text for text in texts(svg))
 
 
 @pytest.mark.parametrize(("least", "most"), [(1e-5, 0.5), (0.011, 0.02), (0.03, 0.09), (0.2, 1.1)])
-def test_there_are_a_few_ticks(least, most):
-    ticks = _ticks(least, most)
+def test_there_are_a_fewdecades(least, most):
+    ticks = decades(least, most)
     assert (
         1 <= len(ticks) <= 9
         and all(least <= tick <= most for tick in ticks)
@@ -160,15 +162,15 @@ def record(**changes):
 def test_the_owners_page_tells_what_else_was_possible():
     page = owner_page(record())
     for part in (
-        "What else was possible",
+        "Alternatives",
         "The choice.",
         "Another budget.",
         "finer, level 0",
         "coarser, level 2",
     ):
         assert part in page
-    assert "<bdi>age</bdi>&nbsp;1&nbsp;→&nbsp;2" in page and "as chosen" in page
-    assert "Nodes within the budget that no other one beats in loss" in page
+    assert "age 1 → 2" in page and "as chosen" in page
+    assert "Best trade-offs within the budget" in page
 
 
 def test_the_table_of_a_long_front_keeps_its_ends():
@@ -183,7 +185,7 @@ def test_a_record_without_alternatives_has_no_such_section():
         samples.owner_record() | {"alternatives": None},
         samples.empty_record(),
     ):
-        assert "What else was possible" not in owner_page(made)
+        assert "Alternatives" not in owner_page(made)
 
 
 def test_hostile_names_stay_text():

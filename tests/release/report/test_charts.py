@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from sfumato.release.report.charts import shortened
-from sfumato.release.report.pictures import class_size_histogram, column_levels, png, risk_bars
+from sfumato.core.blocks import ChartBlock
+from sfumato.core.chart_drawing import LONGEST_NAME, chart_png, draw_chart, shortened
+from sfumato.release.report.charts import chart_class_sizes, chart_levels, chart_risks
 
 SIZES = {"1": 3, "2": 1, "5": 2, "12": 1}  # 3 + 2 + 10 + 12 = 27 records
 BEFORE = {"1": 20, "9": 1}  # 20 + 9 = 29 records
@@ -19,6 +20,10 @@ PLAN = [
         "levels": {"age": {"level": 2, "top": 4}, "sex": {"level": 0, "top": 1}},
     }
 ]
+
+
+def svg_of(chart: ChartBlock) -> str:
+    return draw_chart(chart).svg()
 
 
 def texts(svg: str) -> list[str]:
@@ -34,98 +39,98 @@ def bars(svg: str, colour: str) -> list[float]:
 
 
 def test_histogram_shows_records_not_classes():
-    picture = class_size_histogram(SIZES, k=None)
+    picture = chart_class_sizes(SIZES, k=None)
     assert (
         "1: 3 (11.1 %); 2: 2 (7.4 %); 3: 0; 4: 0; 5–9: 10 (37.0 %); 10–19: 12 (44.4 %)."
-        in picture.description
+        in picture.alternative_text
     )
     assert {"3 (11.1 %)", "2 (7.4 %)", "10 (37.0 %)", "12 (44.4 %)", "10–19"} <= set(
-        texts(picture.svg)
+        texts(svg_of(picture))
     )
 
 
 def test_bars_are_as_long_as_their_numbers():
-    widths = bars(class_size_histogram(SIZES, k=None).svg, "#0b5394")
+    widths = bars(svg_of(chart_class_sizes(SIZES, k=None)), "#0b5394")
     assert widths == pytest.approx([max(widths) * n / 12 for n in (3, 2, 0, 0, 10, 12)], abs=0.01)
     assert max(widths) > 100
 
 
 def test_histogram_can_count_persons_and_classes():
-    assert class_size_histogram(SIZES, k=None, counted="persons").description.startswith(
+    assert chart_class_sizes(SIZES, k=None, counted="persons").alternative_text.startswith(
         "Number of persons"
     )
-    classes = class_size_histogram(SIZES, k=None, counted="classes")
+    classes = chart_class_sizes(SIZES, k=None, counted="classes")
     assert (
         "1: 3 (42.9 %); 2: 1 (14.3 %); 3: 0; 4: 0; 5–9: 2 (28.6 %); 10–19: 1 (14.3 %)."
-        in classes.description
+        in classes.alternative_text
     )
     assert "overlap" in classes.caption
 
 
 def test_k_line_is_named_and_below_it_is_an_alarm():
-    picture = class_size_histogram(SIZES, k=5)
-    assert "k = 5" in texts(picture.svg)
-    assert "promised k is at 5" in picture.description
-    assert len(bars(picture.svg, "#a33b00")) == 2, "the records in classes of 1 and 2"
-    assert "#a33b00" not in class_size_histogram({"5": 2, "12": 1}, k=5).svg
+    picture = chart_class_sizes(SIZES, k=5)
+    assert "k = 5" in texts(svg_of(picture))
+    assert "The promised k is 5." in picture.alternative_text
+    assert len(bars(svg_of(picture), "#a33b00")) == 2, "the records in classes of 1 and 2"
+    assert "#a33b00" not in svg_of(chart_class_sizes({"5": 2, "12": 1}, k=5))
 
 
 def test_before_stands_beside_after():
-    picture = class_size_histogram(SIZES, k=5, before=BEFORE)
-    assert "1: 20 before, 3 after; 2: 0 before, 2 after;" in picture.description
-    assert "5–9: 9 before, 10 after" in picture.description
-    assert {"before", "after", "20", "9"} <= set(texts(picture.svg))
+    picture = chart_class_sizes(SIZES, k=5, before=BEFORE)
+    assert "1: 20 before, 3 after; 2: 0 before, 2 after;" in picture.alternative_text
+    assert "5–9: 9 before, 10 after" in picture.alternative_text
+    assert {"before", "after", "20", "9"} <= set(texts(svg_of(picture)))
     assert "Wide light bar: before" in picture.caption
 
 
 def test_an_empty_table_has_a_picture():
-    assert "1: 0; 2: 0; 3: 0." in class_size_histogram({}, k=3).description
-    assert "1: 0." in class_size_histogram({}, k=None).description
+    assert "1: 0; 2: 0; 3: 0." in chart_class_sizes({}, k=3).alternative_text
+    assert "1: 0." in chart_class_sizes({}, k=None).alternative_text
 
 
 def test_risks_are_told_in_words():
-    picture = risk_bars(
+    picture = chart_risks(
         {"prosecutor_risk": 1.0, "marketer_risk": 0.9, "unique_records": 0.4}, RISKS, 0.25
     )
     assert (
         "Prosecutor risk: 100 % before, 25 % after; Marketer risk: 90 % before, 3.1 % after; Unique"
-        " records: 40 % before, 0 % after." in (picture.description)
+        " records: 40 % before, 0 % after." in (picture.alternative_text)
     )
-    assert "1/k = 25 %" in texts(picture.svg)
-    assert bars(picture.svg, "#8c95a1") == pytest.approx(
-        [max(bars(picture.svg, "#8c95a1")) * share for share in (1.0, 0.9, 0.4)], abs=0.01
+    assert "1/k = 25 %" in texts(svg_of(picture))
+    assert bars(svg_of(picture), "#8c95a1") == pytest.approx(
+        [max(bars(svg_of(picture), "#8c95a1")) * share for share in (1.0, 0.9, 0.4)], abs=0.01
     )
 
 
 def test_risks_need_no_before_and_no_threshold():
-    picture = risk_bars(None, RISKS, None)
-    assert "Prosecutor risk: 25 %;" in picture.description
-    assert "before" not in picture.description + picture.caption
-    assert "1/k" not in "".join(texts(picture.svg))
-    assert risk_bars(None, {}, 0.2) is None
+    picture = chart_risks(None, RISKS, None)
+    assert "Prosecutor risk: 25 %;" in picture.alternative_text
+    assert "before" not in picture.alternative_text + picture.caption
+    assert "1/k" not in "".join(texts(svg_of(picture)))
+    assert chart_risks(None, {}, 0.2) is None
 
 
 def test_levels_fill_boxes():
-    picture = column_levels(PLAN)
-    assert "age: level 2 of 4; sex: exact." in picture.description
-    assert len(bars(picture.svg, "#0b5394")) == 2
-    assert len(bars(picture.svg, "white")) == 3, "two left of age, one of sex"
-    assert column_levels([]) is None
-    assert column_levels([{"step": "rank_swap", "columns": ["cost"]}]) is None
+    picture = chart_levels(PLAN)
+    assert "age: level 2 of 4; sex: exact." in picture.alternative_text
+    assert len(bars(svg_of(picture), "#0b5394")) == 2
+    assert len(bars(svg_of(picture), "white")) == 3, "two left of age, one of sex"
+    assert chart_levels([]) is None
+    assert chart_levels([{"step": "rank_swap", "columns": ["cost"]}]) is None
 
 
 def test_many_columns_are_cut_in_the_picture_and_all_in_words():
     levels = {f"c{i}": {"level": i % 5, "top": 40 if i % 2 else 4} for i in range(200)}
-    picture = column_levels([{"step": "global_recoding", "levels": levels}])
+    picture = chart_levels([{"step": "global_recoding", "levels": levels}])
     assert "24 most changed of 200" in picture.caption
-    assert all(f"c{i}: " in picture.description for i in range(200))
-    assert ET.fromstring(picture.svg).get("height") == str(26 * 25 + 8)
+    assert all(f"c{i}: " in picture.alternative_text for i in range(200))
+    assert ET.fromstring(svg_of(picture)).get("height") == str(26 * 25 + 4)
 
 
 def test_a_column_without_levels_above_it_is_drawn():
     assert (
         "zip: as it is."
-        in column_levels([{"step": "x", "levels": {"zip": {"level": 0, "top": 0}}}]).description
+        in chart_levels([{"step": "x", "levels": {"zip": {"level": 0, "top": 0}}}]).alternative_text
     )
 
 
@@ -141,10 +146,10 @@ def test_a_column_without_levels_above_it_is_drawn():
     ],
 )
 def test_hostile_column_names_stay_text(name):
-    svg = column_levels([{"step": "x", "levels": {name: {"level": 1, "top": 2}}}]).svg
+    svg = svg_of(chart_levels([{"step": "x", "levels": {name: {"level": 1, "top": 2}}}]))
     elements = {node.tag.split("}")[1] for node in ET.fromstring(svg).iter()}
     assert elements <= {"svg", "g", "path", "text", "rect", "line"}
-    assert shortened(name) in texts(svg)
+    assert shortened(name, LONGEST_NAME) in texts(svg)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +165,9 @@ def test_no_letter_is_outside_the_picture():
     of it.
     """
     sizes = {"1": 10**7, "2500000": 3, "99999999": 1}
-    for picture in (class_size_histogram(sizes, 11), class_size_histogram(sizes, 11, sizes)):
-        root = ET.fromstring(picture.svg)
-        gutter = float(re.search(r"translate\(([\d.]+)", picture.svg)[1])
+    for picture in (chart_class_sizes(sizes, 11), chart_class_sizes(sizes, 11, sizes)):
+        root = ET.fromstring(svg_of(picture))
+        gutter = float(re.search(r"translate\(([\d.]+)", svg_of(picture))[1])
         for node in root.iter():
             if node.tag.endswith("}text") and node.text:
                 x = gutter + float(node.get("x"))
@@ -174,9 +179,10 @@ def test_no_letter_is_outside_the_picture():
 
 CODE = """
 import hashlib
-from sfumato.release.report.pictures import *
-pictures = [class_size_histogram({"1": 3, "7": 2}, 5, {"1": 9}), risk_bars({"a": 1}, {"a": .5}, .2), column_levels([{"levels": {"é": {"level": 1, "top": 3}}}])]
-print(hashlib.sha256("".join(p.svg for p in pictures).encode()).hexdigest())
+from sfumato.core.chart_drawing import draw_chart
+from sfumato.release.report.charts import *
+pictures = [chart_class_sizes({"1": 3, "7": 2}, 5, {"1": 9}), chart_risks({"a": 1}, {"a": .5}, .2), chart_levels([{"levels": {"é": {"level": 1, "top": 3}}}])]
+print(hashlib.sha256("".join(draw_chart(p).svg() for p in pictures).encode()).hexdigest())
 """
 
 
@@ -197,4 +203,4 @@ def test_same_picture_in_every_process():
 
 
 def test_png():
-    assert png(column_levels(PLAN).svg).startswith(b"\x89PNG\r\n")
+    assert chart_png(chart_levels(PLAN)).startswith(b"\x89PNG\r\n")

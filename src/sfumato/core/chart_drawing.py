@@ -1,0 +1,517 @@
+"""Charts drawn from their description: rows of bars, levels or intervals, planes of lines or dots,
+standing columns, and maps of pairs of names.
+
+Every chart can be read without colour: what was before is wide and light, or dashed; what breaks a
+limit has a sign in its label; series of a scatter have shapes of their own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.core.blocks import ChartAxis, ChartBlock, Point, ReferenceLine, Series
+from sfumato.core.drawing import (
+    AFTER,
+    ALARM,
+    BEFORE,
+    FILLED,
+    FONT,
+    INK,
+    SOFT,
+    Align,
+    Drawing,
+    Mark,
+    Pen,
+    Ruler,
+    Shape,
+    Stroke,
+    Text,
+    decades,
+    draw_axes,
+    percentages,
+    plain_numbers,
+    rounded_out,
+    staircase,
+    ticks,
+    width_of,
+)
+
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH, ROW, NARROWEST_PLOT = 560, 26, 140
+LONGEST_NAME, LONGEST_LEGEND = 38, 48
+MOST_BOXES = 20
+"""With more levels than this, one box shows what is gone and one what is left."""
+DASHED = Pen(stroke=INK, width=1.5, dashed=True)
+SHAPES: tuple[Shape, ...] = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
+)
+
+
+def draw_chart(chart: ChartBlock) -> Drawing:
+    """The drawing of a chart."""
+    if chart.kind in ("bars", "levels", "intervals"):
+        return _draw_rows(chart)
+    if chart.kind == "columns":
+        return _draw_columns(chart)
+    if chart.kind == "map":
+        return _draw_map(chart)
+    return _draw_plane(chart)
+
+
+def plot_chart(chart: ChartBlock) -> alt.LayerChart:
+    """The chart for a notebook, as an Altair chart on white."""
+    return draw_chart(chart).chart()
+
+
+def chart_png(chart: ChartBlock, *, scale: float = 2.0) -> bytes:
+    """The chart as a PNG file, on white: a page lends its ground to an SVG, a file has none."""
+    import vl_convert
+
+    drawing = draw_chart(chart)
+    drawing.ground = "white"
+    return vl_convert.svg_to_png(drawing.svg(), scale=scale)
+
+
+# Rows: names on the left, bars in the plot, one or two columns of numbers on the right.
+
+
+def _draw_rows(chart: ChartBlock) -> Drawing:
+    names = labels(chart.x.names, LONGEST_NAME)
+    columns = [series for series in chart.series if series.mark in ("bar", "dot")]
+    texts = []
+    for series in columns:
+        numbers = [point.label or chart.y.text(point.y) for point in series.points]
+        texts.append([series.name, *numbers])
+    gutter = 14 + _room([chart.x.title, *names], FONT)
+    widths = [16 + _room(column, FONT) for column in texts]
+    plot = max(NARROWEST_PLOT, WIDTH - gutter - sum(widths))
+
+    # A reference line on the axis of names takes a row: names from there on move down.
+    dividers = [line for line in chart.lines if line.axis == "x"]
+    above = [sum(line.at <= index for line in dividers) for index in range(len(names))]
+    rows = [ROW * (index + 0.5 + lines) for index, lines in enumerate(above)]
+    height = ROW * (len(names) + len(dividers))
+    foot = 46 if chart.y.title else 4
+    drawing = Drawing(plot, height, left=gutter, right=sum(widths), top=ROW, bottom=foot)
+
+    low, high = chart.y.limits or _value_range(chart)
+    scale = plot / (high - low)
+    if chart.y.title:
+        stops = ticks(low, high, 4)
+        places = [(scale * (stop - low), stop) for stop in stops]
+        draw_axes(drawing, Ruler(_tick_labels(chart.y, places), chart.y.title, flush=True))
+    for series in chart.series:
+        for point in series.points:
+            _draw_in_row(drawing, rows[round(point.x)], point, series, chart, (low, scale))
+    if chart.kind != "intervals":
+        drawing.rule((0, 0), (0, height), Pen(stroke=SOFT))
+
+    # Words: names, numbers and their headings.
+    drawing.text(-10, -ROW / 2, chart.x.title, SOFT, align="right")
+    for y, name in zip(rows, names, strict=True):
+        drawing.text(-10, y, name, align="right")
+    edge: float = plot
+    for column, width, series in zip(texts, widths, columns, strict=True):
+        edge += width
+        colour = SOFT if series.part == "before" else INK
+        drawing.text(edge, -ROW / 2, column[0], SOFT, align="right")
+        for point, words in zip(series.points, column[1:], strict=True):
+            drawing.text(edge, rows[round(point.x)], words, colour, align="right")
+    for line in chart.lines:
+        _draw_reference(drawing, line, plot + sum(widths), scale * (line.at - low))
+    return drawing
+
+
+def _value_range(chart: ChartBlock) -> tuple[float, float]:
+    """From 0 to the largest value, rounded where an axis shows it."""
+    values = [0.0]
+    for series in chart.series:
+        for point in series.points:
+            values += [end for end in (point.y, point.low, point.high) if end is not None]
+    low, high = min(values), max(values)
+    if high == low:
+        return low, low + 1.0
+    return rounded_out(low, high) if chart.y.title else (low, high)
+
+
+def _draw_in_row(
+    drawing: Drawing,
+    y: float,
+    point: Point,
+    series: Series,
+    chart: ChartBlock,
+    measure: tuple[float, float],
+) -> None:
+    """One value of a row; ``measure`` is the value at the left edge and the pixels of one unit."""
+    low, scale = measure
+    if point.y is None:
+        return
+    if chart.kind == "levels":
+        _draw_boxes(drawing, y, round(point.y), round(point.high or 0))
+        return
+    x = min(drawing.width, max(0.0, scale * (point.y - low)))
+    colour = ALARM if point.alarm else AFTER
+    match series.mark:
+        case "bar":
+            half = 0.38 * ROW
+            if series.part == "before":
+                colour = BEFORE
+            elif any(other.part == "before" for other in chart.series):
+                half = 0.2 * ROW
+            drawing.rect(0, y - half, x, 2 * half, Pen(colour))
+            if point.low is not None and point.high is not None:
+                ends = ((scale * (point.low - low), y), (scale * (point.high - low), y))
+                drawing.rule(*ends, Pen(stroke=INK, width=2))
+        case "tick":
+            drawing.rect(x - 2.5, y - 6.5, 5, 13, Pen(BEFORE, opacity=0.7))
+        case "limit":
+            drawing.rect(x - 0.75, y - 11, 1.5, 22, Pen(INK, opacity=0.7))
+        case _:
+            if point.low is not None and point.high is not None and point.high > point.low:
+                length = scale * (point.high - point.low)
+                drawing.rect(scale * (point.low - low), y - 4, length, 8, Pen(AFTER, opacity=0.25))
+            drawing.drawn.append(Mark(x, y, "diamond", 81, Pen(AFTER)))
+
+
+def _draw_boxes(drawing: Drawing, y: float, level: int, top: int) -> None:
+    if top == 0:
+        return
+    shares = [index / top for index in range(top + 1)]
+    filled = level
+    if top > MOST_BOXES:
+        shares, filled = [0.0, level / top, 1.0], 1
+    for index, (left, right) in enumerate(itertools.pairwise(shares)):
+        if right > left:
+            pen = Pen(AFTER if index < filled else "white", SOFT)
+            width = drawing.width * (right - left) - 4
+            drawing.rect(drawing.width * left + 2, y - 0.3 * ROW, width, 0.6 * ROW, pen)
+
+
+def _draw_reference(drawing: Drawing, line: ReferenceLine, right: float, x: float) -> None:
+    if line.axis == "x":
+        y = ROW * (line.at + 0.5)
+        drawing.rule((0, y), (right, y), DASHED)
+        drawing.text(-10, y, line.label, align="right", bold=True)
+        return
+    end = drawing.height if line.names is None else ROW * line.names
+    drawing.rule((x, 0), (x, end), DASHED)
+    half = width_of(line.label, FONT) / 2
+    middle = min(max(x, half), drawing.width - half)
+    drawing.text(middle, -ROW / 2, line.label, align="center")
+
+
+# Columns: bars that stand, with the names below them; small, for many beside each other.
+
+COLUMNS_WIDTH, COLUMNS_HEIGHT, LONGEST_BIN = 214, 92, 11
+
+
+def _draw_columns(chart: ChartBlock) -> Drawing:
+    names = labels(chart.x.names, LONGEST_BIN)
+    below = 20 + round(0.75 * _room(["", *names], 10.5))
+    drawing = Drawing(COLUMNS_WIDTH, COLUMNS_HEIGHT, left=38, right=4, top=8, bottom=below)
+    values = [point.y or 0.0 for series in chart.series for point in series.points]
+    highest = max(values, default=0.0) or 1.0
+    stops = ticks(0, highest, 3)
+    places = [(COLUMNS_HEIGHT * (1 - stop / highest), stop) for stop in stops]
+    draw_axes(drawing, up=Ruler(_tick_labels(chart.y, places), size=11))
+    step = COLUMNS_WIDTH / (len(chart.x.names) + 0.1)
+    for series in chart.series:
+        colour, width = (BEFORE, 0.86) if series.part == "before" else (AFTER, 0.42)
+        for point in series.points:
+            height = COLUMNS_HEIGHT * (point.y or 0.0) / highest
+            left = step * (point.x + 0.55 - width / 2)
+            drawing.rect(left, COLUMNS_HEIGHT - height, width * step, height, Pen(colour))
+    for index, name in enumerate(names):
+        look = {"align": "right", "size": 10.5, "angle": 315, "dx": -4}
+        drawing.text(step * (index + 0.55), COLUMNS_HEIGHT + 8, name, SOFT, **look)
+    return drawing
+
+
+# Maps: a square for every two names. Filled squares are positive, hollow ones negative.
+
+CELL, LONGEST_MAP_NAME = 30, 18
+
+
+def _draw_map(chart: ChartBlock) -> Drawing:
+    down, across = labels(chart.y.names, LONGEST_MAP_NAME), labels(chart.x.names, LONGEST_MAP_NAME)
+    room = 14 + _room([*down, *across], 12)
+    width, height = CELL * len(across), CELL * len(down)
+    drawing = Drawing(width, height, left=room, right=10, top=6, bottom=round(18 + room * 0.6))
+    points = [point for series in chart.series for point in series.points if point.size]
+    largest = max([0.05, *(abs(point.size) for point in points)])
+    for point in points:
+        area = (CELL * 0.85) ** 2 * abs(point.size) / largest
+        pen = Pen("white", INK, 1.5) if point.size < 0 else Pen(AFTER)
+        x, y = CELL * (point.x + 0.5), CELL * ((point.y or 0) + 0.5)
+        drawing.drawn.append(Mark(x, y, "square", area, pen))
+    for index, name in enumerate(down):
+        drawing.text(-8, CELL * (index + 0.5), name, align="right", size=12)
+    for index, name in enumerate(across):
+        x = CELL * (index + 0.5) + 4
+        drawing.text(x, height + 10, name, align="right", size=12, angle=325)
+    return drawing
+
+
+# Planes: numbers on both axes.
+
+PLANE_HEIGHT, PLANE_WIDTH = 300, 460
+
+
+@dataclasses.dataclass(frozen=True)
+class AxisScale:
+    """Where the numbers of an axis lie between two pixels."""
+
+    axis: ChartAxis
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def place(self, value: float) -> float:
+        """The pixel of a number."""
+        if self.axis.logarithmic:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    def ruler(self, count: int) -> Ruler:
+        """About so many round numbers of the axis, where they lie."""
+        if self.axis.logarithmic:
+            stops = decades(self.low, self.high)
+        else:
+            stops = ticks(self.low, self.high, count)
+        return Ruler(_tick_labels(self.axis, [(self.place(stop), stop) for stop in stops]))
+
+
+def _scale_of(axis: ChartAxis, values: Sequence[float], start: float, end: float) -> AxisScale:
+    if axis.limits is not None:
+        low, high = axis.limits
+    elif axis.logarithmic:
+        room = max((max(values) / min(values)) ** 0.04, 1.15)
+        low, high = min(values) / room, max(values) * room
+    else:
+        low, high = min(0.0, *values), max(0.0, *values)
+        low, high = rounded_out(low, high if high > low else low + 1.0)
+    return AxisScale(axis, low, high, start, end)
+
+
+def _draw_plane(chart: ChartBlock) -> Drawing:
+    points = [point for series in chart.series for point in series.points if point.y is not None]
+    if not points:
+        drawing = Drawing(PLANE_WIDTH, 60)
+        drawing.text(PLANE_WIDTH / 2, 30, "nothing could be measured", SOFT, align="center")
+        return drawing
+    heights = []
+    for point in points:
+        heights += [end for end in (point.y, point.low, point.high) if end is not None]
+    x = _scale_of(chart.x, [point.x for point in points], 0, PLANE_WIDTH)
+    y = _scale_of(chart.y, heights, PLANE_HEIGHT, 0)
+    shapes = _shapes_of(chart)
+    drawing = Drawing(PLANE_WIDTH, PLANE_HEIGHT, left=64, right=24, top=38)
+    drawing.bottom = 56 + 22 * len(shapes)
+    across = dataclasses.replace(x.ruler(6), title=chart.x.title)
+    draw_axes(drawing, across, y.ruler(6))
+    drawing.text(-56, -24, chart.y.title, SOFT)
+    for series in chart.series:
+        _draw_series(drawing, series, (x, y), shapes.get(series.name, "circle"))
+    drawing.drawn += _point_labels([point for point in points if point.label], x, y)
+    for index, (name, shape) in enumerate(shapes.items()):
+        at = PLANE_HEIGHT + 62 + 22 * index
+        drawing.drawn.append(Mark(6, at, shape, 64, Pen(FILLED, AFTER, 1.5)))
+        drawing.text(18, at, shortened(name, LONGEST_LEGEND), size=FONT - 1)
+    return drawing
+
+
+def _shapes_of(chart: ChartBlock) -> dict[str, Shape]:
+    """The shape of each series that the legend names: those with points apart from each other."""
+    names = [series.name for series in chart.series if series.mark in ("dot", "line")]
+    if len(names) < 2 and chart.kind == "scatter":
+        return {}
+    unique = list(dict.fromkeys(names))
+    return {name: SHAPES[index % len(SHAPES)] for index, name in enumerate(unique)}
+
+
+def _draw_series(
+    drawing: Drawing, series: Series, scales: tuple[AxisScale, AxisScale], shape: Shape
+) -> None:
+    x, y = scales
+    points = [
+        (x.place(point.x), y.place(point.y)) for point in series.points if point.y is not None
+    ]
+    before = series.part == "before"
+    pen = Pen(stroke=BEFORE if before else AFTER, width=2, dashed=before)
+    if series.mark == "line" and len(points) > 1:
+        drawing.drawn.append(Stroke(tuple(points), pen))
+    if series.mark == "staircase":
+        drawing.drawn.append(Stroke(staircase(points), pen))
+        drawing.drawn += [Mark(*point, "circle", 26, Pen(AFTER)) for point in points]
+    for point in series.points:
+        if point.low is not None and point.high is not None:
+            left = x.place(point.x)
+            ends = ((left, y.place(point.low)), (left, y.place(point.high)))
+            drawing.drawn.append(Stroke(ends, Pen(stroke=SOFT)))
+    for point, (left, top) in zip(series.points, points, strict=True):
+        match series.mark:
+            case "line":
+                title = f"{x.axis.text(point.x)}: {y.axis.text(point.y)}"
+                mark = Mark(left, top, shape, 64, Pen(pen.stroke), title)
+            case "ring":
+                ring = Pen(None, BEFORE, 0.8, opacity=0.7)
+                mark = Mark(left, top, "circle", _area(point), ring, point.name)
+            case "dot":
+                ink = Pen("white", ALARM, 1.6) if point.alarm else Pen(FILLED, AFTER, 1.6)
+                if not point.label:
+                    ink = dataclasses.replace(ink, width=0.5)
+                mark = Mark(left, top, shape, _area(point), ink, point.name)
+            case "chosen":
+                mark = Mark(left, top, "diamond", 170, Pen(ALARM, "white", 2), point.name)
+                # The name stands below and left, where a front leaves room, or else on the right.
+                room = left > width_of(series.name, FONT)
+                side: Align = "right" if room else "left"
+                down = top + (18 if room else -14)
+                for halo in (Pen("white", "white", 4), Pen(ALARM)):
+                    words = Text(left + 8, down, series.name, halo, side, bold=True)
+                    drawing.drawn.append(words)
+            case _:
+                continue
+        drawing.drawn.append(mark)
+
+
+def _area(point: Point) -> float:
+    """A mark with a label is large; others grow with what they stand for."""
+    return 130 if point.label else 9 + 5 * math.log2(max(1.0, point.size))
+
+
+SIDES: tuple[tuple[float, float, Align], ...] = (
+    (11, -9, "left"),
+    (-11, -9, "right"),
+    (11, 11, "left"),
+    (-11, 11, "right"),
+    (0, -17, "center"),
+    (0, 19, "center"),
+)
+
+
+def _point_labels(points: Sequence[Point], x: AxisScale, y: AxisScale) -> list[Text]:
+    """The label of each point, on the first side where fewest marks and labels are in the way."""
+    marks = [(x.place(point.x), y.place(point.y or 0.0)) for point in points]
+    taken = list(marks)
+    texts = []
+    for point, (left, top) in zip(points, marks, strict=True):
+        half = width_of(point.label, FONT - 1) / 2
+        clashes = []
+        for dx, dy, align in SIDES:
+            middle = left + dx + {"left": half, "right": -half, "center": 0}[align]
+            near = [
+                (a, b)
+                for a, b in taken
+                if (a, b) != (left, top) and abs(a - middle) < 8 + half and abs(b - top - dy) < 12
+            ]
+            clashes.append((len(near) + (middle < half), middle, top + dy))
+        best = clashes.index(min(clashes, key=lambda clash: clash[0]))
+        dx, dy, align = SIDES[best]
+        taken.append(clashes[best][1:])
+        texts.append(Text(left + dx, top + dy, point.label, Pen(INK), align, FONT - 1))
+    return texts
+
+
+def _room(texts: Iterable[str], size: float) -> int:
+    """Pixels for the longest text, in fonts that are wider than usual too."""
+    return math.ceil(1.15 * max(width_of(text, size) for text in texts))
+
+
+def _tick_labels(axis: ChartAxis, places: Sequence[tuple[float, float]]) -> list[tuple[float, str]]:
+    stops = [stop for _, stop in places]
+    words = percentages(stops) if axis.share else plain_numbers(stops)
+    return [(at, word) for (at, _), word in zip(places, words, strict=True)]
+
+
+# Names that fit.
+
+
+def shortened(text: str, most: int = LONGEST_MAP_NAME) -> str:
+    """A label of at most so many small letters' width, on one line.
+
+    >>> shortened("a_very_long_name_of_a_column")
+    'a_very_long_name_…'
+    """
+    shown = "".join(c if c.isprintable() else " " for c in text).strip()
+    if _width(shown) <= most:
+        return shown
+    return shown[: _fitting(shown, most - 1)] + "…"
+
+
+def labels(texts: Sequence[str], most: int = LONGEST_MAP_NAME) -> list[str]:
+    """Labels of at most so many letters' width that tell apart what is different.
+
+    Texts that begin alike are cut in the middle, and numbered where that does not help either.
+
+    >>> labels(["country_of_birth_father", "country_of_birth_mother", "age"])
+    ['country_…h_father', 'country_…h_mother', 'age']
+    >>> labels(["a" * 30 + "x" * 30, "a" * 30 + "y" + "x" * 30], 9)
+    ['aaaa…xxxx', 'aaaa… (2)']
+    """
+    shown = [shortened(text, most) for text in texts]
+    owners = _texts_of(texts, shown)
+    for index, (text, label) in enumerate(zip(texts, shown, strict=True)):
+        if len(owners[label]) > 1:
+            shown[index] = _cut_inside(text, most)
+    owners = _texts_of(texts, shown)
+    for index, (text, label) in enumerate(zip(texts, shown, strict=True)):
+        number = owners[label].index(text) + 1
+        if number > 1:
+            mark = f" ({number})"
+            shown[index] = shortened(label, most - len(mark)) + mark
+    return shown
+
+
+def _texts_of(texts: Sequence[str], shown: Sequence[str]) -> dict[str, list[str]]:
+    """The different texts of each label."""
+    owners: dict[str, list[str]] = {}
+    for text, label in zip(texts, shown, strict=True):
+        if text not in owners.setdefault(label, []):
+            owners[label].append(text)
+    return owners
+
+
+def _cut_inside(text: str, most: int) -> str:
+    shown = "".join(c if c.isprintable() else " " for c in text).strip()
+    if _width(shown) <= most:
+        return shown
+    half = (most - 1) / 2
+    tail = len(shown) - _fitting(reversed(shown), half)
+    return f"{shown[: _fitting(shown, half)]}…{shown[tail:]}"
+
+
+def _width(text: str) -> float:
+    """Roughly how many small letters a text is wide, in any font."""
+    if text.isascii():
+        return len(text) + 0.25 * sum(letter.isupper() for letter in text)
+    return sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 2
+    return 1.25 if letter.isupper() else 1
+
+
+def _fitting(letters: Iterable[str], most: float) -> int:
+    """How many of the first letters fit into a width."""
+    widths = itertools.accumulate(map(_letter_width, letters))
+    return sum(1 for _ in itertools.takewhile(lambda width: width <= most, widths))
