@@ -20,7 +20,7 @@ UNITS = Naming("columns", roles=("unit",))
 
 
 @parameters
-class ReadRequest:
+class ReadingRequest:
     """How a file is read; what is not said is found out."""
 
     format: Annotated[str | None, Naming("words", words=tuple(FORMATS)), Field(title="Format")] = (
@@ -44,7 +44,7 @@ class ReadRequest:
     def options(self) -> dict[str, Any]:
         """The options of ``read`` that were said.
 
-        >>> ReadRequest(header="no", missing_values="NA, -9").options()
+        >>> ReadingRequest(header="no", missing_values="NA, -9").options()
         {'header': False, 'missing_values': ['NA', -9]}
         """
         codes = [word.strip() for word in self.missing_values.split(",") if word.strip()]

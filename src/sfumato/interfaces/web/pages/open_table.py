@@ -21,7 +21,7 @@ from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, section, text
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Drop
-from sfumato.interfaces.web.requests import ReadRequest
+from sfumato.interfaces.web.requests import ReadingRequest
 from sfumato.interfaces.web.reviewed_columns import forget
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Opening:
             if opened is not None:
                 self._part_of(opened)
             options = FormOptions(values=self.values, folded=False)
-            DrawnForm(ReadRequest, None, "reading", lambda *_: None, options).draw()
+            DrawnForm(ReadingRequest, None, "reading", lambda *_: None, options).draw()
             text("Where nothing is said, sfumato finds out.", "p", "soft", "small")
             if opened is not None:
                 button("Read it again", self._open_path, key="read again")
@@ -323,7 +323,7 @@ class Opening:
             location = await self.wb.do(
                 "look_at_path", "Looking at the file", path=self.path.strip()
             )
-            options = read_form(ReadRequest, self.values).options()
+            options = read_form(ReadingRequest, self.values).options()
             if location["path"] == self.wb.project.data.path:
                 options |= self.part  # what was chosen in one file says nothing of another
             part = self._known_part(location, options)
@@ -356,7 +356,7 @@ class Opening:
     async def _open_part(self, location: dict[str, Any], name: str) -> None:
         try:
             self.part = {}
-            options = read_form(ReadRequest, self.values).options()
+            options = read_form(ReadingRequest, self.values).options()
             await self._open_found(location["path"], {**options, location["kind"]: name})
         except SfumatoError as error:
             self._complain(str(error))
