@@ -98,6 +98,15 @@ def called(*words):
 
 assert called("--help") == 0
 assert called("demo", "-o", {out!r}, "-q") == 0
+if {part!r} != "interfaces/web":
+    from sfumato.interfaces.web.data_process import Bench, found
+    from sfumato.interfaces.web.pages.stages import all_stages
+    names = [stage.import_module() and stage.name for stage in all_stages()]
+    assert ("Policies" in names) == ({part!r} != "policy"), names
+    bench = Bench()
+    found("open_data")(bench, print, path=None, example="hospital", options={{}})
+    recipe = found("propose")(bench, print)["recipe"]
+    assert found("make")(bench, print, recipe=recipe, key="1")["made"] is not None
 stored = read_digests()
 for name in {cases!r}:
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +165,9 @@ def test_the_package_works_without_any_one_of_its_parts(tmp_path):
         done = _run(
             copy,
             "-c",
-            RUN.format(copy=str(copy), name=name, out=str(out), cases=cases, shapes=shapes),
+            RUN.format(
+                copy=str(copy), name=name, out=str(out), cases=cases, shapes=shapes, part=annex
+            ),
         )
         assert done.returncode == 0, f"without {annex}: {done.stdout[-1000:]}{done.stderr[-3000:]}"
         for shape in shapes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -133,6 +133,12 @@ class Hierarchy(Protocol):
     """Whether it is fitted to the records of the table, other columns among them: then no ε is
     certified.
     """
+    title: ClassVar[str] = ""
+    """What people call this kind of hierarchy; empty: its name in words."""
+    by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "no"
+    """Whether values can be moved between its groups by hand: ``yes`` where it lists the path of
+    every value, ``as a list`` where it can be written down as such a list, ``no`` for a rule.
+    """
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values of a column (``counts``: how often each occurs).
@@ -156,6 +162,37 @@ class Hierarchy(Protocol):
     def listed(self) -> tuple[str, ...] | None:
         """The values that it lists, each once, whether they occur or not; None from one that is a
         rule.
+        """
+        return None
+
+    @property
+    def catch_all(self) -> str | None:
+        """The label that it puts values under which it does not list; None: it refuses them."""
+        return None
+
+    def adopting(self, label: str) -> Hierarchy | None:
+        """The same hierarchy with ``label`` as its :attr:`catch_all`; None from one that cannot
+        have any.
+        """
+        return None
+
+    def level_name(self, level: int, top: int) -> str:
+        """What a level between the values and the top is called: ``month``, ``width 10``; empty:
+        it has no name.
+        """
+        return ""
+
+    @classmethod
+    def from_values(cls, counts: Mapping[str, int]) -> Hierarchy | None:
+        """A first hierarchy of this kind for values that occur so often; None where the values do
+        not tell what it needs.
+        """
+        return None
+
+    @classmethod
+    def from_paths(cls, rows: Sequence[tuple[str, ...]], other: str | None) -> Hierarchy | None:
+        """The hierarchy of this kind that has these paths, from the value to the top; None from a
+        rule, and where they cannot be written so.
         """
         return None
 

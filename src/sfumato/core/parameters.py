@@ -46,6 +46,13 @@ class Naming:
     words: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True)
+class Multiples:
+    """Marks, in the declaration of a field, numbers of which each is a multiple of the one
+    before: 5, 10, 20.
+    """
+
+
 COLUMNS = Naming("columns")
 SENSITIVE_COLUMNS = Naming("columns", roles=("sensitive",))
 FILE = Naming("file")

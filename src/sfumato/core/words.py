@@ -128,6 +128,17 @@ def moment(text: str) -> str:
     return f"{parsed.astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def size_in_words(count: int) -> str:
+    """Bytes as people say them.
+
+    >>> size_in_words(999), size_in_words(4_200), size_in_words(2_500_000)
+    ('999 B', '4 kB', '2.5 MB')
+    """
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
+
+
 def plain_name(name: str) -> str:
     """A name of a recipe as words.
 

@@ -14,9 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from sfumato.core import environment, registry
-from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
-from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.policy.columns import (
     Decision,
@@ -39,32 +37,11 @@ from sfumato.policy.policy import (
     strongest,
     told_of_unkeyed,
 )
+from sfumato.release.feasibility import feasible
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
     from sfumato.core.table import Table
-
-# Whether a recipe can be run: its steps are planned, nothing is released.
-
-
-def feasible(recipe: Recipe, dataset: Table) -> bool:
-    """Whether the steps reach the promises. Steps that change nothing promises look at (pseudonyms)
-    are left out.
-    """
-    claimed = {name for step in recipe.steps if not step.keeps_quasi for name in step.claims}
-    shared = dataset.with_schema(recipe.schema)
-    shared = shared.drop(set(recipe.schema.direct) - claimed)
-    try:
-        for place, step in enumerate(recipe.steps):
-            if step.keeps_quasi:
-                continue
-            shared = step.apply(
-                shared, step.plan(shared, Goal(recipe.goals, Seed.of(None), place=place))
-            )
-    except Unsatisfiable:
-        return False
-    return True
-
 
 # Whether a policy allows a use at all: the purpose was agreed to, the recipient is listed, the time
 # is not over.

@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from sfumato.core import recipe_files
+from sfumato.core.blocks import render_text
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.interfaces.api import read
 from sfumato.interfaces.web.data_process import Bench, Stopped
+from sfumato.interfaces.web.requests import ComplianceRequest, PolicyRequest, PolicySource
 from sfumato.interfaces.web.tasks import policies
 from sfumato.interfaces.web.tasks.bounded_work import within
 from tests.interfaces.web.people import people
@@ -57,8 +59,8 @@ def test_a_bomb_ends_with_words(name: str, bench: Bench, monkeypatch: pytest.Mon
     monkeypatch.setattr(policies, "SECONDS", 2.0)
     before, begun = set(threading.enumerate()), time.process_time()
     with contextlib.suppress(SfumatoError):
-        found = policies.read_policy(bench, silent, text=BOMBS[name])
-        assert found["findings"] and all(len(one["message"]) < 5_000 for one in found["findings"])
+        found = policies.read_policy(bench, silent, source=PolicySource(text=BOMBS[name]))
+        assert 0 < len(render_text(found["blocks"])) < 50_000
     assert time.process_time() - begun < 8
     for thread in set(threading.enumerate()) - before:
         thread.join(60)  # it was told to end
@@ -67,7 +69,7 @@ def test_a_bomb_ends_with_words(name: str, bench: Bench, monkeypatch: pytest.Mon
 
 def test_a_text_that_is_too_long_is_refused(bench: Bench) -> None:
     with pytest.raises(ParameterError, match="save it as a file"):
-        policies.read_policy(bench, silent, text="[" * (policies.MOST_PASTED + 1))
+        policies.read_policy(bench, silent, source=PolicySource(text="[" * (policies.LONG + 1)))
 
 
 def test_what_computes_too_long_is_ended_and_so_is_what_nobody_wants() -> None:
@@ -107,21 +109,23 @@ def test_what_a_policy_asks_of_the_table_is_computed_only_for_so_long(
         if turns[0]:
             raise Stopped
 
+    source = PolicySource("preset:sdc_practice_3")
+
     def ask(progress: Callable[..., None]) -> None:
         if task == "compile":
             recipe = recipe_files.parse("{columns: {age: quasi}, meet: [{k_anonymity: {k: 2}}]}")
             policies.compile_policy(
-                bench, progress, recipe=recipe, path="preset:sdc_practice_3", purpose="research"
+                bench, progress, recipe=recipe, source=source, request=PolicyRequest("research")
             )
         else:
-            said = {"purpose": "research", "folder": str(tmp_path)}
+            request = ComplianceRequest("research", folder=str(tmp_path))
             policies.comply_policy(
                 bench,
                 progress,
                 key="1",
                 within=str(tmp_path),
-                said=said,
-                path="preset:sdc_practice_3",
+                request=request,
+                source=source,
             )
 
     monkeypatch.setattr(policies, "SECONDS_ON_THE_TABLE", 0.1)

@@ -29,7 +29,7 @@ from sfumato.interfaces.web.pinned_candidates import (
 from sfumato.interfaces.web.project import Project
 from tests.interfaces.web.people import JOB, RECIPE, people, written
 
-AXES = {"across": "score", "up": "marketer_risk"}
+AXES = {"axes": ("score", "marketer_risk")}
 
 
 def quiet(share: float, words: str = "") -> None:
@@ -136,7 +136,7 @@ def test_an_older_landscape_is_told_to_be_one(explored: Any) -> None:
         front["known"] and not front["fresh"] and front["version"] == 1 and front["in_use"] is None
     )
     with pytest.raises(ParameterError, match="have not been looked at yet"):
-        do(bench, "nodes_near", recipe=other, open_recipe=other, x=0.5, y=0.1, **AXES)
+        do(bench, "nodes_near", recipe=other, open_recipe=other, at=(0.5, 0.1), **AXES)
 
 
 def test_five_nodes_at_most_lie_near_a_place_and_the_nearest_is_first(explored: Any) -> None:
@@ -147,14 +147,11 @@ def test_five_nodes_at_most_lie_near_a_place_and_the_nearest_is_first(explored: 
         "nodes_near",
         recipe=recipe,
         open_recipe=recipe,
-        x=point["score"],
-        y=point["marketer_risk"],
+        at=(point["score"], point["marketer_risk"]),
         **AXES,
     )
     assert len(near) == 5
     assert (near[0]["score"], near[0]["marketer_risk"]) == (point["score"], point["marketer_risk"])
-    one = do(bench, "node", recipe=recipe, open_recipe=recipe, levels=near[1]["levels"])
-    assert one == near[1]
 
 
 def test_reasons_tell_what_finer_would_cost(explored: Any) -> None:

@@ -73,6 +73,7 @@ def entered(field: FormField) -> st.SearchStrategy[Any]:
         "columns": st.lists(COLUMN, min_size=1, max_size=3, unique=True),
         "mapping": st.dictionaries(COLUMN, st.integers(1, 3), max_size=2),
         "numbers": st.lists(st.integers(1, 4), min_size=1, max_size=2).map(_multiples),
+        "multiples": st.lists(st.integers(1, 4), min_size=1, max_size=2).map(_multiples),
         "texts": st.lists(WORD, min_size=1, max_size=3, unique=True),
         "text": WORD,
         "path": st.just("file.csv"),

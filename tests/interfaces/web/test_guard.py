@@ -279,7 +279,8 @@ def test_nobody_without_token_and_cookie_comes_in_whatever_they_send(
 
 
 def test_what_is_sent_is_counted_whatever_length_is_said() -> None:
-    guarded = guard(most=10, most_upload=100)
+    guarded = guard()
+    guarded.most, guarded.most_upload = 10, 100
     heads = (("host", HOST), ("origin", ORIGIN), ("cookie", landed(guarded)))
     for length, chunks, path, status in [
         ("10", (b"12345", b"12345"), "/", 200),

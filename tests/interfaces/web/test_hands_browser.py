@@ -206,7 +206,7 @@ def test_keys_that_pass_through_values_make_one_version(
         tab.focuses("first page")
         tab.go("/hierarchies")
         page.get_by_role("option", name="is a value of its own").wait_for(state="attached")
-        expect(page.get_by_label("finest width")).to_have_attribute("aria-valuetext", "5")
+        expect(page.get_by_label("widths: level 1")).to_have_attribute("aria-valuetext", "5")
 
         # a slider that is moved by keys rests first; a mouse means what it clicks
         tab.go("/promises")
@@ -321,7 +321,7 @@ def test_a_drawing_from_before_does_not_undo_what_was_entered(
         other.page.get_by_role("button", name="Undo").click()
         page.wait_for_function("JSON.stringify(window.late).includes('release of version 1')")
         page.get_by_label("CSV: disarm cells").check()
-        page.get_by_label("Format of the data").select_option("Parquet")
+        page.get_by_label("Format of the data").select_option("parquet")
         folder.fill(str(tmp_path / "there"))
         page.keyboard.press("Tab")
         page.wait_for_function("JSON.stringify(window.late).includes('there')")
@@ -332,7 +332,7 @@ def test_a_drawing_from_before_does_not_undo_what_was_entered(
         assert folder.input_value() == str(tmp_path / "there")
         page.get_by_label("CSV: disarm cells").uncheck()
         page.wait_for_function(
-            "document.querySelector('[data-key=defuse]').defaultChecked === false"
+            "document.querySelector('[data-key=write-defuse]').defaultChecked === false"
         )
         assert not page.get_by_label("CSV: disarm cells").is_checked()
         assert sentences(bench)[1:] == ["without Round"]

@@ -125,9 +125,9 @@ def test_from_an_empty_page_to_a_written_folder_by_keys_alone(browser: Any, tmp_
 
         for stage in ("/look", "/write"):
             keys.next_stage(stage)
-        keys.shows("[data-key=folder]")
+        keys.shows("[data-key=write-folder]")
         keys.to_work()
-        keys.to("folder", 2)
+        keys.to("write-folder", 2)
         keys.type(str(out))
         keys.press("Enter")
         tab.sees("To publish")

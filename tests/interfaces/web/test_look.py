@@ -12,6 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.blocks import ChartBlock, FoldBlock, VerdictBlock
 from sfumato.errors import ParameterError
 from sfumato.interfaces.web.data_process import Bench, found
 from sfumato.release.evaluation import report_metrics
@@ -45,8 +46,9 @@ def test_what_is_told_first(bench: Bench) -> None:
     release = bench.kept("release 4")
     told = do(bench, "look", of=4)
     assert do(bench, "made_versions") == [4]
-    assert told["headline"] == release.headline.text and told["state"] == "holds"
-    assert told["records"] == 400 and told["released"] == release.released.records
+    verdict, records = told["blocks"][:2]
+    assert verdict.title == release.headline.text and verdict.holds
+    assert records.text == f"{release.told_records}."
     assert told["shown"] == ["age", "sex", "zip", JOB, "illness"]
     with pytest.raises(ParameterError, match="version 5 is not there any more"):
         do(bench, "look", of=5)
@@ -114,62 +116,75 @@ def test_why_a_record_is_risky(bench: Bench) -> None:
             assert told["after"] is None
 
 
+def chart_in(blocks: list[Any], place: int = 0) -> ChartBlock:
+    """A chart among blocks."""
+    return [block for block in blocks if isinstance(block, ChartBlock)][place]
+
+
+def values_of(chart: ChartBlock) -> dict[str, list[float]]:
+    """The numbers of a chart by series."""
+    return {one.name: [float(point.y or 0) for point in one.points] for one in chart.series}
+
+
 def test_columns_and_pairs_are_shares_of_the_records(bench: Bench) -> None:
-    cards = do(bench, "look_columns", of=4, names=["sex", "illness"])
     frame = people()
-    for card in cards:
-        shares = {name: (frame[card["column"]] == name).mean() for name in card["bins"]}
-        assert card["before"] == pytest.approx([shares[name] for name in card["bins"]])
-        assert sum(card["after"]) == pytest.approx(1)
-    pair = do(bench, "look_pair", of=4, one="sex", other="illness")
-    both = [
-        [((frame["sex"] == a) & (frame["illness"] == b)).mean() for b in pair["names"][1]]
-        for a in pair["names"][0]
-    ]
-    assert np.allclose(pair["before"], both) and np.sum(pair["after"]) == pytest.approx(1)
+    for card in do(bench, "look_columns", of=4, names=["sex", "illness"]):
+        name, chart = card[0].text, chart_in(card)
+        values = values_of(chart)
+        shares = [(frame[name] == bin_name).mean() for bin_name in chart.x.names]
+        assert values["before"] == pytest.approx(shares)
+        assert sum(values["after"]) == pytest.approx(1)
+    blocks = do(bench, "look_pair", of=4, one="sex", other="illness")
+    for place, part in enumerate(("before", "after")):
+        chart = chart_in(blocks, place)
+        (series,) = chart.series
+        assert series.name == part and sum(p.size for p in series.points) == pytest.approx(1)
+        for point in series.points if part == "before" else ():
+            sex, illness = chart.x.names[int(point.x)], chart.y.names[int(point.y or 0)]
+            share = ((frame["sex"] == sex) & (frame["illness"] == illness)).mean()
+            assert point.size == pytest.approx(share)
 
 
 def test_classes_by_size_hold_all_records(bench: Bench) -> None:
     release = bench.kept("release 4")
-    told = do(bench, "look_classes", of=4)
-    assert sum(told["before"]) == 400 and sum(told["after"]) == release.released.records
-    assert sum(told["after"][:3]) == 0, "nobody stands in a class below 5"
+    blocks = do(bench, "look_classes", of=4)
+    chart = chart_in(blocks)
+    values = values_of(chart)
+    assert sum(values["before"]) == 400 and sum(values["after"]) == release.released.records
+    assert sum(values["after"][:3]) == 0, "nobody belongs to a class below 5"
     small = sum(size * count for size, count in release.after.class_sizes.items() if 5 <= size < 10)
-    assert told["bins"][3] == "5–9" and told["after"][3] == small
-    assert told["figures"]["after"]["smallest"] == release.after.smallest_class
+    assert chart.x.names[3] == "5–9" and values["after"][3] == small
+    assert f"{release.after.smallest_class} after" in blocks[0].text
+
+
+def test_the_contract_says_what_holds_and_what_happened_to_columns(bench: Bench) -> None:
+    release = bench.kept("release 4")
+    blocks = do(bench, "look_contract", of=4)
+    assert [block for block in blocks if isinstance(block, VerdictBlock)] == [
+        verdict.verdict_block for verdict in release.verdicts
+    ]
+    assert [row[0] for row in blocks[-1].rows] == [change.name for change in release.columns]
 
 
 def test_what_nobody_tried_is_unknown_and_what_was_tried_is_kept(bench: Bench) -> None:
-    before = do(bench, "look_attacks", of=4)
-    assert before["tried"] is None and [one["name"] for one in before["who"]][:2] == [
-        "prosecutor",
-        "journalist",
-    ]
+    verdict, people_who_try = do(bench, "look_attacks", of=4)
+    assert verdict.holds is None and "Unknown is not a pass" in verdict.title
+    assert [row[0] for row in people_who_try.rows][:2] == ["prosecutor", "journalist"]
     release = bench.kept("release 4")
     after = do(bench, "attack", of=4, seconds=1.0)
     try:
         report = bench.kept("release 4").attacks
-        assert len(after["tried"]) == len(report.tried) and len(after["unknown"]) == len(
-            report.unknown
-        )
-        assert {one["verdict"] for one in after["tried"]} <= {
-            "Beyond the usual 20 %",
-            "not beyond the usual 20 %",
-        }
-        assert do(bench, "look_attacks", of=4) == after
-        assert "attack" in do(bench, "look", of=4)["headline"]
+        assert after == list(report.blocks()) == do(bench, "look_attacks", of=4)
+        assert "attack" in do(bench, "look", of=4)["blocks"][0].title
     finally:
         bench.keep("release 4", release)
 
 
-def test_worth_is_what_evaluate_says(bench: Bench) -> None:
-    told = do(bench, "worth", of=4, thorough=False)
+def test_utility_is_what_evaluate_says(bench: Bench) -> None:
+    blocks = do(bench, "measure", of=4, thorough=False)
     release = bench.kept("release 4")
-    wanted = release.evaluate(report_metrics(release.pair))
-    assert sorted(one["value"] for one in told["measures"]) == pytest.approx(
-        sorted(m.value for m in wanted.measures)
-    )
-    assert len(told["skipped"]) == len(wanted.skipped)
+    evaluation = release.evaluate(report_metrics(release.pair))
+    assert list(evaluation.blocks()) == blocks[:-1] and isinstance(blocks[-1], FoldBlock)
 
 
 def test_reports_are_those_that_would_be_written_and_nothing_stays(
@@ -193,6 +208,6 @@ def test_rows_that_are_nobodys_have_no_original_beside_them(tmp_path: Path) -> N
         limits={"recognised_members": 1},  # too few people to tell
     )
     do(bench, "make", recipe=drawn, key="1")
-    told = do(bench, "look", of=1)
     page = do(bench, "look_rows", of=1, first=0, count=5, which="all")
-    assert told["drawn"] and not page["aligned"] and page["rows"][0]["before"] is None
+    assert not page["aligned"] and page["rows"][0]["before"] is None
+    assert "synthetic" in do(bench, "look_classes", of=1)[-1].text

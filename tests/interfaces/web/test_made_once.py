@@ -10,12 +10,16 @@ import polars as pl
 import pytest
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.blocks import TableBlock, VerdictBlock
+from sfumato.core.words import score
 from sfumato.interfaces import api
 from sfumato.interfaces.web.data_process import Bench
+from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.tasks import data, write
 from sfumato.release import alternatives, replay
 from sfumato.release.evaluation import default_metrics, evaluate, report_metrics
 from sfumato.release.replay import MADE_HERE
+from sfumato.release.verification import HELD
 from tests.interfaces.web.people import RECIPE, written
 from tests.interfaces.web.test_look import do
 
@@ -48,6 +52,11 @@ def calls(monkeypatch) -> Counter[str]:
     return counts
 
 
+def rows_of(blocks):
+    """The measures that blocks list, each with its value."""
+    return next(block for block in blocks if isinstance(block, TableBlock)).rows
+
+
 @pytest.fixture
 def bench(tmp_path, calls) -> Bench:
     """A bench with an open table and the release of version 1."""
@@ -59,48 +68,45 @@ def bench(tmp_path, calls) -> Bench:
 
 
 def test_run_measure_report_and_write_do_everything_once(bench, calls, tmp_path):
-    quick = do(bench, "worth", of=1, thorough=False)
+    quick = do(bench, "measure", of=1, thorough=False)
     do(bench, "draft_reports", of=1, folder=str(tmp_path))
     do(bench, "attack", of=1, seconds=0.5)  # the release is another one, with what was found
-    told = do(bench, "write", key="1", folder=str(tmp_path / "out"), history="")
-    again = do(bench, "worth", of=1, thorough=False)
-    thorough = do(bench, "worth", of=1, thorough=True)
+    told = do(bench, "write", key="1", history="", request=WriteRequest(str(tmp_path / "out")))
+    again = do(bench, "measure", of=1, thorough=False)
+    thorough = do(bench, "measure", of=1, thorough=True)
     assert told["holds"] and quick == again
     assert calls["make"] == calls["read"] == calls["alternatives"] == 1
     measured = {metric.name for metric in report_metrics(bench.kept("release 1").pair)}
     assert all(calls[name] <= 1 for name in calls)
-    assert sum(calls[name] for name in measured) == len(quick["measures"])
-    values = {one["name"]: one["value"] for one in thorough["measures"]}
-    assert all(values[one["name"]] == one["value"] for one in quick["measures"])
+    assert sum(calls[name] for name in measured) == len(rows_of(quick))
+    assert set(rows_of(quick)) <= set(rows_of(thorough))
 
 
 def test_write_alone_measures_what_the_workbench_shows_afterwards(bench, calls, tmp_path):
-    do(bench, "write", key="1", folder=str(tmp_path / "out"), history="")
+    do(bench, "write", key="1", history="", request=WriteRequest(str(tmp_path / "out")))
     before = calls.copy()
-    shown = do(bench, "worth", of=1, thorough=False)
+    shown = do(bench, "measure", of=1, thorough=False)
     assert calls == before
     certificate = json.loads(
         (tmp_path / "out" / "share" / "certificate.json").read_text(encoding="utf-8")
     )
-    assert sorted(certificate["utility"].values()) == pytest.approx(
-        sorted(one["value"] for one in shown["measures"])
+    assert sorted(score(value) for value in certificate["utility"].values()) == sorted(
+        row[1] for row in rows_of(shown)
     )
 
 
 def test_measures_are_those_of_a_fresh_evaluation(bench):
-    do(bench, "worth", of=1, thorough=False)
+    do(bench, "measure", of=1, thorough=False)
     release = bench.kept("release 1")
     fresh = evaluate(release.pair, report_metrics(release.pair), per_record=False)
-    shown = do(bench, "worth", of=1, thorough=False)
-    assert sorted(one["value"] for one in shown["measures"]) == sorted(
-        m.value for m in fresh.measures
-    )
+    shown = do(bench, "measure", of=1, thorough=False)
+    assert rows_of(shown) == rows_of(fresh.blocks())
 
 
 def test_another_version_is_measured_anew(bench, calls):
-    do(bench, "worth", of=1, thorough=False)
+    do(bench, "measure", of=1, thorough=False)
     do(bench, "make", recipe=recipes.parse(RECODED.replace("age: [2, 2]", "age: [3, 3]")), key="2")
-    first, second = (do(bench, "worth", of=version, thorough=False) for version in (1, 2))
+    first, second = (do(bench, "measure", of=version, thorough=False) for version in (1, 2))
     assert calls["make"] == calls["loss"] == 2
     assert first != second
 
@@ -126,22 +132,23 @@ def claims_of(folder, table, **options):
 
 def test_what_was_made_here_is_compared_with_the_file_and_said_so(bench, calls, tmp_path):
     folder = tmp_path / "out"
-    told = do(bench, "write", key="1", folder=str(folder), history="")
-    assert (ROWS, "holds", MADE_HERE) in [
-        (c["name"], c["status"], c["detail"]) for c in told["claims"]
-    ]
+    told = do(bench, "write", key="1", history="", request=WriteRequest(str(folder)))
+    verdicts = [block for block in told["blocks"] if isinstance(block, VerdictBlock)]
+    claims = {block.title: block for block in verdicts if not block.headline}
+    assert claims[ROWS] == VerdictBlock(True, ROWS, MADE_HERE)
     assert calls["make"] == 1
     elsewhere = claims_of(folder, bench.data)
     assert calls["make"] == 2
     assert elsewhere[ROWS] == ("holds", "made again from recipe and seed, row for row")
-    here = {claim["name"]: claim["status"] for claim in told["claims"]}
-    assert here == {name: status for name, (status, _) in elsewhere.items()}
+    assert {name: block.holds for name, block in claims.items()} == {
+        name: HELD[status] for name, (status, _) in elsewhere.items()
+    }
 
 
 def test_a_file_with_other_rows_is_found_out_without_making_it_again(bench, calls, tmp_path):
     """The rows of the file count, not that a release is at hand."""
     folder = tmp_path / "out"
-    do(bench, "write", key="1", folder=str(folder), history="")
+    do(bench, "write", key="1", history="", request=WriteRequest(str(folder)))
     file = folder / "share" / "data.csv"
     text = file.read_text(encoding="utf-8")
     assert ",none\n" in text
@@ -157,7 +164,7 @@ def test_another_release_vouches_for_nothing(bench, calls, tmp_path, other):
     made again.
     """
     folder = tmp_path / "out"
-    do(bench, "write", key="1", folder=str(folder), history="")
+    do(bench, "write", key="1", history="", request=WriteRequest(str(folder)))
     table = bench.data
     if other == "original":
         longer = pl.concat([table.to_polars(), table.to_polars().head(1)])

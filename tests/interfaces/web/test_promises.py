@@ -16,12 +16,14 @@ import pytest
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.blocks import render_text
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError
 from sfumato.interfaces.api import judge
 from sfumato.interfaces.web.catalogue import catalogue, sentence_of, summary_of, title_of
 from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.forms import form_of
+from sfumato.interfaces.web.requests import PolicyRequest, PolicySource
 from sfumato.interfaces.web.tasks import policies, promises, run
 
 
@@ -181,7 +183,7 @@ def test_one_promise_less_is_offered_where_that_helps(bench: Bench) -> None:
 def test_presets_have_their_source(bench: Bench) -> None:
     listed = policies.presets(bench, quiet)
     assert {"hipaa_safe_harbor", "sdc_practice_5"} <= {rule["name"] for rule in listed}
-    assert all(rule["source"] and rule["text"] and rule["as_of"] for rule in listed)
+    assert all(rule["source"] and rule["text"] and rule["title"] for rule in listed)
 
 
 def test_a_policy_is_read_from_a_file_and_compiled(bench: Bench, tmp_path: Path) -> None:
@@ -189,14 +191,18 @@ def test_a_policy_is_read_from_a_file_and_compiled(bench: Bench, tmp_path: Path)
 
     file = tmp_path / "policy.json"
     file.write_text(write_policy(preset("sdc_practice_5"), "ours"), encoding="utf-8")
-    read = policies.read_policy(bench, quiet, path=str(file))
+    read = policies.read_policy(bench, quiet, source=PolicySource(str(file)))
     assert read["prescribes"]
-    assert [purpose["name"] for purpose in read["purposes"]] == ["any"]
-    use = {"purpose": "any", "text": read["text"], "keep": False}
+    assert list(read["purposes"]) == ["any"]
+    use: dict[str, Any] = {"source": read["source"], "request": PolicyRequest("any", keep=False)}
     made = policies.compile_policy(bench, quiet, recipe=recipe(sf.KAnonymity(2)), **use)
     assert [model.promise for model in made["recipe"].meet] == ["5-anonymity"]
     kept = policies.compile_policy(
-        bench, quiet, recipe=recipe(sf.LDiversity("ill", l=2)), **{**use, "keep": True}
+        bench,
+        quiet,
+        recipe=recipe(sf.LDiversity("ill", l=2)),
+        source=read["source"],
+        request=PolicyRequest("any"),
     )
     assert {model.promise for model in kept["recipe"].meet} == {"5-anonymity", "2-diversity of ill"}
 
@@ -205,14 +211,16 @@ def test_what_is_wrong_with_a_policy_is_found_and_not_raised(bench: Bench) -> No
     read = policies.read_policy(
         bench,
         quiet,
-        text='{"sfumato_policy": 1, "name": "x", "purposes": [{"name": "a", "modls": []}]}',
+        source=PolicySource(
+            text='{"sfumato_policy": 1, "name": "x", "purposes": [{"name": "a", "modls": []}]}'
+        ),
     )
-    assert any("modls" in one["path"] for one in read["findings"])
-    broken = policies.read_policy(bench, quiet, text="{")
-    assert broken["findings"][0]["severity"] == "error"
-    assert broken["purposes"] == []
+    assert "modls" in render_text(read["blocks"])
+    broken = policies.read_policy(bench, quiet, source=PolicySource(text="{"))
+    assert broken["blocks"][1].title == "It cannot be used"
+    assert not broken["purposes"] and not broken["language"]
     with pytest.raises(ParameterError):
-        policies.read_policy(bench, quiet, text="  ")
+        policies.read_policy(bench, quiet, source=PolicySource(text="  "))
 
 
 # what pages say

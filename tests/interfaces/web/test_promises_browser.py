@@ -241,7 +241,7 @@ def test_a_policy_becomes_one_version(
     with served(tmp_path, data, recipe=recipe) as bench, bench.tab(browser) as tab:
         page = tab.page
         tab.go("/policies")
-        page.get_by_role("button", name="Open", exact=True).first.click()
+        page.get_by_role("button", name="Open the file").click()
         tab.sees("Give the path of a policy, or its text.")
         page.locator("#policy-path").fill(str(file))
         page.locator("#policy-path").press("Tab")

@@ -15,6 +15,7 @@ from sfumato.core.ledger import Ledger
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.interfaces.cli import main
 from sfumato.interfaces.web.data_process import Bench, found
+from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 from sfumato.results.queries import expected_error
 
 pytest.importorskip("opendp")
@@ -59,10 +60,7 @@ class Asked:
         return self.do(
             "start_budget",
             source=self.source,
-            epsilon=1.0,
-            delta=0.0,
-            protects="patient",
-            contributions=3,
+            request=BudgetRequest(protects="patient", contributions=3),
         )
 
 
@@ -80,23 +78,25 @@ def test_before_a_budget_nothing_is_told_but_what_is_declared(asked: Asked) -> N
     }
     assert asked.do("budget_state") == wanted
     with pytest.raises(ParameterError, match="budget is missing"):
-        asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.1, fresh=False)
+        asked.do(
+            "ask_question", source=asked.source, question=QuestionRequest(COUNT, 0.1), fresh=False
+        )
 
 
 def test_what_is_asked_here_is_spent_at_the_command_line(
     asked: Asked, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert asked.start()["total"] == 1.0
-    told = asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.25, fresh=False)
-    assert (
-        told["state"]["spent"] == 0.25
-        and told["state"]["largest_epsilon"] == 0.75
-        and len(told["state"]["history"]) == 1
+    told = asked.do(
+        "ask_question", source=asked.source, question=QuestionRequest(COUNT, 0.25), fresh=False
     )
+    state = asked.do("budget_state")
+    assert state["spent"] == 0.25 and state["largest_epsilon"] == 0.75
+    assert len(state["history"][1].entries) == 1
     again = asked.do(
-        "ask_question", source=asked.source, statement=COUNT, epsilon=0.25, fresh=False
+        "ask_question", source=asked.source, question=QuestionRequest(COUNT, 0.25), fresh=False
     )
-    assert again["answers"][0]["repeated"] and again["state"]["spent"] == 0.25
+    assert again[0][2] == told[0][2] and asked.do("budget_state")["spent"] == 0.25
     files = [str(asked.folder / name) for name in ("recipe.yaml", "data.csv")]
     monkeypatch.setattr(
         "sys.argv",
@@ -107,9 +107,11 @@ def test_what_is_asked_here_is_spent_at_the_command_line(
         main()
     said = json.loads(capfd.readouterr().out)
     assert not ended.value.code and said["spent"] == 0.25 and said["answers"][0]["repeated"]
-    assert said["answers"][0]["values"] == list(told["answers"][0]["values"])
+    assert said["answers"][0]["values"] == [row[1] for row in told[0][2].rows]
     with pytest.raises(BudgetExceeded):
-        asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.8, fresh=True)
+        asked.do(
+            "ask_question", source=asked.source, question=QuestionRequest(COUNT, 0.8), fresh=True
+        )
     with pytest.raises(ParameterError, match="stays spent"):
         asked.start()
 
@@ -117,15 +119,13 @@ def test_what_is_asked_here_is_spent_at_the_command_line(
 def test_the_error_that_is_expected_follows_from_what_is_declared_alone(asked: Asked) -> None:
     asked.start()
     (asked.folder / "data.csv").unlink()
-    (count,) = asked.do("error_expected", statement=COUNT, epsilon=0.1, rows=500.0)
+    (count,) = asked.do("error_expected", question=QuestionRequest(COUNT, 0.1, 500))
     relation = {"relation": Ledger.at(asked.folder / "recipe.ledger").terms.relation}
     assert (
         count["error"] == expected_error("count", 0.1, rows=500, **relation) and not count["rank"]
     )
     both = asked.do(
         "error_expected",
-        statement=f"{COUNT.replace('COUNT(*)', 'COUNT(*), AVG(cost)')}",
-        epsilon=0.2,
-        rows=500.0,
+        question=QuestionRequest(COUNT.replace("COUNT(*)", "COUNT(*), AVG(cost)"), 0.2, 500),
     )
     assert both[0]["error"] == count["error"], "two answers share the ε"

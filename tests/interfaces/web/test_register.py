@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from sfumato.core import recipe_files
+from sfumato.core.blocks import Paragraph, VerdictBlock
 from sfumato.core.randomness import Seed
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 from sfumato.interfaces.api import read
@@ -24,6 +25,7 @@ from sfumato.interfaces.scripts import Errand, to_command, to_python
 from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.pinned_candidates import figures_of
 from sfumato.interfaces.web.project import Project, data_in
+from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.tasks import explore, run, write
 from sfumato.release.register.store import open_register, start_register
 from tests.interfaces.web.browser import NEEDS_BROWSER, SOURCE, expect, served
@@ -44,7 +46,7 @@ meet:
 steps:
 - global_recoding: {{levels: {{{hidden}: [1, 1]}}}}
 """
-REGISTER_SHOWN = "(file) => document.querySelector('[data-key=\"register file\"]').value === file"
+REGISTER_SHOWN = "(file) => document.querySelector('[data-key=register-file]').value === file"
 LIMIT = "limits: {composition: 0}\n"
 
 
@@ -85,6 +87,11 @@ def entries(register: Path) -> list[Any]:
         ]
 
 
+def sentences_in(answer: dict[str, Any]) -> list[str]:
+    """What a register says of a release."""
+    return [block.title for block in answer["blocks"] if isinstance(block, VerdictBlock)]
+
+
 def bench_of(folder: Path, recipe: str, **how: Any) -> tuple[Bench, Any]:
     bench = Bench(table=read(folder / "people.csv"))  # type: ignore[arg-type]
     return bench, run.make(
@@ -100,22 +107,18 @@ def test_the_register_is_asked_before_anything_is_written(
     assert made["made"]
     quietly = lambda *_: None  # noqa: E731
     asked = write.ask_register(bench, quietly, key="1", register=said)
-    assert (
-        asked["sentences"] == ["no earlier release of the register is about the same people"]
-        and not asked["alarm"]
-    )
+    assert sentences_in(asked) == ["No earlier release of the register is about the same people"]
     assert not entries(clinic / "releases.db")
     given: dict[str, Any] = {"key": "1", "history": "", "register": said}
     (clinic / "full").mkdir()
     (clinic / "full" / "thesis.doc").write_text("mine")
     with pytest.raises(Exception, match="full"):
-        write.write(bench, quietly, folder=str(clinic / "full"), **given)
+        write.write(bench, quietly, request=WriteRequest(str(clinic / "full")), **given)
     assert not entries(clinic / "releases.db"), "what is refused is not even planned"
-    written = write.write(bench, quietly, folder=str(clinic / "out"), **given)
-    assert (
-        written["register"]["number"] == 1
-        and entries(clinic / "releases.db")[0][0]["state"] == "released"
-    )
+    written = write.write(bench, quietly, request=WriteRequest(str(clinic / "out")), **given)
+    texts = [block.text for block in written["blocks"] if isinstance(block, Paragraph)]
+    assert "Kept as release 1 of the register, to the press." in texts
+    assert entries(clinic / "releases.db")[0][0]["state"] == "released"
     with pytest.raises(ParameterError, match="name the register under Write"):
         bench_of(clinic, RECIPE.format(hidden="town") + LIMIT)
     with pytest.raises(Exception, match="25 of 25"):
@@ -127,7 +130,12 @@ def test_the_register_is_asked_before_anything_is_written(
     ):
         with pytest.raises(error, match=why):
             write.write(
-                bench, quietly, folder=str(clinic / "no"), key="1", history="", register=wrong
+                bench,
+                quietly,
+                request=WriteRequest(str(clinic / "no")),
+                key="1",
+                history="",
+                register=wrong,
             )
 
 
@@ -331,7 +339,7 @@ def test_candidates_are_held_against_the_register_as_write_holds_them(
     quietly = lambda *_: None  # noqa: E731
     bench, _ = bench_of(clinic, RECIPE.format(hidden="job"))
     given: dict[str, Any] = {"history": "", "register": said}
-    write.write(bench, quietly, folder=str(clinic / "out"), key="1", **given)
+    write.write(bench, quietly, request=WriteRequest(str(clinic / "out")), key="1", **given)
     recoded = RECIPE.format(hidden="town")
     head, _ = recoded.split("meet:")
     texts = {
@@ -372,9 +380,10 @@ def test_candidates_are_held_against_the_register_as_write_holds_them(
         else:
             made = run.make(bench, quietly, recipe=recipe, key=name, register=said)
             assert outcome["holds"] == made["holds"]
-            assert (
-                told == write.ask_register(bench, quietly, key=name, register=said)["sentences"]
-            ), name
+            answer = write.ask_register(bench, quietly, key=name, register=said)
+            assert [word.lower() for word in sentences_in(answer)] == [
+                word.lower() for word in told
+            ], name
     lines = {title: cells for title, cells, _ in figures_of(asked)}
     assert "25 people stand alone" in lines["with the 1 release of the register"][0]
     lines = {title: cells for title, cells, _ in figures_of(alone)}

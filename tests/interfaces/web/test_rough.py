@@ -15,12 +15,14 @@ import pytest
 
 from sfumato import examples
 from sfumato.core import recipe_files as recipes
+from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, SfumatoError, UnreadableInput
 from sfumato.interfaces.web import project as projects
 from sfumato.interfaces.web import uploads
 from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.project import Project
+from sfumato.interfaces.web.requests import PolicySource, WriteRequest
 from sfumato.interfaces.web.tasks import data, policies
 from sfumato.interfaces.web.tasks import write as writing
 from tests.core.forged_journals import chain_again
@@ -232,11 +234,12 @@ def test_a_version_whose_pointer_cannot_be_written_is_not_in_use(
 
 def test_values_and_separators_are_no_part_of_the_expressions_of_a_picture() -> None:
     vl_convert = pytest.importorskip("vl_convert")
-    from sfumato.interfaces.web.pages import specs  # draws nothing by itself
+    from sfumato.interfaces.web.pages.charts import vega_spec  # draws nothing by itself
 
     hostile = "two\u2028lines\u2029\n\"'}}"
-    rows = [{"x": hostile, "y": "b", "i": 0, "j": 0, "share": 1.0}]
-    spec = specs.heat(rows, (hostile, "other" * 999), 1.0)
+    series = Series("after", (Point(0, 0, size=1.0),), "dot")
+    x, y = ChartAxis(hostile, (hostile,)), ChartAxis("other" * 999, ("b",))
+    spec = vega_spec(ChartBlock("chart", "map", x, y, (series,), hostile))
     assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 200, "config": {}})
     compiled = json.dumps(
         vl_convert.vegalite_to_vega({**spec, "width": 200})["marks"], ensure_ascii=False
@@ -244,7 +247,7 @@ def test_values_and_separators_are_no_part_of_the_expressions_of_a_picture() -> 
     assert (
         "\u2028" not in compiled
         and "\u2029" not in compiled
-        and len(spec["encoding"]["y"]["title"]) <= 60
+        and len(spec["layer"][0]["encoding"]["y"]["title"]) <= 60
     )
 
 
@@ -263,11 +266,11 @@ def test_devices_and_pipes_are_refused_before_a_byte_is_read(tmp_path: Path, kin
     with pytest.raises(UnreadableInput, match=kind):
         data.open_data(bench, quietly, path=str(path), example=None, options={})
     with pytest.raises(UnreadableInput, match=kind):
-        policies.read_policy(bench, quietly, path=str(path))
+        policies.read_policy(bench, quietly, source=PolicySource(str(path)))
     bench.keep("release 1", object())
     with pytest.raises(UnreadableInput, match=kind):
         writing.write(
-            bench, quietly, key="1", folder=str(tmp_path / "out"), history="", sign=str(path)
+            bench, quietly, key="1", history="", request=WriteRequest("out", sign=str(path))
         )
     assert not (tmp_path / "out").exists()
 

@@ -13,6 +13,7 @@ import pytest
 from sfumato.core import recipe_files as recipes
 from sfumato.interfaces.cli import main
 from sfumato.interfaces.web.data_process import Bench
+from sfumato.interfaces.web.requests import WriteRequest
 from tests.interfaces.web.test_explore import do
 
 RECIPE = """\
@@ -52,7 +53,8 @@ def test_the_workbench_writes_what_the_command_line_writes(tmp_path, monkeypatch
     bench = Bench()
     do(bench, "open_data", path=str(data), example=None, options={})
     do(bench, "make", recipe=recipes.parse(RECIPE), key="1")
-    do(bench, "write", key="1", folder=str(tmp_path / "here"), history="", format=form)
+    request = WriteRequest(str(tmp_path / "here"), format=form)
+    do(bench, "write", key="1", history="", request=request)
     seed = json.loads((tmp_path / "here" / "owner" / "lock.json").read_text())["seed"]
     words = [
         "sfumato",

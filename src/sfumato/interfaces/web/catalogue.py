@@ -75,6 +75,11 @@ def title_of(name: str) -> str:
     return " ".join(words) if len(words[0]) == 1 else " ".join(words).capitalize()
 
 
+def kind_title(cls: Any) -> str:
+    """What people call a kind of hierarchy; one of a plug-in may have its name only."""
+    return cls.title or title_of(cls.name)
+
+
 def meaning_of(cls: Any) -> str:
     """The sentence that says what something is for, without markup.
 
@@ -112,11 +117,11 @@ def sentence_of(name: str, field: Any, thing: Any) -> str:
     """What an edit did, in one sentence without a data value: lists, texts and mappings are only
     said to be changed.
     """
-    now = next(one for one in form_of(thing) if one.name == field.name)
-    told = title_of(name)
+    now = next(candidate for candidate in form_of(thing) if candidate.name == field.name)
+    title = title_of(name)
     if now.kind in ("text", "texts", "yaml", "mapping", "path") or now.value is None:
-        return f"{told}: {now.label} changed"
+        return f"{title}: {now.label} changed"
     if now.kind == "switch":
-        return f"{told}: {now.label} {'on' if now.value else 'off'}"
+        return f"{title}: {now.label} {'on' if now.value else 'off'}"
     value = ", ".join(now.chosen) if now.kind in ("columns", "column", "many") else now.text
-    return f"{told}: {now.label} = {value}{' %' if now.kind == 'share' else ''}"
+    return f"{title}: {now.label} = {value}{' %' if now.kind == 'share' else ''}"

@@ -55,11 +55,11 @@ def _leaves(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
     elif (
         isinstance(node, list)
         and node
-        and all(isinstance(one, Mapping) and len(one) == 1 for one in node)
+        and all(isinstance(entry, Mapping) and len(entry) == 1 for entry in node)
     ):
         seen: dict[str, int] = {}
-        for one in node:
-            ((key, below),) = one.items()
+        for entry in node:
+            ((key, below),) = entry.items()
             seen[key] = seen.get(key, 0) + 1
             name = str(key) if seen[key] == 1 else f"{key} {seen[key]}"
             yield from _leaves(below, (*place, name))

@@ -130,8 +130,7 @@ def recoding(recipe: Recipe) -> Any | None:
     """The step that gives every quasi-identifier one level of its hierarchy, where the recipe has
     one.
     """
-    kind = registry.known("steps", "global_recoding")
-    return next((step for step in recipe.steps if isinstance(step, kind)), None)
+    return next((step for step in recipe.steps if step.surveys), None)
 
 
 def bounds_of(recipe: Recipe) -> dict[str, tuple[int, int]]:
@@ -168,7 +167,9 @@ def with_recoding(recipe: Recipe) -> Edited:
     """Recode whole columns, instead of what formed classes so far; steps that mask single columns
     stay.
     """
-    step = registry.build("steps", {"global_recoding": {"budget": 0.02}})
+    steps = registry.family("steps")
+    name = next(name for name in steps if steps[name].surveys)
+    step = registry.build("steps", {name: {"budget": 0.02}})
     kept = tuple(old for old in recipe.steps if old.masks)
     return Edited(dataclasses.replace(recipe, steps=(*kept, step)), "Whole columns are recoded")
 

@@ -80,13 +80,20 @@ def recent(*, besides: Path | None = None) -> list[dict[str, Any]]:
         )
     except (SfumatoError, ValueError):
         return []
-    known = (
-        [one for one in listed if isinstance(one, dict) and isinstance(one.get("folder"), str)]
+    projects = (
+        [
+            project
+            for project in listed
+            if isinstance(project, dict) and isinstance(project.get("folder"), str)
+        ]
         if isinstance(listed, list)
         else []
     )
-    others = [one for one in known if one["folder"] != str(besides)][:MOST_RECENT]
-    return [{**one, "there": (Path(one["folder"]) / "project.json").is_file()} for one in others]
+    others = [project for project in projects if project["folder"] != str(besides)][:MOST_RECENT]
+    return [
+        {**project, "there": (Path(project["folder"]) / "project.json").is_file()}
+        for project in others
+    ]
 
 
 def remember(folder: Path, name: str, records: int | None) -> None:
@@ -102,7 +109,8 @@ def forget_recent(folder: str) -> None:
 
 def _keep(listed: list[dict[str, Any]]) -> None:
     plain = [
-        {name: one[name] for name in ("folder", "name", "records") if name in one} for one in listed
+        {name: project[name] for name in ("folder", "name", "records") if name in project}
+        for project in listed
     ]
     with contextlib.suppress(SfumatoError, OSError):
         home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)

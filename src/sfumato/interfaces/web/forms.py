@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.core.parameters import Naming, plain_data
+from sfumato.core.parameters import Multiples, Naming, plain_data
 from sfumato.core.words import join_words, percent_tick
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
@@ -45,16 +45,21 @@ Kind = Literal[
     "columns",
     "mapping",
     "numbers",
+    "multiples",
     "texts",
     "text",
+    "area",
     "path",
     "date",
     "yaml",
 ]
 FEW = 4
+"""So many choices stand side by side; more of them are a list to open."""
 MOST_STEPS = 500
 """A slider of more steps cannot be set by hand: the number is typed."""
-"""So many choices stand side by side; more of them are a list to open."""
+LONG_LINE = 1000
+"""A text that may be longer is drawn as several lines."""
+LISTS = ("numbers", "multiples")
 LEFT_OUT: Any = object()
 """Nothing was entered: the default holds."""
 
@@ -91,7 +96,7 @@ class FormField:
     that means something of its own. ``low``, ``high`` and ``step`` bound numbers (of a share too,
     which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
     ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a
-    list.
+    list; ``examples``: values that are offered as presets, the first one where none is there yet.
     """
 
     name: str
@@ -111,7 +116,7 @@ class FormField:
     whole: bool = False
     single: bool = False
     least: int = 0
-    example: Any = None
+    examples: tuple[Any, ...] = ()
 
     @property
     def text(self) -> str:
@@ -155,6 +160,20 @@ def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
         _field(field.name, declared[field.name], None if thing is cls else thing, schema)
         for field in dataclasses.fields(cls)
     )
+
+
+def starting_values(cls: Any, schema: Schema | None) -> dict[str, Any]:
+    """What stands in required fields at first: the first example of the declaration, or the first
+    column where only one has the role.
+    """
+    start: dict[str, Any] = {}
+    for field in form_of(cls, schema):
+        first = [choice.value for choice in field.choices if choice.group == field.choices[0].group]
+        if field.required and field.examples:
+            start[field.name] = field.examples[0]
+        elif field.required and field.kind in ("column", "columns") and len(first) == 1:
+            start[field.name] = first[0]
+    return start
 
 
 def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
@@ -268,7 +287,7 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
     value = default if thing is None else plain_data(getattr(thing, name))
     plain = FormField(
         name,
-        label=name.replace("_", " "),
+        label=info.title or name.replace("_", " "),
         help=info.description or "",
         kind="yaml",
         required=required,
@@ -278,7 +297,7 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
         least=max(
             (word.min_length for word in declared.said if hasattr(word, "min_length")), default=0
         ),
-        example=(info.examples or [None])[0],
+        examples=tuple(info.examples or ()),
     )
     return dataclasses.replace(plain, **_drawn(declared, schema))
 
@@ -300,11 +319,17 @@ def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
         return drawn
     if (names is not None and names.what == "file") or Path in kinds:
         return {"kind": "path"}
-    if kinds in ((str,), (datetime.date,)):
-        return {"kind": "text" if kinds == (str,) else "date"}
-    if len(kinds) == 1:
-        return _several(kinds[0], names, schema)
-    return {"kind": "yaml"}
+    if kinds == (str,):
+        longest = max((getattr(word, "max_length", 0) or 0 for word in declared.said), default=0)
+        return {"kind": "area" if longest > LONG_LINE else "text"}
+    if kinds == (datetime.date,):
+        return {"kind": "date"}
+    if len(kinds) != 1:
+        return {"kind": "yaml"}
+    drawn = _several(kinds[0], names, schema)
+    if any(isinstance(word, Multiples) for word in declared.said):
+        drawn["kind"] = "multiples"
+    return drawn
 
 
 def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
@@ -366,10 +391,10 @@ def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[F
     if schema is None:
         return ()
     columns = [
-        FormChoice(name, name, join_words(map(str, one.roles)))
-        for name, one in schema.attributes.items()
+        FormChoice(name, name, join_words(map(str, column.roles)))
+        for name, column in schema.attributes.items()
     ]
-    return tuple(sorted(columns, key=lambda one: _beside(one.group.split(" and "), roles)))
+    return tuple(sorted(columns, key=lambda column: _beside(column.group.split(" and "), roles)))
 
 
 def _beside(own: Sequence[str], roles: Sequence[str]) -> int:
@@ -443,7 +468,7 @@ def shown(field: FormField, value: Any) -> str:
         return ""
     if field.kind == "share":
         return _plain_number(decimal.Decimal(repr(value)) * 100)
-    if field.kind == "numbers":
+    if field.kind in LISTS:
         return ", ".join(inline(number) for number in value)
     if field.kind == "texts":
         return "\n".join(map(_line, value))
@@ -497,7 +522,7 @@ def read_value(field: FormField, entered: Any) -> Any:
     if field.kind == "mapping":
         return _read_mapping(entered)
     if isinstance(entered, str):
-        entered = entered if field.kind in ("text", "yaml", "texts") else entered.strip()
+        entered = entered if field.kind in ("text", "area", "yaml", "texts") else entered.strip()
         nothing = [] if field.kind == "texts" and field.required and not field.least else LEFT_OUT
         return nothing if entered == "" else _read_text(field, entered)
     if entered is None or (
@@ -515,7 +540,7 @@ def _read_text(field: FormField, text: str) -> Any:
         return number_in(text, whole=field.whole)
     if field.kind == "share":
         return _within(field, share_in(text))
-    if field.kind == "numbers":
+    if field.kind in LISTS:
         return [number_in(part, whole=field.whole) for part in re.split(r"[,;\s]+", text) if part]
     if field.kind == "texts":
         return [_unquoted(line.strip()) for line in text.split("\n") if line.strip()]
@@ -535,13 +560,9 @@ def number_in(text: str, *, whole: bool = False) -> int | float:
     plain = re.sub(r"(?<=\d),(?=\d{3}\b)|\s", "", text)
     try:
         number = float(plain)
-        return (
-            int(plain)
-            if re.fullmatch(r"[+-]?\d+", plain)
-            else int(number)
-            if whole and number == int(number)
-            else number
-        )
+        if re.fullmatch(r"[+-]?\d+", plain):
+            return int(plain)
+        return int(number) if whole and number == int(number) else number
     except (ValueError, OverflowError):
         raise ParameterError("should be a number") from None
 

@@ -8,10 +8,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.core import registry
 from sfumato.core.hierarchy import TOP, Hierarchy
-from sfumato.errors import ParameterError, SfumatoError
-from sfumato.methods.hierarchies.table import TableHierarchy
-from sfumato.methods.hierarchies.value_tree import Tree
+from sfumato.errors import ParameterError
 
 Row = tuple[str, ...]
 MOST_VALUES = 5000
@@ -48,8 +47,7 @@ class Grouping:
                 f"{len(values):,} values are too many to group by hand; change the file instead"
             )
         rows = hierarchy.paths(values, [counts.get(value, 1) for value in values]).rows
-        other = hierarchy.other if isinstance(hierarchy, Tree | TableHierarchy) else None
-        return cls(tuple(dict.fromkeys(rows)), other)
+        return cls(tuple(dict.fromkeys(rows)), hierarchy.catch_all)
 
     @property
     def depth(self) -> int:
@@ -139,21 +137,17 @@ class Grouping:
             self, rows=tuple(_relabelled(row, level, old, name) for row in self.rows)
         )
 
-    def hierarchy(self, *, as_table: bool = False) -> Tree | TableHierarchy:
-        """The hierarchy that this makes: a tree, or a table where a tree would count the levels
-        otherwise.
+    def hierarchy(self, kind: str = "") -> Hierarchy:
+        """The hierarchy that this makes: of this kind, else of the first one that can list these
+        paths.
         """
-        if not as_table:
-            try:
-                tree = Tree(
-                    nested={self.top: _nested([row[:-1] for row in self.rows])}, other=self.other
-                )
-            except SfumatoError:
-                return TableHierarchy(rows=self.rows, other=self.other)
-            leaves = tree.listed()
-            if set(tree.paths(leaves, [1] * len(leaves)).rows) == set(self.rows):
-                return tree
-        return TableHierarchy(rows=self.rows, other=self.other)
+        family = registry.family("hierarchies")
+        for name in [kind, *family]:
+            if name in family and family[name].by_hand == "yes":
+                hierarchy: Hierarchy | None = family[name].from_paths(self.rows, self.other)
+                if hierarchy is not None:
+                    return hierarchy
+        raise ParameterError("these groups cannot be written down")
 
     def _with_level(self, level: int) -> tuple[Row, ...]:
         """The rows; with one more level below the top, where groups are made of what stands below
@@ -185,19 +179,3 @@ def _relabelled(row: Row, level: int, old: str, new: str) -> Row:
 
 def _ranked(members: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(members, key=lambda member: (-member[1], member[0]))
-
-
-def _nested(paths: Sequence[Row]) -> Any:
-    """Paths from the leaf up, without the top, as nested mappings; lists where only leaves stand
-    below.
-    """
-    below: dict[str, list[Row]] = {}
-    for path in paths:
-        last = path[-1]
-        rest = path[:-1]
-        while rest and rest[-1] == last:  # a label that repeats itself is a leaf that ends higher
-            rest = rest[:-1]
-        below.setdefault(last, []).extend([rest] if rest else [])
-    if not any(below.values()):
-        return list(below)
-    return {label: _nested(rests) if rests else None for label, rests in below.items()}

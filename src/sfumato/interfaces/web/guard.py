@@ -75,15 +75,7 @@ class Guard:
     """
 
     def __init__(
-        self,
-        app: Any,
-        *,
-        hosts: frozenset[str],
-        token: str,
-        port: int,
-        tls: bool = False,
-        most: int = MOST_BODY,
-        most_upload: int = MOST_UPLOAD,
+        self, app: Any, *, hosts: frozenset[str], token: str, port: int, tls: bool = False
     ) -> None:
         self.app = app  # the name under which the library that draws pages looks for its server
         self._token: str | None = token
@@ -93,7 +85,7 @@ class Guard:
         self._hosts = hosts
         self._scheme, self._socket = ("https", "wss") if tls else ("http", "ws")
         self._tls = tls
-        self._most, self._most_upload = most, most_upload
+        self.most, self.most_upload = MOST_BODY, MOST_UPLOAD
 
     def renew(self) -> str:
         """Another token, good once as the first one was; one that was given before and not used is
@@ -207,7 +199,7 @@ class Guard:
                 await _refuse(scope, send, 413)
 
     def _limit(self, scope: Mapping[str, Any]) -> int:
-        return self._most_upload if "/upload/" in scope.get("path", "") else self._most
+        return self.most_upload if "/upload/" in scope.get("path", "") else self.most
 
     def _counted(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
         """The same messages, until they are too much: a length that is said need not be true, and

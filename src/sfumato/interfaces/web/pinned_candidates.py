@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
-from sfumato.core.words import count_of, number, percent
+from sfumato.core.blocks import Block, ChartAxis, ChartBlock, Point, Series, TableBlock
+from sfumato.core.words import count_of, number, percent, plain_name
 from sfumato.release.report.measures import title_of
 
 if TYPE_CHECKING:
@@ -31,11 +33,11 @@ def of_node(
     version: int, levels: Mapping[str, int], recipe: Recipe, figures: Mapping[str, float]
 ) -> Pin:
     """A node of the lattice of a version as a candidate."""
-    told = ", ".join(f"{column} {level}" for column, level in levels.items())
+    levels_in_words = ", ".join(f"{column} {level}" for column, level in levels.items())
     plain = {
         "kind": "node",
         "version": version,
-        "title": f"levels {told}",
+        "title": f"levels {levels_in_words}",
         "figures": dict(figures),
     }
     return {**plain, "recipe": recipes.to_dict(recipe, base=recipe.base)}
@@ -69,38 +71,78 @@ def digest_of(pins: Sequence[Pin], register: Mapping[str, str]) -> str:
     ).hexdigest()
 
 
+def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
+    """The candidates on one map and side by side."""
+    risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
+    points = {}
+    for one in comparison["candidates"]:
+        if risk in one["risks"] and utility in one["utilities"]:
+            x, y = one["utilities"][utility], one["risks"][risk]
+            points[one["name"]] = Point(x, y, label=one["name"], alarm=not one["holds"], size=4.0)
+    front = sorted((points[name] for name in comparison["front"] if name in points), key=_by_x)
+    corners = tuple(dataclasses.replace(point, label="") for point in front)
+    blocks: list[Block] = []
+    if points:
+        names = ", ".join(comparison["front"]) or "none"
+        words = f"Map of {len(points)} candidates by risk and loss; on the front: {names}"
+        blocks.append(
+            ChartBlock(
+                "candidates",
+                "scatter",
+                ChartAxis(f"{title_of(utility)} (worse →)"),
+                ChartAxis(f"{plain_name(risk)} (worse ↑)", share=True),
+                (Series("front", corners, "staircase"), Series("", (*points.values(),), "dot")),
+                words,
+                "Filled: keeps its promises. Hollow: does not. Line: no other candidate is better"
+                " in both.",
+            )
+        )
+    header = ["figure"]
+    for one, title in zip(comparison["candidates"], comparison["titles"], strict=False):
+        header.append(f"{one['name']} · {title}")
+    rows = []
+    for title, cells, best in figures_of(comparison):
+        marked = [f"{cell} (best)" if at in best else cell for at, cell in enumerate(cells)]
+        rows.append((title, *marked))
+    return [*blocks, TableBlock(tuple(header), tuple(rows), "Candidates side by side")]
+
+
+def _by_x(point: Point) -> float:
+    return point.x
+
+
 def figures_of(found: Mapping[str, Any]) -> list[Line]:
     """The rows of the comparison: title, a cell a candidate, and which of them are best; what is
     unknown is never best.
     """
-    every = found["candidates"]
+    candidates = found["candidates"]
     risk, utility = found["axes"]["risk"], found["axes"]["utility"]
     lines = [
         (
             "may be released",
-            ["yes" if one["holds"] else f"no: {one['reason']}" for one in every],
+            ["yes" if one["holds"] else f"no: {one['reason']}" for one in candidates],
             set[int](),
         )
     ]
     lines += [
-        _figure(in_words(name), [one["risks"].get(name) for one in every], every, share=True)
+        _figure(
+            plain_name(name), [one["risks"].get(name) for one in candidates], candidates, share=True
+        )
         for name in dict.fromkeys((risk, *RISKS))
     ]
     for name in dict.fromkeys((utility, *LOSSES)):
-        higher = any(name in one["higher"] for one in every)
+        higher = any(name in one["higher"] for one in candidates)
         lines.append(
             _figure(
-                title_of(name), [one["utilities"].get(name) for one in every], every, higher=higher
+                title_of(name),
+                [one["utilities"].get(name) for one in candidates],
+                candidates,
+                higher=higher,
             )
         )
-    lost = [None if not one["risks"] else one["suppressed"] for one in every]
-    lines.append(_figure("records lost", lost, every))
+    lost_records = [None if not one["risks"] else one["suppressed"] for one in candidates]
+    lines.append(_figure("records lost", lost_records, candidates))
     return [*lines, _together(found), *_levels(found), *_contracts(found)]
-
-
-def in_words(name: str) -> str:
-    """A name as people say it."""
-    return name.replace("_", " ")
 
 
 def _figure(
@@ -116,40 +158,50 @@ def _figure(
 
     Where all are alike, none is best.
     """
-    known = [
+    values_known = [
         value
-        for value, one in zip(values, every, strict=True)
-        if value is not None and one["holds"]
+        for value, candidate in zip(values, every, strict=True)
+        if value is not None and candidate["holds"]
     ]
-    wanted = None if len(set(known)) < 2 else max(known) if higher else min(known)
+    best_value = (
+        None if len(set(values_known)) < 2 else max(values_known) if higher else min(values_known)
+    )
     best = {
         place
-        for place, (value, one) in enumerate(zip(values, every, strict=True))
-        if wanted is not None and one["holds"] and value is not None and abs(value - wanted) < 1e-12
+        for place, (value, candidate) in enumerate(zip(values, every, strict=True))
+        if best_value is not None
+        and candidate["holds"]
+        and value is not None
+        and abs(value - best_value) < 1e-12
     }
-    told = percent if share else number
-    return title, ["unknown" if value is None else told(value) for value in values], best
+    in_words = percent if share else number
+    return title, ["unknown" if value is None else in_words(value) for value in values], best
 
 
-def _together(found: Mapping[str, Any]) -> Line:
+def _together(comparison: Mapping[str, Any]) -> Line:
     """What each would tell together with earlier releases, as *Write* would say it, or that nobody
     was asked.
     """
-    standing = found["registered"]
+    standing = comparison["registered"]
     if standing is None:
-        cells = ["not asked: no register is named under Write"] * len(found["candidates"])
+        cells = ["not asked: no register is named under Write"] * len(comparison["candidates"])
         return "with earlier releases", cells, set[int]()
-    told = [found["more"][one["name"]]["together"] for one in found["candidates"]]
+    sentences_of = [
+        comparison["more"][candidate["name"]]["together"] for candidate in comparison["candidates"]
+    ]
     title = f"with the {count_of(standing, 'release')} of the register"
-    return title, ["; ".join(sentences) or "unknown" for sentences in told], set[int]()
+    return title, ["; ".join(sentences) or "unknown" for sentences in sentences_of], set[int]()
 
 
-def _levels(found: Mapping[str, Any]) -> list[Line]:
-    more = [found["more"][one["name"]] for one in found["candidates"]]
-    columns = dict.fromkeys(column for one in more for column in one["levels"])
+def _levels(comparison: Mapping[str, Any]) -> list[Line]:
+    details = [comparison["more"][candidate["name"]] for candidate in comparison["candidates"]]
+    columns = dict.fromkeys(column for candidate in details for column in candidate["levels"])
     lines = []
     for column in columns:
-        cells = ["drawn anew" if one["drawn"] else _rung(one["levels"].get(column)) for one in more]
+        cells = [
+            "synthetic" if candidate["drawn"] else _rung(candidate["levels"].get(column))
+            for candidate in details
+        ]
         lines.append((f"level of {column}", cells, set[int]()))
     return lines
 
@@ -158,12 +210,15 @@ def _rung(rung: Sequence[int] | None) -> str:
     return "no one level" if rung is None else f"{rung[0]} of {rung[1]}"
 
 
-def _contracts(found: Mapping[str, Any]) -> list[Line]:
-    every = [found["more"][one["name"]]["contract"] for one in found["candidates"]]
-    if not any(every):
+def _contracts(comparison: Mapping[str, Any]) -> list[Line]:
+    contracts = [
+        comparison["more"][candidate["name"]]["contract"] for candidate in comparison["candidates"]
+    ]
+    if not any(contracts):
         return []
     cells = [
-        "; ".join(f"{'✓' if kept['holds'] else '✗'} {kept['sentence']}" for kept in one) or "none"
-        for one in every
+        "; ".join(f"{'✓' if check['holds'] else '✗'} {check['sentence']}" for check in candidate)
+        or "none"
+        for candidate in contracts
     ]
     return [("contract", cells, set[int]())]

@@ -379,7 +379,7 @@ def _make(path: Path) -> None:
     things is refused.
     """
     try:
-        there = {one.name for one in path.iterdir()} if path.exists() else set()
+        there = {entry.name for entry in path.iterdir()} if path.exists() else set()
         if "project.json" not in there and not all(
             name in OURS or name.startswith(".") for name in there
         ):

@@ -139,8 +139,8 @@ def _found(entry: os.DirEntry[str]) -> os.stat_result | None:
 
 def _short(path: str | None) -> str:
     """A path in a message: the end of a long one tells more than its beginning."""
-    told = "this folder" if path is None else path.replace("\0", "")
-    return told if len(told) <= LONGEST_TOLD else f"… {told[-LONGEST_TOLD:]}"
+    words = "this folder" if path is None else path.replace("\0", "")
+    return words if len(words) <= LONGEST_TOLD else f"… {words[-LONGEST_TOLD:]}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,12 +165,12 @@ def listing(path: str | None, *, suffixes: frozenset[str] = SUFFIXES) -> Listing
     try:
         folder = start if start.is_dir() else start.parent
         for entry in sorted(os.scandir(folder), key=lambda e: e.name.casefold()):
-            if entry.name.startswith(".") or (found := _found(entry)) is None:
+            if entry.name.startswith(".") or (status := _found(entry)) is None:
                 continue
-            if stat.S_ISDIR(found.st_mode):
+            if stat.S_ISDIR(status.st_mode):
                 folders.append(entry.name)
-            elif stat.S_ISREG(found.st_mode) and Path(entry.name).suffix.lower() in suffixes:
-                files.append((entry.name, found.st_size))
+            elif stat.S_ISREG(status.st_mode) and Path(entry.name).suffix.lower() in suffixes:
+                files.append((entry.name, status.st_size))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         why = getattr(error, "strerror", None) or "not a valid path"
         raise UnreadableInput(f"{_short(path)} cannot be looked into: {why}") from None

@@ -480,6 +480,7 @@ class Like(Hierarchy):
     ]
 
     name: ClassVar[str] = "like"
+    title: ClassVar[str] = "A rule from examples"
     secret: ClassVar[tuple[str, ...]] = ("examples",)
     fixed: ClassVar[bool] = True
 

@@ -57,13 +57,23 @@ class Dates(Hierarchy):
 
     levels: Annotated[
         Annotated[Sequence[Level], AfterValidator(tuple), Field(min_length=1)] | None,
-        Field(description="periods from fine to coarse; none: month, quarter, year, decade"),
+        Field(
+            description="periods from fine to coarse; none: month, quarter, year, decade",
+            examples=[
+                ("month", "year"),
+                ("month", "quarter", "year", "decade"),
+                ("quarter", "year"),
+                ("week",),
+                ("year", "decade"),
+            ],
+        ),
     ] = None
     format: Annotated[
         str | None, Field(description="how dates are written if not as in ISO 8601: %d.%m.%Y")
     ] = None
 
     name: ClassVar[str] = "dates"
+    title: ClassVar[str] = "Periods of dates"
     fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -122,6 +132,10 @@ class Dates(Hierarchy):
         the day first where cells have a time.
         """
         return tuple(self.levels or (("day", *USUAL) if timed else USUAL))
+
+    def level_name(self, level: int, top: int) -> str:
+        """The period of a level."""
+        return self.periods(timed=top > len(USUAL) + 1)[level - 1]
 
     def of_height(self, top: int) -> Dates:
         """With the usual levels of dates, or of times of day, where that many are said."""

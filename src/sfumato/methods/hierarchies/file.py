@@ -10,17 +10,18 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import polars as pl
 from pydantic import Field
 
 from sfumato.core.files import MEGABYTE, read_plain
-from sfumato.core.hierarchy import Hierarchy, Ladder, Paths
+from sfumato.core.hierarchy import Ladder, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.methods.hierarchies.leaf_lists import (
     Catch,
+    CatchesOthers,
     LeafColumns,
     LeafRows,
     Row,
@@ -37,7 +38,7 @@ FEW_LINES = 1000
 
 
 @parameters
-class HierarchyFile(Hierarchy):
+class HierarchyFile(CatchesOthers):
     """A hierarchy kept in a file; it is read when it is needed.
 
     It must be a plain file of at most 256 MB: devices and pipes are refused. Blank lines are
@@ -54,6 +55,8 @@ class HierarchyFile(Hierarchy):
     other: Catch = None
 
     name: ClassVar[str] = "file"
+    title: ClassVar[str] = "A file"
+    by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "as a list"
     secret: ClassVar[tuple[str, ...]] = ("path",)
     fixed: ClassVar[bool] = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -37,6 +37,8 @@ class Frequency(Hierarchy):
     other: Annotated[Label, Field(description="label of the rare values")] = "other"
 
     name: ClassVar[str] = "frequency"
+    title: ClassVar[str] = "Keep what is frequent"
+    by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "as a list"
 
     def __post_init__(self) -> None:
         numbers = self.keep or ()

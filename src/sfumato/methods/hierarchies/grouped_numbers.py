@@ -279,6 +279,7 @@ class GroupedNumbers(Hierarchy):
     ] = None
 
     name: ClassVar[str] = "grouped"
+    title: ClassVar[str] = "Groups that keep a sensitive column"
     secret: ClassVar[tuple[str, ...]] = ("cuts",)
     learns: ClassVar[bool] = True
 

@@ -21,7 +21,7 @@ from pydantic import BeforeValidator, Field
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths, bind
 from sfumato.core.labels import text_of
 from sfumato.core.portable import as_new
-from sfumato.errors import OutputError, SchemaError
+from sfumato.errors import OutputError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -438,6 +438,26 @@ Catch = Annotated[
     Label | None,
     Field(description="label below the top that adopts the values the hierarchy does not list"),
 ]
+
+
+class CatchesOthers(Hierarchy):
+    """A hierarchy of listed values, whose field ``other`` adopts the rest."""
+
+    other: str | None
+
+    @property
+    def catch_all(self) -> str | None:
+        """The label that values get which are not listed."""
+        return self.other
+
+    def adopting(self, label: str) -> Hierarchy | None:
+        """The same hierarchy with this label for values that are not listed; None where it takes
+        none.
+        """
+        try:
+            return dataclasses.replace(self, other=label)  # type: ignore[type-var]
+        except ParameterError:  # ages are numbers: nothing else can be among them
+            return None
 
 
 # Writing a hierarchy down, in the format of ARX.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -44,6 +44,11 @@ class Mask(Hierarchy):
 
     fixed: ClassVar[bool] = True
     from_left: ClassVar[bool] = False
+
+    @classmethod
+    def from_values(cls, counts: Mapping[str, int]) -> Self:
+        """Masks as long as the longest value."""
+        return cls(length=max(map(len, counts), default=1) or 1)
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values, some of which may be masked already; values longer than
@@ -131,6 +136,7 @@ class MaskRight(Mask):
     """
 
     name: ClassVar[str] = "mask_right"
+    title: ClassVar[str] = "Hide characters from the right"
 
 
 @parameters
@@ -143,6 +149,7 @@ class MaskLeft(Mask):
 
     name: ClassVar[str] = "mask_left"
     from_left: ClassVar[bool] = True
+    title: ClassVar[str] = "Hide characters from the left"
 
 
 def mask_right(length: int, *, char: str = "*", pad: str | None = None) -> MaskRight:

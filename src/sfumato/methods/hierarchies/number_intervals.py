@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths
 from sfumato.core.labels import text_of
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import Multiples, parameters
 from sfumato.errors import InternalError, ParameterError, SchemaError
 from sfumato.methods.hierarchies.bulk_ladders import (
     decimal_positions,
@@ -301,7 +301,9 @@ class Intervals(Hierarchy):
         Field(
             min_length=1,
             description="interval widths from fine to coarse, each a multiple of the one before",
+            examples=[(5, 10, 20), (3, 6, 12, 24), (10, 50), (1, 5, 25), (100, 500, 1000)],
         ),
+        Multiples(),
     ]
     origin: Annotated[Number, Field(description="where an interval of every width starts")] = 0
     lower: Annotated[
@@ -319,6 +321,7 @@ class Intervals(Hierarchy):
     ] = None
 
     name: ClassVar[str] = "intervals"
+    title: ClassVar[str] = "Intervals of numbers"
     fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -344,6 +347,10 @@ class Intervals(Hierarchy):
             raise ParameterError("open_below must not be greater than open_above")
         if grid.lower is not None and grid.upper is not None and grid.lower >= grid.upper:
             raise ParameterError("lower must be less than upper")
+
+    def level_name(self, level: int, top: int) -> str:
+        """The width of a level."""
+        return f"width {self.widths[level - 1]:,g}"
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; what is neither a number nor an interval of a level is

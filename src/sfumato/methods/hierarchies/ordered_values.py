@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Annotated, ClassVar
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Paths
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import Multiples, parameters
 from sfumato.errors import ParameterError
 from sfumato.methods.hierarchies.leaf_lists import Label, LeafRows, paths_under
 
@@ -41,11 +42,19 @@ class Order(Hierarchy):
         Sequence[Size],
         AfterValidator(tuple),
         Field(description="values a group, per level; each a multiple of the last"),
+        Multiples(),
     ] = ()
 
     name: ClassVar[str] = "order"
+    title: ClassVar[str] = "Neighbours in an order"
+    by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "as a list"
     secret: ClassVar[tuple[str, ...]] = ("values",)
     fixed: ClassVar[bool] = True
+
+    @classmethod
+    def from_values(cls, counts: Mapping[str, int]) -> Order:
+        """The values as a reader looks for them, by twos and fours."""
+        return cls([value for value, _ in in_reading_order(list(counts.items())) if value], [2, 4])
 
     def __post_init__(self) -> None:
         if len(set(self.values)) < len(self.values):
@@ -71,6 +80,41 @@ class Order(Hierarchy):
     def _rows(self) -> list[tuple[str, ...]]:
         levels = [_group_labels(self.values, size) for size in self.sizes]
         return [(v, *(labels[i] for labels in levels), TOP) for i, v in enumerate(self.values)]
+
+
+_NUMBER = re.compile(r"[<>=\[( ]*(-?\d+(?:\.\d+)?)")
+
+
+def in_reading_order(
+    nodes: Sequence[tuple[str | None, int]], day_of: Callable[[str], float | None] | None = None
+) -> list[tuple[str | None, int]]:
+    """Labels with their counts as a reader looks for them: numbers, intervals and dates from low to
+    high, words from common to rare, missing last.
+
+    >>> in_reading_order([("10-14", 1), (None, 9), ("5-9", 2), (">=80", 1), ("<5", 3)])
+    [('<5', 3), ('5-9', 2), ('10-14', 1), ('>=80', 1), (None, 9)]
+
+    ``day_of`` tells the day of a date that is not written as the calendar goes.
+    """
+    missing = [node for node in nodes if node[0] is None]
+    present = [(label, count) for label, count in nodes if label is not None]
+    days: dict[str, float | None] = {}
+    if day_of is not None:
+        days = {label: day_of(label) for label, _ in present}
+    numbers = {label: _NUMBER.match(label) for label, _ in present}
+    if days and None not in days.values():
+        present.sort(key=lambda node: days[node[0]] or 0.0)
+    elif None not in numbers.values():
+        # "<5" comes before "5-9" although both begin with a 5.
+        present.sort(key=lambda node: (_low_end(node[0]), not node[0].startswith("<"), node[0]))
+    else:
+        present.sort(key=lambda node: (-node[1], node[0]))
+    return [*present, *missing]
+
+
+def _low_end(label: str) -> float:
+    number = _NUMBER.match(label)
+    return 0.0 if number is None else float(number[1])
 
 
 def _group_labels(values: Sequence[str], size: int) -> list[str]:

@@ -4,6 +4,7 @@ ages.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -14,9 +15,21 @@ from pydantic import Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import Naming, parameters
-from sfumato.errors import InternalError, ParameterError, SchemaError, did_you_mean, require
+from sfumato.errors import (
+    InternalError,
+    ParameterError,
+    SchemaError,
+    SfumatoError,
+    did_you_mean,
+    require,
+)
 from sfumato.methods.hierarchies import code_lists
-from sfumato.methods.hierarchies.leaf_lists import Catch, category_paths, require_other_below_top
+from sfumato.methods.hierarchies.leaf_lists import (
+    Catch,
+    CatchesOthers,
+    category_paths,
+    require_other_below_top,
+)
 from sfumato.methods.hierarchies.number_intervals import Intervals
 
 Read = Callable[[str], tuple[str, ...] | None]
@@ -257,7 +270,7 @@ SCHEMES: Mapping[str, Scheme] = {
 
 
 @parameters
-class PublicClassification(Hierarchy):
+class PublicClassification(CatchesOthers):
     """A classification that everybody knows, by its name: a code, its groups, ``*``.
 
     What ``of`` can be, and its levels below the top::
@@ -310,7 +323,22 @@ class PublicClassification(Hierarchy):
     other: Catch = None
 
     name: ClassVar[str] = "classification"
+    title: ClassVar[str] = "A public classification"
     fixed: ClassVar[bool] = True
+
+    @classmethod
+    def from_values(cls, counts: Mapping[str, int]) -> PublicClassification:
+        """The classification that knows most of the values."""
+        unknown = {}
+        for name, scheme in SCHEMES.items():
+            unknown[name] = len(counts)
+            with contextlib.suppress(SfumatoError):  # one may need an extra that is not installed
+                if scheme.rule is None:
+                    unknown[name] = sum(scheme.node(value) is None for value in counts)
+                else:
+                    scheme.rule.paths(list(counts), list(counts.values()))
+                    unknown[name] = 0
+        return cls(min(unknown, key=lambda name: unknown[name]))
 
     def __post_init__(self) -> None:
         if self.of not in SCHEMES:

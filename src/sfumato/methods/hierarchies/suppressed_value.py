@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
@@ -22,6 +22,8 @@ class SuppressedValue(Hierarchy):
     """
 
     name: ClassVar[str] = "suppress"
+    title: ClassVar[str] = "All or nothing"
+    by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "as a list"
     fixed: ClassVar[bool] = True
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import Hierarchy, Paths
+from sfumato.core.hierarchy import Paths
 from sfumato.core.parameters import parameters
 from sfumato.methods.hierarchies.leaf_lists import (
     Catch,
+    CatchesOthers,
     Label,
     LeafRows,
     paths_under,
@@ -20,7 +21,7 @@ from sfumato.methods.hierarchies.leaf_lists import (
 
 
 @parameters
-class TableHierarchy(Hierarchy):
+class TableHierarchy(CatchesOthers):
     """Each row holds a value, its label on level 1, 2, …, and the top; all rows are equally long.
 
     Every row counts as a leaf, whether its value occurs or not, and a repeated row counts again, as
@@ -43,6 +44,8 @@ class TableHierarchy(Hierarchy):
     other: Catch = None
 
     name: ClassVar[str] = "table"
+    title: ClassVar[str] = "A table of paths"
+    by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "yes"
     secret: ClassVar[tuple[str, ...]] = ("rows",)
     fixed: ClassVar[bool] = True
 
@@ -59,6 +62,11 @@ class TableHierarchy(Hierarchy):
         and refused.
         """
         return paths_under(LeafRows(self._rows), values, "table", self.other)
+
+    @classmethod
+    def from_paths(cls, rows: Sequence[tuple[str, ...]], other: str | None) -> TableHierarchy:
+        """The table with these rows."""
+        return cls(rows=rows, other=other)
 
     def listed(self) -> tuple[str, ...]:
         """The leaves, in their order."""

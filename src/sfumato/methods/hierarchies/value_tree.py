@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import Hierarchy, Paths, require_single_parents
+from sfumato.core.hierarchy import Paths, require_single_parents
 from sfumato.core.parameters import parameters
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.methods.hierarchies.leaf_lists import (
     Catch,
+    CatchesOthers,
     LeafRows,
     label_text,
     paths_under,
@@ -39,7 +40,7 @@ def plain(node: Any, depth: int = 0) -> Any:
 
 
 @parameters
-class Tree(Hierarchy):
+class Tree(CatchesOthers):
     """``{top: {inner: [leaf, …], …}}``: mappings hold inner nodes, lists hold leaves.
 
     Lists may hold mappings as well, and a label with nothing below it is a leaf, so branches may
@@ -61,6 +62,8 @@ class Tree(Hierarchy):
     other: Catch = None
 
     name: ClassVar[str] = "tree"
+    title: ClassVar[str] = "Groups by hand"
+    by_hand: ClassVar[Literal["yes", "as a list", "no"]] = "yes"
     secret: ClassVar[tuple[str, ...]] = ("nested",)
     fixed: ClassVar[bool] = True
 
@@ -86,11 +89,46 @@ class Tree(Hierarchy):
         """The leaves, in their order."""
         return tuple(dict.fromkeys(row[0] for row in self._rows()))
 
+    @classmethod
+    def from_paths(cls, rows: Sequence[tuple[str, ...]], other: str | None) -> Tree | None:
+        """The tree with these paths; None where a tree would count the levels otherwise."""
+        if not rows:
+            return None
+        try:
+            tree = cls(nested={rows[0][-1]: nested_paths([row[:-1] for row in rows])}, other=other)
+        except SfumatoError:
+            return None
+        return tree if set(tree._rows()) == set(rows) else None
+
     def _rows(self) -> list[tuple[str, ...]]:
         """One path per leaf, the short ones filled up at the bottom."""
         paths = list(dict.fromkeys(_leaf_paths(self.nested, ())))
         depth = max(len(path) for path in paths)
         return [path[:1] * (depth - len(path)) + path for path in paths]
+
+
+def nested_paths(paths: Sequence[tuple[str, ...]]) -> Any:
+    """Paths from the leaf up, without the top, as nested mappings; lists where only leaves stand
+    below.
+
+    >>> nested_paths([("flu", "virus"), ("HIV", "virus"), ("injury", "injury")])
+    {'virus': ['flu', 'HIV'], 'injury': None}
+    """
+    below: dict[str, list[tuple[str, ...]]] = {}
+    for path in paths:
+        label = path[-1]
+        shorter = path[:-1]
+        while shorter and shorter[-1] == label:  # a leaf that ends higher repeats its label
+            shorter = shorter[:-1]
+        below.setdefault(label, [])
+        if shorter:
+            below[label].append(shorter)
+    if not any(below.values()):
+        return list(below)
+    nested: dict[str, Any] = {}
+    for label, branches in below.items():
+        nested[label] = nested_paths(branches) if branches else None
+    return nested
 
 
 def _leaf_paths(below: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -4,13 +4,13 @@ complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.interfaces.web.catalogue import CatalogueEntry, catalogue, meaning_of, title_of
-from sfumato.interfaces.web.forms import FormError, form_of, read_form
-from sfumato.interfaces.web.pages.forms import DrawnForm
+from sfumato.interfaces.web.forms import FormError, read_form, starting_values
+from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, text
 
@@ -43,29 +43,23 @@ opens it again.
 class Adding:
     """The list behind *Add*, and the form of what was chosen."""
 
-    def __init__(
-        self, stage: PromiseStage, family: str, key: str, words: str, on_made: Callable[[Any], None]
-    ) -> None:
-        self.stage, self.family, self.key, self.words, self.on_made = (
-            stage,
-            family,
-            f"add-{key}",
-            words,
-            on_made,
-        )
-        self.chosen: str | None = None
+    def __init__(self, stage: PromiseStage, family: str, section: str, words: str) -> None:
+        self.stage, self.family, self.section, self.words = stage, family, section, words
+        self.key = f"add-{section}"
+        self.name: str | None = None
+        """The method that was chosen, while its form is filled in."""
 
     def draw(self) -> None:
         """Draw the list, or the form of what was chosen."""
-        self.place = element("div", "adding", data_heir=self.key)
+        self.part = element("div", "adding", data_heir=self.key)
         self._again()
 
     def _again(self) -> None:
-        with redrawn(self.place):
-            if self.chosen is None:
+        with redrawn(self.part):
+            if self.name is None:
                 self._list()
             else:
-                self._form(self.chosen)
+                self._form(self.name)
 
     def _list(self) -> None:
         self.stage.details(self.key, self.words, self._every, "add")
@@ -94,62 +88,36 @@ class Adding:
                 text(entry.title, "span", "strong")
                 text(entry.line, "p", "help")
             label = f"Add {entry.title}"
-            made = button(
+            adder = button(
                 "Add", lambda: self.choose(entry.name), key=f"{self.key}-{entry.name}", label=label
             )
-            made.on("click", js_handler=CLOSED)
+            adder.on("click", js_handler=CLOSED)
 
     def choose(self, name: str | None) -> None:
         """Add what needs nothing more, and ask for the rest of what does."""
+        self.name = name
         if name is not None and self.stage.page.workbench.project.has_recipe:
             self.stage.open.discard(self.key)
             cls = registry.family(self.family)[name]
-            try:
-                made = read_form(cls, self._start(cls))
-            except FormError:
-                self.chosen = name
-            else:
-                self.on_made(made)
+            with contextlib.suppress(FormError):
+                start = starting_values(cls, self.stage.recipe.schema)
+                self._finished(read_form(cls, start), None)
                 return
-        else:
-            self.chosen = name
         self._again()
-
-    def _start(self, cls: Any) -> dict[str, Any]:
-        """What stands in the fields at first: examples of the declaration, and a column where there
-        is only one of the role.
-        """
-        start = {}
-        for field in form_of(cls, self.stage.recipe.schema):
-            first = (
-                [choice for choice in field.choices if choice.group == field.choices[0].group]
-                if field.choices
-                else []
-            )
-            if field.required and field.example is not None:
-                start[field.name] = field.example
-            elif field.required and field.kind in ("column", "columns") and len(first) == 1:
-                start[field.name] = first[0].value
-        return start
 
     def _form(self, name: str) -> None:
         cls = registry.family(self.family)[name]
         with element("div", "card", "draft"):
             text(f"{self.words}: {title_of(name)}", "h3")
             text(meaning_of(cls), "p")
-            form = DrawnForm(
-                cls,
-                self.stage.recipe.schema,
-                f"{self.key}-draft",
-                self._finished,
-                at_once=False,
-                start=self._start(cls),
-            )
+            schema = self.stage.recipe.schema
+            options = FormOptions(at_once=False, values=starting_values(cls, schema))
+            form = DrawnForm(cls, schema, f"{self.key}-draft", self._finished, options)
             form.draw()
             with element("div", "buttons"):
                 button(self.words, form.submit, "strongly", key=f"{self.key}-submit")
                 button("Cancel", lambda: self.choose(None), "quiet", key=f"{self.key}-cancel")
 
-    def _finished(self, made: Any, field: Any) -> None:
-        self.chosen = None
-        self.on_made(made)
+    def _finished(self, member: Any, _: Any) -> None:
+        self.name = None
+        self.stage.add(self.section, member)

@@ -21,6 +21,7 @@ from sfumato.core.blocks import (
     numeric_columns,
 )
 from sfumato.core.words import percent
+from sfumato.interfaces.web.pages.charts import draw_chart
 from sfumato.interfaces.web.pages.parts import Words, element, text
 from sfumato.interfaces.web.pages.tables import folded
 
@@ -56,7 +57,9 @@ def _draw_block(block: Block) -> None:
         case CodeBlock(words, _):
             text(words, "pre", "mono", "small")
         case ChartBlock():
-            text(block.alternative_text, "p")
+            draw_chart(block)
+            with folded("The same as a table", key=f"table of {block.alternative_text}"):
+                _draw_table(block.data_table())
         case FoldBlock(title, inner, unfolded):
             with folded(title, key=f"fold {title}", unfolded=unfolded):
                 draw_blocks(inner)

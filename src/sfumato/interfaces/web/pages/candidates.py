@@ -7,29 +7,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato.interfaces.web.pages import specs
+from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.parts import (
     AS_TYPED_IN_AREA,
-    ChartWidget,
-    Words,
+    VALUE,
     button,
     element,
     section,
     text,
 )
-from sfumato.interfaces.web.pages.tables import VALUE, badge, choice, folded, table
+from sfumato.interfaces.web.pages.tables import badge, choice, folded
 from sfumato.interfaces.web.pasted_recipes import recipe_of_text
 from sfumato.interfaces.web.pinned_candidates import (
     Pin,
+    comparison_blocks,
     digest_of,
-    figures_of,
-    in_words,
     letter,
     of_recipe,
     of_version,
     recipe_of,
 )
-from sfumato.release.report.measures import title_of
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
@@ -79,10 +76,10 @@ def _pinned(page: Page) -> None:
     if not project.pins:
         return
     with element("ol", "pins"):
-        for place, one in enumerate(project.pins):
+        for place, candidate in enumerate(project.pins):
             with element("li"):
                 badge(letter(place))
-                text(one["title"], "span", "title")
+                text(candidate["title"], "span", "title")
                 words = f"Take {letter(place)} out"
                 button(
                     "Take out",
@@ -150,20 +147,23 @@ async def _pin_text(page: Page, words: str, name: str) -> None:
 
 async def _compare(page: Page) -> None:
     project, workbench = page.workbench.project, page.workbench
-    made = page.attempt(
-        lambda: [(letter(place), recipe_of(project, one)) for place, one in enumerate(project.pins)]
+    recipes = page.attempt(
+        lambda: [
+            (letter(place), recipe_of(project, candidate))
+            for place, candidate in enumerate(project.pins)
+        ]
     )
-    if made is None:
+    if recipes is None:
         return
     about, register = digest_of(project.pins, project.register), dict(project.register) or None
-    found = await page.wait_for(
-        workbench.do("compare", "Comparing candidates", pins=made, register=register)
+    comparison = await page.wait_for(
+        workbench.do("compare", "Comparing candidates", pins=recipes, register=register)
     )
-    if found is not None:
+    if comparison is not None:
         workbench.findings[COMPARED] = {
-            **found,
+            **comparison,
             "about": about,
-            "titles": [one["title"] for one in project.pins],
+            "titles": [candidate["title"] for candidate in project.pins],
         }
         project.tell()
 
@@ -171,73 +171,10 @@ async def _compare(page: Page) -> None:
 # The comparison.
 
 
-def _compared(page: Page, found: Mapping[str, Any]) -> None:
+def _compared(page: Page, comparison: Mapping[str, Any]) -> None:
     project = page.workbench.project
-    old = found["about"] != digest_of(project.pins, project.register)
+    old = comparison["about"] != digest_of(project.pins, project.register)
     with element("div", "compared", *(["old"] if old else [])):
         if old:
             badge("for the candidates or the register of before")
-        rows, front = _placed(found)
-        risk, utility = found["axes"]["risk"], found["axes"]["utility"]
-        if rows:
-            titles = (f"{title_of(utility)} (worse →)", f"{in_words(risk)} (worse ↑)")
-            ChartWidget(specs.candidates(rows, front, titles), _in_words(found)).classes("picture")
-            text(
-                "Filled: keeps its promises. Hollow: does not. Line: no other candidate is better"
-                " in both.",
-                "p",
-                "small",
-                "soft",
-            )
-        _side_by_side(found)
-
-
-def _placed(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Candidates on the map, and those of the front by rising loss; one that lacks a figure is on
-    no map.
-    """
-    risk, utility = found["axes"]["risk"], found["axes"]["utility"]
-    rows = [
-        {
-            "letter": one["name"],
-            "x": one["utilities"][utility],
-            "y": one["risks"][risk],
-            "holds": one["holds"],
-        }
-        for one in found["candidates"]
-        if risk in one["risks"] and utility in one["utilities"]
-    ]
-    front = sorted(
-        (row for row in rows if row["letter"] in found["front"]), key=lambda row: row["x"]
-    )
-    return rows, front
-
-
-def _in_words(found: Mapping[str, Any]) -> str:
-    front = ", ".join(found["front"]) or "none"
-    return (
-        f"Map of {len(found['candidates'])} candidates by risk and loss; on the front: {front}. The"
-        " table below has the same figures."
-    )
-
-
-def _side_by_side(found: Mapping[str, Any]) -> None:
-    names = [one["name"] for one in found["candidates"]]
-    heads = [
-        ("figure", False),
-        *(
-            (f"{name} · {title}", False)
-            for name, title in zip(names, found["titles"], strict=False)
-        ),
-    ]
-    with table("Candidates side by side", heads, "aside"):
-        for title, cells, best in figures_of(found):
-            with element("tr"):
-                text(title, "th", scope="row")
-                for place, words in enumerate(cells):
-                    with element("td"):
-                        if place in best:
-                            text(words, "strong")
-                            text(" (best)", "span", "unseen")
-                        else:
-                            Words(words)
+        draw_blocks(comparison_blocks(comparison))

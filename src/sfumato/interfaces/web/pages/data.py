@@ -250,7 +250,7 @@ class DataStage:
         )
         more = f" and {len(open_) - 5} more" if len(open_) > 5 else ""
         with element("p", "tools"):
-            text(f"Codes that often mean a missing value stand in {names}{more}.")
+            text(f"Codes that often mean a missing value: {names}{more}.")
             button(
                 "Read them as missing", lambda: self._missing(open_), key="read codes as missing"
             )

@@ -12,6 +12,7 @@ from nicegui import ui
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.interfaces.web.changes import Change, changes
 from sfumato.interfaces.web.exports import KINDS, taken
+from sfumato.interfaces.web.pages.forms import TOO_LONG
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
 from sfumato.interfaces.web.pages.strip import shown
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
     from sfumato.interfaces.web.project import Version
 
-VALUE = "(event) => emit(event.target.value)"
-"""What an input tells of itself."""
-LONG_VALUE = "(event) => emit(window.sfumato.sent(event.target.value))"
-"""The same of a text of any length; none: it is too long."""
-TOO_LONG = "The text is longer than a page can send. Save it as a file."
 BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
 TYPED = (
     "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ??"
@@ -67,11 +63,11 @@ class Drawer:
 
     def switch(self, what: str, words: str, *classes: str) -> None:
         """A button that opens or closes the panel with the recipe or the history."""
-        made = button(
+        opener = button(
             words, lambda: self.toggle(what), *classes, key=f"open {what}", aria_controls="drawer"
         )
-        made.props["aria-expanded"] = "true" if self.shown == what else "false"
-        self._switches.setdefault(what, []).append(made)
+        opener.props["aria-expanded"] = "true" if self.shown == what else "false"
+        self._switches.setdefault(what, []).append(opener)
 
     def toggle(self, what: str) -> None:
         """Open the panel with this, or close it when this is what it shows."""
@@ -83,7 +79,12 @@ class Drawer:
     def close(self) -> None:
         """Close the panel; the focus goes back to what opened it."""
         opener = next(
-            (one for one in self._switches.get(self.shown, ())[::-1] if not one.is_deleted), None
+            (
+                switch
+                for switch in self._switches.get(self.shown, ())[::-1]
+                if not switch.is_deleted
+            ),
+            None,
         )
         self.shown = ""
         self._tell()
@@ -91,11 +92,11 @@ class Drawer:
             opener.run_method("focus")
 
     def _tell(self) -> None:
-        for what, made in self._switches.items():
-            self._switches[what] = [one for one in made if not one.is_deleted]
-            for one in self._switches[what]:
-                one.props["aria-expanded"] = "true" if self.shown == what else "false"
-                one.update()
+        for what, openers in self._switches.items():
+            self._switches[what] = [opener for opener in openers if not opener.is_deleted]
+            for opener in self._switches[what]:
+                opener.props["aria-expanded"] = "true" if self.shown == what else "false"
+                opener.update()
         if self.shown:
             self.aside.classes(add="open")
         else:
@@ -310,10 +311,10 @@ class Drawer:
             if then.effect or (now is not None and now.effect):
                 text(f"then: {said_of(then, clock=False)}", "p", "small")
                 text(f"now: {said_of(now, clock=False) if now else ''}", "p", "small")
-            found = changes(project.recipe_of(version), project.recipe)
-            if not found:
+            differences = changes(project.recipe_of(version), project.recipe)
+            if not differences:
                 text("They say the same.", "p")
-            self._draw_changes(found, MANY)
+            self._draw_changes(differences, MANY)
             button(
                 "Close the comparison",
                 lambda: self._compare(None),
@@ -322,20 +323,20 @@ class Drawer:
                 key="close comparison",
             )
 
-    def _draw_changes(self, found: list[Change], most: int) -> None:
-        if not found:
+    def _draw_changes(self, differences: list[Change], limit: int) -> None:
+        if not differences:
             return
         with element("ul", "changes", "small"):
-            for one in found[:most]:
+            for change in differences[:limit]:
                 with element("li"):
-                    text(f"{one.place}: ", "span", "soft")
-                    if one.before:
-                        text(one.before, "del")
-                    text(" → " if one.before and one.after else "", "span", "soft")
-                    if one.after:
-                        text(one.after, "ins")
-            if len(found) > most:
-                text(f"and {len(found) - most:,} more", "li", "soft")
+                    text(f"{change.place}: ", "span", "soft")
+                    if change.before:
+                        text(change.before, "del")
+                    text(" → " if change.before and change.after else "", "span", "soft")
+                    if change.after:
+                        text(change.after, "ins")
+            if len(differences) > limit:
+                text(f"and {len(differences) - limit:,} more", "li", "soft")
 
 
 def said_of(entry: Version, *, clock: bool = True) -> str:

@@ -7,15 +7,15 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core import registry
-from sfumato.core.step import Span
-from sfumato.core.words import join_words, number, percent
+from sfumato.core.blocks import ChartAxis, ChartBlock, MarkKind, Point, Series
+from sfumato.core.words import join_words, number, percent, plain_name
 from sfumato.errors import SfumatoError
-from sfumato.interfaces.web import choices, pinned_candidates
+from sfumato.interfaces.web import choices, edits, pinned_candidates
 from sfumato.interfaces.web.catalogue import title_of
-from sfumato.interfaces.web.pages import candidates, specs
+from sfumato.interfaces.web.pages import candidates
+from sfumato.interfaces.web.pages.charts import ChartWidget, draw_chart
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import ChartWidget, Words, button, element, section, text
+from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
 from sfumato.interfaces.web.pages.tables import badge, choice, pips, table, tabs
 
 if TYPE_CHECKING:
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.project import Project
 
 AXES = {
-    "score": "loss",
-    "marketer_risk": "marketer risk",
-    "prosecutor_risk": "prosecutor risk",
-    "suppressed": "records lost",
-    "class_size": "average class",
+    "score": ChartAxis("loss"),
+    "marketer_risk": ChartAxis("marketer risk", share=True, logarithmic=True),
+    "prosecutor_risk": ChartAxis("prosecutor risk", share=True, logarithmic=True),
+    "suppressed": ChartAxis("records lost"),
+    "class_size": ChartAxis("average class"),
 }
+"""What a combination of levels is measured by."""
 MOST_SHOWN = 60
 """Points that the table has at most."""
-Point = dict[str, Any]
+Node = dict[str, Any]
 
 
 def draw(page: Page) -> None:
@@ -67,8 +68,9 @@ class Explore:
         self.examples: dict[str, list[str | None]] = {}
         self.chart: ChartWidget | None = None
         self.card: Any = None
-        self.places: dict[int, dict[str, Any]] = {}
-        self.near: list[Point] = []
+        self.drawn: list[list[int]] = []
+        """The numbers of the nodes that the series of the picture show."""
+        self.near: list[Node] = []
         self.place: Any = None
 
     # asking
@@ -104,11 +106,11 @@ class Explore:
             text("Open a table first: there is nothing to trade yet.", "p")
             text("Open a table", "a", "button", href="./", key="to data")
             return
-        found = await self.ask("front", across=self.axes[0], up=self.axes[1])
-        if found["lattice"] and found["known"]:
+        landscape = await self.ask("front", axes=self.axes)
+        if landscape["lattice"] and landscape["known"]:
             self.examples = await self.workbench.answer("level_examples")
         # from here to the end nothing waits: what is seen and what is meant by it change together
-        self.found = found
+        self.found = landscape
         if not self.found["lattice"]:
             self._no_lattice()
         elif not self.found["known"]:
@@ -135,28 +137,18 @@ class Explore:
                 "Pin this, and the same by recoding whole columns", self._pin_both, key="pin both"
             )
 
-    def _recoded(self) -> Recipe:
-        """The recipe by global recoding: it takes the place of the last step that decides from
-        classes.
-        """
-        recipe = self.workbench.recipe
-        step = registry.build("steps", "global_recoding")
-        place = max(
-            (i for i, one in enumerate(recipe.steps) if one.span is Span.CLASSES),
-            default=len(recipe.steps),
-        )
-        return dataclasses.replace(
-            recipe, steps=(*recipe.steps[:place], step, *recipe.steps[place + 1 :])
-        )
-
     def _recode(self) -> None:
-        self.page.edit(self._recoded(), "recode whole columns (global recoding)")
+        change = edits.with_recoding(self.workbench.recipe)
+        self.page.edit(change.recipe, change.sentence)
 
     def _pin_both(self) -> None:
         project = self.workbench.project
         candidates.pin(self.page, pinned_candidates.of_version(project, project.version))
         candidates.pin(
-            self.page, pinned_candidates.of_recipe("by global recoding", self._recoded())
+            self.page,
+            pinned_candidates.of_recipe(
+                "by recoding whole columns", edits.with_recoding(self.workbench.recipe).recipe
+            ),
         )
 
     def _not_yet(self) -> None:
@@ -168,11 +160,11 @@ class Explore:
         button("Look at all combinations", self.survey, "strongly", key="survey")
 
     def _landscape(self) -> None:
-        found = self.found
-        text(self._told(), "p", "lead", *([] if found["fresh"] else ["old"]))
-        if not found["fresh"]:
+        landscape = self.found
+        text(self._told(), "p", "lead", *([] if landscape["fresh"] else ["old"]))
+        if not landscape["fresh"]:
             with element("div", "row"):
-                badge(f"for version {found['version']}")
+                badge(f"for version {landscape['version']}")
                 button(
                     f"Look again for version {self.workbench.project.version}",
                     self.survey,
@@ -187,37 +179,36 @@ class Explore:
             text(words, "p", "soft", "small")
         self._choose_first()
         self._controls()
-        with element("div", "two", *([] if found["fresh"] else ["old"])):
+        with element("div", "two", *([] if landscape["fresh"] else ["old"])):
             with element("div"):
                 self._picture()
-                self._legend()
             self.card = element("aside", "detail", aria_label="The point", aria_live="polite")
             with element("div"):
                 self._table()
         self._show(self.selected)
 
     def _told(self) -> str:
-        found = self.found
+        landscape = self.found
         promise = (
             join_words(model.promise for model in self.workbench.recipe.meet) or "what is promised"
         )
-        if not found["whole"]:
+        if not landscape["whole"]:
             return (
                 "There are too many combinations to look at all of them: here are the one in use"
-                f" and its neighbours. At most {found['budget']:,} records may be lost."
+                f" and its neighbours. At most {landscape['budget']:,} records may be lost."
             )
         within = (
-            f"{found['within']:,} keep {promise} and lose no more than the {found['budget']:,}"
-            " records you allow"
+            f"{landscape['within']:,} keep {promise} and lose no more than the"
+            f" {landscape['budget']:,} records you allow"
         )
         ways = (
-            f"{len(found['front']):,} of them nothing beats"
-            if found["front"]
+            f"{len(landscape['front']):,} of them nothing beats"
+            if landscape["front"]
             else "look at those that lose more, or promise less"
         )
         return (
-            f"Of {found['nodes']:,} combinations of levels, {within}; {ways}. Further left keeps"
-            " more, further down risks less."
+            f"Of {landscape['nodes']:,} combinations of levels, {within}; {ways}. Further left"
+            " keeps more, further down risks less."
         )
 
     def _controls(self) -> None:
@@ -225,8 +216,10 @@ class Explore:
             if self.found["few"]:
                 tabs("Picture", ["Plane", "Lattice"], self.view, self._turn)
             if self.view == "Plane" or not self.found["few"]:
-                choice("across", AXES, self.axes[0], lambda name: self._axis(0, name), key="across")
-                choice("up", AXES, self.axes[1], lambda name: self._axis(1, name), key="up")
+                names = {name: axis.title for name, axis in AXES.items()}
+                across, up = self.axes
+                choice("across", names, across, lambda name: self._axis(0, name), key="across")
+                choice("up", names, up, lambda name: self._axis(1, name), key="up")
             if self.found["by_hand"]:
                 badge("chosen by hand")
                 button("Let the search choose", self._leave_open, key="search chooses")
@@ -246,96 +239,102 @@ class Explore:
 
     def _picture(self) -> None:
         lattice = self.view == "Lattice" and self.found["few"]
-        spec, label = self._lattice() if lattice else self._plane()
-        self.chart = ChartWidget(spec, label)
-        self.chart.classes("picture")
-        self.chart.on("look", lambda event: self._look(int(event.args)))
-        self.chart.on("pick", lambda event: self._pick(int(event.args)))
-        self.chart.on("use", lambda event: self._use(self.found["points"][int(event.args)]))
+        self.drawn = []
+        self.chart = draw_chart(self._lattice() if lattice else self._plane())
+        self.chart.on("look", lambda event: self._look(self._node_at(event.args)))
+        self.chart.on("pick", lambda event: self._pick(self._node_at(event.args)))
+        self.chart.on("use", lambda event: self._use(self._node(self._node_at(event.args))))
         self.chart.on("leave", lambda: self._show(self.selected))
 
-    def _plane(self) -> tuple[dict[str, Any], str]:
-        points, front = self.found["points"], self.found["front"]
-        self.places = {at: {"id": at, **self._place(point)} for at, point in points.items()}
-        sizes = self.found["dots"]
-        dots = [
-            {
-                **self.places[at],
-                "size": 22 + 9 * min(6.0, times**0.5),
-                "within": points[at]["within_budget"],
-            }
-            for at, times in sizes.items()
+    def _node_at(self, place: list[int]) -> int:
+        series, point = place
+        return self.drawn[series][point]
+
+    def _node(self, at: int) -> Node:
+        node: Node = self.found["points"][at]
+        return node
+
+    def _series(self, name: str, nodes: list[int], mark: MarkKind) -> Series:
+        """Nodes that are drawn alike; the larger a dot, the more of them lie there."""
+        self.drawn.append(nodes)
+        points = []
+        for at in nodes:
+            x, y = self._coordinates(self._node(at))
+            points.append(Point(x, y, size=self.found["dots"].get(at, 1)))
+        return Series(name, tuple(points), mark)
+
+    def _groups(self, nodes: list[int], front: list[int]) -> list[Series]:
+        """Nodes beyond the budget and within it, those that nothing beats, and the one in use."""
+        within = [at for at in nodes if self._node(at)["within_budget"]]
+        beyond = [at for at in nodes if not self._node(at)["within_budget"]]
+        in_use = [at for at in [self.found["in_use"]] if at in self.found["points"]]
+        return [
+            self._series("loses more than you allow", beyond, "ring"),
+            self._series("keeps the budget", within, "dot"),
+            self._series("nothing beats it", front, "staircase"),
+            self._series("in use", in_use, "chosen"),
         ]
-        in_use = self.places.get(self.found["in_use"])
-        titles = (f"{self._name(0)} (worse →)", f"{self._name(1)} (worse ↑)")
-        stairs = [self.places[at] for at in front] if self.found["whole"] else []
+
+    def _plane(self) -> ChartBlock:
+        across, up = (self._named_axis(name) for name in self.axes)
+        front = self.found["front"] if self.found["whole"] else []
+        groups = self._groups(list(self.found["dots"]), front)
         words = (
-            f"{len(dots)} dots for {self.found['nodes']:,} combinations by {self._name(0)} and"
-            f" {self._name(1)}; the table below has the points that nothing beats"
+            f"{len(self.found['dots'])} dots for {self.found['nodes']:,} combinations by"
+            f" {across.title} and {up.title}; the table below has the points that nothing beats"
         )
-        return specs.plane(dots, stairs, in_use, self.axes, titles), words
+        x = dataclasses.replace(across, title=f"{across.title} (worse →)")
+        y = dataclasses.replace(up, title=f"{up.title} (worse ↑)")
+        return ChartBlock("combinations", "scatter", x, y, tuple(groups), words)
 
-    def _lattice(self) -> tuple[dict[str, Any], str]:
-        points = self.found["points"]
-        rows: dict[int, list[int]] = {}
-        for at, point in points.items():
-            rows.setdefault(sum(point["levels"].values()), []).append(at)
-        self.places = {
-            at: {"id": at, "x": place - (len(row) - 1) / 2, "y": height}
-            for height, row in rows.items()
-            for place, at in enumerate(row)
-        }
-        by_levels = {tuple(sorted(point["levels"].items())): at for at, point in points.items()}
-        lines = []
-        for at, point in points.items():
-            for column, level in point["levels"].items():
-                above = by_levels.get(tuple(sorted({**point["levels"], column: level + 1}.items())))
+    def _lattice(self) -> ChartBlock:
+        """A row for each sum of levels, finest below; a line joins nodes that are one level of one
+        column apart.
+        """
+        nodes = self.found["points"]
+        by_levels = {tuple(sorted(node["levels"].items())): at for at, node in nodes.items()}
+        edges: list[int] = []
+        corners: list[Point] = []
+        for at, node in nodes.items():
+            for column, level in node["levels"].items():
+                coarser = {**node["levels"], column: level + 1}
+                above = by_levels.get(tuple(sorted(coarser.items())))
                 if above is not None:
-                    there = self.places[above]
-                    lines.append({**self.places[at], "x2": there["x"], "y2": there["y"]})
-        nodes = [
-            {**place, "within": points[at]["within_budget"], "in_use": at == self.found["in_use"]}
-            for at, place in self.places.items()
-        ]
-        return (
-            specs.lattice(nodes, lines),
-            (
-                f"The lattice of {len(nodes)} combinations, finest below; the table has the points"
-                " that nothing beats"
-            ),
+                    edges += [at, above, at]
+                    here, there = self._coordinates(node), self._coordinates(nodes[above])
+                    corners += [Point(*here), Point(*there), Point(here[0], None)]
+        self.drawn.append(edges)
+        lines = Series("", tuple(corners), "line")
+        words = (
+            f"The lattice of {len(nodes)} combinations, finest below; the table has the points"
+            " that nothing beats"
         )
+        series = (lines, *self._groups(list(nodes), []))
+        y = ChartAxis("sum of levels (coarser ↑)")
+        return ChartBlock("lattice", "scatter", ChartAxis(), y, series, words)
 
-    def _place(self, point: Point) -> dict[str, float]:
-        return {"x": point[self.axes[0]], "y": point[self.axes[1]]}
+    def _coordinates(self, node: Node) -> tuple[float, float]:
+        """Where a node is drawn; in the lattice, nodes with the same sum of levels stand side by
+        side.
+        """
+        if self.view != "Lattice" or not self.found["few"]:
+            return node[self.axes[0]], node[self.axes[1]]
+        height = sum(node["levels"].values())
+        every = [other["levels"] for other in self.found["points"].values()]
+        row = [levels for levels in every if sum(levels.values()) == height]
+        return row.index(node["levels"]) - (len(row) - 1) / 2, height
 
-    def _name(self, place: int) -> str:
-        return self._called(self.axes[place])
-
-    def _called(self, axis: str) -> str:
-        return str(self.found["objective"]).replace("_", " ") if axis == "score" else AXES[axis]
-
-    def _legend(self) -> None:
-        with element("ul", "legend", "small", "soft"):
-            for sign, words in (
-                ("◆", "in use"),
-                ("●", "nothing beats it"),
-                ("•", "keeps the budget"),
-                ("○", "loses more than you allow"),
-            ):
-                with element("li"):
-                    text(sign, "span", "sign", aria_hidden="true")
-                    Words(words)
+    def _named_axis(self, name: str) -> ChartAxis:
+        if name != "score":
+            return AXES[name]
+        return dataclasses.replace(AXES[name], title=plain_name(str(self.found["objective"])))
 
     # the table
 
     def _table(self) -> None:
-        heads = [
-            ("point", False),
-            (self._called("score"), True),
-            ("marketer risk", True),
-            ("prosecutor risk", True),
-        ]
-        heads += [("records lost", True), ("average class", True), ("use", True)]
+        heads = [("point", False)]
+        heads += [(self._named_axis(name).title, True) for name in (*AXES,)]
+        heads.append(("use", True))
         shown = self.found["front"][:MOST_SHOWN]
         if not shown:
             return
@@ -345,7 +344,7 @@ class Explore:
         if len(self.found["front"]) > MOST_SHOWN:
             text(f"The first {MOST_SHOWN} of {len(self.found['front']):,}.", "p", "soft", "small")
 
-    def _row(self, place: int, at: int, point: Point) -> None:
+    def _row(self, place: int, at: int, point: Node) -> None:
         used = at == self.found["in_use"]
         with element("tr", *(["on"] if used else [])):
             with element("th", scope="row"), element("label", "radio"):
@@ -356,14 +355,8 @@ class Explore:
                 Words(str(place))
             radio.on("change", lambda _, a=at: self._pick(a))
             radio.on("keydown.enter", lambda _, p=point: self._use(p))
-            for words in (
-                number(point["score"]),
-                percent(point["marketer_risk"]),
-                percent(point["prosecutor_risk"]),
-            ):
-                text(words, "td", "num")
-            for words in (f"{point['suppressed']:,}", number(round(point["class_size"], 1))):
-                text(words, "td", "num")
+            for name, axis in AXES.items():
+                text(axis.text(point[name]), "td", "num")
             with element("td", "num"):
                 if used:
                     badge("in use")
@@ -379,13 +372,13 @@ class Explore:
     # the card
 
     @property
-    def selected(self) -> Point | None:
+    def selected(self) -> Node | None:
         """The point that is selected, where it is known."""
         return self._with(self.levels)
 
-    def _with(self, levels: Mapping[str, int] | None) -> Point | None:
-        every = [*self.found["points"].items(), *((one["id"], one) for one in self.near)]
-        return next(({**point, "id": at} for at, point in every if point["levels"] == levels), None)
+    def _with(self, levels: Mapping[str, int] | None) -> Node | None:
+        nodes = [*self.found["points"].items(), *((node["id"], node) for node in self.near)]
+        return next(({**point, "id": at} for at, point in nodes if point["levels"] == levels), None)
 
     def _choose_first(self) -> None:
         """Where nothing is selected, what is in use is; else the first point that nothing beats."""
@@ -395,44 +388,38 @@ class Explore:
             self.levels = None if first is None else dict(self.found["points"][first]["levels"])
 
     def _look(self, at: int) -> None:
-        self._show({**self.found["points"][at], "id": at}, looked=True)
+        self._show({**self._node(at), "id": at}, looked=True)
 
     async def _pick(self, at: int) -> None:
         """Select a point; one that stands for several shows the others."""
-        point = self.found["points"][at]
+        point = self._node(at)
         self.levels, self.near = dict(point["levels"]), []
         if self.found["fresh"] and self.found["dots"].get(at, 1) > 1 and self.view == "Plane":
-            x, y = point[self.axes[0]], point[self.axes[1]]
             try:
                 self.near = await self.ask(
-                    "nodes_near", across=self.axes[0], up=self.axes[1], x=x, y=y
+                    "nodes_near", axes=self.axes, at=self._coordinates(point)
                 )
             except SfumatoError as error:
                 self.page.say(str(error))
         self._show(self.selected)
 
-    def _pick_near(self, point: Point) -> None:
+    def _pick_near(self, point: Node) -> None:
         self.levels = dict(point["levels"])
         self._show(self.selected)
 
-    def _show(self, point: Point | None, *, looked: bool = False) -> None:
+    def _show(self, point: Node | None, *, looked: bool = False) -> None:
         """Tell about a point in the card, and put the ring around it."""
         if self.card is None:
             return
         if self.chart is not None:
-            place = (
-                None
-                if point is None
-                else self.places.get(point["id"]) or {"id": point["id"], **self._place(point)}
-            )
-            self.chart.add("ring", [] if place is None else [place])
+            self.chart.ring([] if point is None else [Point(*self._coordinates(point))])
         with self.page.client, redrawn(self.card):
             if point is None:
                 text("Choose a point in the picture or the table.", "p", "soft")
             else:
                 self._point(point, looked=looked)
 
-    def _point(self, point: Point, *, looked: bool) -> None:
+    def _point(self, point: Node, *, looked: bool) -> None:
         used = point["id"] == self.found["in_use"]
         rank = (
             self.found["front"].index(point["id"]) + 1
@@ -444,17 +431,17 @@ class Explore:
         with element("dl", "list"):
             for column, level in point["levels"].items():
                 self._level(column, level)
-        told = (
+        summary = (
             f"{point['suppressed']:,} records lost · average class"
             f" {number(round(point['class_size'], 1))}"
         )
-        text(told, "p")
-        told = (
-            f"{self._called('score')} {number(point['score'])} · marketer risk"
+        text(summary, "p")
+        summary = (
+            f"{self._named_axis('score').title} {number(point['score'])} · marketer risk"
             f" {percent(point['marketer_risk'])}"
         )
         text(
-            f"{told} · best guess for the least protected {percent(point['prosecutor_risk'])}",
+            f"{summary} · best guess for the least protected {percent(point['prosecutor_risk'])}",
             "p",
             "small",
             "soft",
@@ -470,19 +457,13 @@ class Explore:
 
     def _level(self, column: str, level: int) -> None:
         top = self.found["tops"].get(column, level)
-        told = self.examples.get(column, [])
-        example = told[level] if level < len(told) else None
-        words = (
-            "as it is"
-            if level == 0
-            else (
-                "nothing left of it"
-                if level == top
-                else f"e.g. {example}"
-                if example
-                else f"level {level}"
-            )
-        )
+        labels = self.examples.get(column, [])
+        example = labels[level] if level < len(labels) else None
+        words = f"e.g. {example}" if example else f"level {level}"
+        if level == 0:
+            words = "unchanged"
+        elif level == top:
+            words = "fully suppressed"
         with element("div"):
             text(column, "dt")
             with element("dd"):
@@ -490,7 +471,7 @@ class Explore:
                 text(f"level {level} of {top}", "span", "unseen")
                 text(words, "span", "soft", "small")
 
-    def _acts(self, point: Point, *, used: bool) -> None:
+    def _acts(self, point: Node, *, used: bool) -> None:
         with element("div", "row"):
             words = (
                 "Use"
@@ -508,30 +489,30 @@ class Explore:
                 button("Pin", lambda: self._pin(point), key="pin")
                 button("Why not finer?", lambda: self._why(point), key="why")
 
-    def _neighbours(self, point: Point) -> None:
-        others = [one for one in self.near if one["levels"] != point["levels"]]
-        if not others:
+    def _neighbours(self, point: Node) -> None:
+        neighbours = [node for node in self.near if node["levels"] != point["levels"]]
+        if not neighbours:
             return
         text("Other combinations at the same place", "h3")
         with element("ul", "plain", "near"):
-            for one in others:
-                moved = [
+            for node in neighbours:
+                differences = [
                     f"{c} {level}"
-                    for c, level in one["levels"].items()
+                    for c, level in node["levels"].items()
                     if level != point["levels"].get(c)
                 ]
                 with element("li"):
                     button(
-                        ", ".join(moved) or "the same levels",
-                        lambda _, o=one: self._pick_near(o),
+                        ", ".join(differences) or "the same levels",
+                        lambda _, o=node: self._pick_near(o),
                         "quiet",
-                        key=f"near {one['id']}",
+                        key=f"near {node['id']}",
                     )
-                    text(f"{one['suppressed']:,} lost", "span", "small", "soft")
+                    text(f"{node['suppressed']:,} lost", "span", "small", "soft")
 
     # what a point can do
 
-    def _use(self, point: Point) -> None:
+    def _use(self, point: Node) -> None:
         if not self.found["fresh"]:
             self.page.say("These are the figures of an older version. Look again first.")
             return
@@ -551,7 +532,7 @@ class Explore:
         self.levels = None
         self.page.edit(self.open_recipe, "the search chooses the levels")
 
-    def _pin(self, point: Point) -> None:
+    def _pin(self, point: Node) -> None:
         project = self.workbench.project
         changed = choices.with_node(
             project.recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
@@ -561,21 +542,21 @@ class Explore:
             self.page, pinned_candidates.of_node(project.version, point["levels"], changed, figures)
         )
 
-    async def _why(self, point: Point) -> None:
-        told = await self.page.wait_for(self.ask("reasons", levels=dict(point["levels"])))
-        if told is None:
+    async def _why(self, point: Node) -> None:
+        reasons = await self.page.wait_for(self.ask("reasons", levels=dict(point["levels"])))
+        if reasons is None:
             return
         with self.page.client, self.card, section("Why not finer?", "why", level=3):
-            if told["choice"]:
-                text(told["choice"], "p")
+            if reasons["choice"]:
+                text(reasons["choice"], "p")
             with element("ul", "reasons", tabindex=0):
-                for words in told["finer"] or [
+                for words in reasons["finer"] or [
                     (
-                        "Nothing can be finer: every column is as it is, or as fine as the recipe"
+                        "Nothing can be finer: every column is unchanged, or as fine as the recipe"
                         " allows."
                     )
                 ]:
                     text(words, "li")
-            if told["choice"]:
-                for words in told["outlook"]:
+            if reasons["choice"]:
+                for words in reasons["outlook"]:
                     text(words, "p", "small", "soft")

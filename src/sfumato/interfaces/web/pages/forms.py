@@ -4,26 +4,38 @@ value stays in the recipe.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from nicegui import ui
 
-from sfumato.interfaces.web.forms import FormError, FormField, form_of, read_form, shown
+from sfumato.interfaces.web.forms import (
+    FormChoice,
+    FormError,
+    FormField,
+    form_of,
+    read_form,
+    shown,
+)
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import (
     AS_TYPED,
     AS_TYPED_IN_AREA,
+    CHECKED,
+    VALUE,
     Words,
     button,
     element,
+    option,
     text,
 )
 
-VALUE = "(event) => emit(event.target.value)"
+LONG_VALUE = "(event) => emit(window.sfumato.sent(event.target.value))"
+TOO_LONG = "The text is longer than a page can send. Save it as a file, then give its path."
 TOGGLED = "(event) => emit(event.target.open)"
-CHECKED = "(event) => emit(event.target.checked)"
 ADDED = """(event) => {
   const list = event.target;
   if (event.type === 'change') {
@@ -45,20 +57,52 @@ FOLLOW = """(event) => {
   const under = box && box.dataset.under ? JSON.parse(box.dataset.under) : null;
   const told = document.getElementById(event.target.dataset.tells);
   if (!under || !told) return;
-  const wanted = Number(event.target.value);
-  const records = under[Math.min(wanted, under.length - 1)];
+  const size = Number(event.target.value);
+  const records = under[Math.min(size, under.length - 1)];
   const spoken = records.toLocaleString('en-US');
-  window.sfumato.say(told, spoken + (records === 1 ? ' record stands' : ' records stand') + ' in a class smaller than ' + wanted + '.');
+  const belong = records === 1 ? ' record belongs' : ' records belong';
+  window.sfumato.say(told, spoken + belong + ' to a class smaller than ' + size + '.');
 }"""
 """A number follows its slider without a word to the server; so does the count that hangs on it."""
+STEP_OF_SLIDER = """(event) => {
+  const bar = event.target;
+  const words = bar.dataset.sizes ? bar.dataset.sizes.split('|')[bar.value] : '× ' + bar.value;
+  bar.setAttribute('aria-valuetext', words);
+  window.sfumato.say(bar.parentElement.querySelector('output'), words);
+}"""
+"""What a slider of multiples stands at is said while it moves; the server says the rest."""
+ROUND_SIZES = (0.01, 0.1, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 50, 100, 500, 1000)
+"""What a slider offers for the first of several multiples; other numbers can be typed."""
+LARGEST_FACTOR = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class FormOptions:
+    """What only some forms need.
+
+    With ``at_once`` every change is tried; without, only :meth:`DrawnForm.submit` does so: a form
+    of something that is not there yet. ``values`` is what stands in fields, and ``opened`` the keys
+    of parts that are open: whoever draws the form again hands them in again. Fields of ``without``
+    are not drawn; with ``folded`` those that need not be filled in are behind a click. ``choices``
+    are what can be chosen in a field here, with its words, and ``suggestions`` what can be typed.
+    ``counted`` is the field whose slider tells how many records belong to smaller classes.
+    ``on_preview`` gets the object while a slider moves.
+    """
+
+    at_once: bool = True
+    values: dict[str, Any] = dataclasses.field(default_factory=dict)
+    opened: set[str] = dataclasses.field(default_factory=set)
+    without: Collection[str] = ()
+    folded: bool = True
+    choices: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    suggestions: Mapping[str, Collection[str]] = dataclasses.field(default_factory=dict)
+    counted: str | None = None
+    on_preview: Callable[[Any], Any] | None = None
 
 
 class DrawnForm:
     """A form on a page. ``on_made`` gets the object whenever what stands in the fields makes one,
     and the field that was changed.
-
-    With ``at_once`` every change is tried; without, only :meth:`submit` does so: a form of
-    something that is not there yet.
     """
 
     def __init__(
@@ -67,120 +111,130 @@ class DrawnForm:
         schema: Any,
         key: str,
         on_made: Callable[[Any, FormField | None], Any],
-        *,
-        at_once: bool = True,
-        crowd: str | None = None,
-        start: Mapping[str, Any] | None = None,
-        opened: set[str] | None = None,
-        without: Collection[str] = (),
+        options: FormOptions | None = None,
     ) -> None:
+        self.options = options or FormOptions()
         self.cls = thing if isinstance(thing, type) else type(thing)
-        self.fields = {
-            field.name: field for field in form_of(thing, schema) if field.name not in without
-        }
-        self.key, self.on_made, self.at_once = key, on_made, at_once
-        self.values: dict[str, Any] = {name: field.value for name, field in self.fields.items()}
-        self.values |= dict(start or {})
-        self.opened: set[str] = set() if opened is None else opened
-        """Keys of parts that are open; whoever draws the form again hands them in again."""
-        self.crowd = crowd
-        """The field whose slider tells how many records stand in smaller classes."""
-        self._slider: ui.element | None = None
+        self.fields: dict[str, FormField] = {}
+        self.values = self.options.values
+        for field in form_of(thing, schema):
+            if field.name not in self.options.without:
+                self.fields[field.name] = field
+                self.values.setdefault(field.name, field.value)
+        for name, offered in self.options.choices.items():
+            choices = tuple(FormChoice(value, words) for value, words in offered.items())
+            field = dataclasses.replace(self.fields[name], kind="select", choices=choices)
+            self.fields[name] = field
+        self.key, self.on_made = key, on_made
+        self._counted_slider: ui.element | None = None
         self._problems: dict[str, Words] = {}
-        self._whole: Words | None = None
 
     def draw(self) -> None:
-        """Draw all fields; those that need not be filled in stand apart, below."""
+        """Draw all fields; of many that need not be filled in, those that were not stand apart."""
+        fields = list(self.fields.values())
+        required = [field for field in fields if field.required] or fields[:1]
+        optional = [field for field in fields if field not in required]
+        unset = [field for field in optional if self.values[field.name] == field.default]
+        if len(optional) <= 3 or not self.options.folded:
+            unset = []
         with element("div", "fields"):
-            first = [field for field in self.fields.values() if field.required] or list(
-                self.fields.values()
-            )[:1]
-            rest = [field for field in self.fields.values() if field not in first]
-            for field in first:
-                self._draw(field)
-            if rest:
-                self._draw_rest(rest)
-            self._whole = _problem(None)
+            for field in [*required, *optional]:
+                if field not in unset:
+                    self._draw(field)
+            if unset:
+                self._draw_unset(unset)
+            self._problems[""] = _problem({})
 
-    def _draw_rest(self, rest: list[FormField]) -> None:
-        touched = [field for field in rest if self.values[field.name] != field.default]
-        if len(rest) <= 3 or len(touched) == len(rest):
-            for field in rest:
-                self._draw(field)
-            return
-        for field in touched:
-            self._draw(field)
-        key = f"{self.key}-more"
-        more = element("details", "more")
-        if key in self.opened:
-            more.props["open"] = True
-        with more:
-            text(f"{len(rest) - len(touched)} more settings", "summary", key=f"{key}-open")
+    def _draw_unset(self, fields: list[FormField]) -> None:
+        key, opened = f"{self.key}-more", self.options.opened
+        with element("details", "more") as details:
+            text(f"{len(fields)} more settings", "summary", key=f"{key}-open")
             with element("div", "fields"):
-                for field in rest:
-                    if field not in touched:
-                        self._draw(field)
-        turned = {True: self.opened.add, False: self.opened.discard}
-        more.on("toggle", lambda event: turned[bool(event.args)](key), js_handler=TOGGLED)
+                for field in fields:
+                    self._draw(field)
+        if key in opened:
+            details.props["open"] = True
+        remember = {True: opened.add, False: opened.discard}
+        details.on("toggle", lambda event: remember[bool(event.args)](key), js_handler=TOGGLED)
 
-    def submit(self) -> bool:
-        """Make the object of what was entered; False: something is wrong, and said at its field."""
-        made = self._read()
-        if made is not None:
-            self.on_made(made, None)
-        return made is not None
+    def submit(self) -> Any:
+        """Make the object of what was entered, and give what ``on_made`` gives; what is wrong is
+        said at its field.
+        """
+        made = self.read()
+        return None if made is None else self.on_made(made, None)
 
     def _draw(self, field: FormField) -> None:
         name = f"{self.key}-{field.name}"
         with element("div", "formfield", f"kind-{field.kind}"):
             if field.kind not in ("switch", "segments", "many", "columns", "mapping"):
                 text(field.label, "label", "label", **{"for": name})
-            DRAWN[field.kind](self, field, name)
+            WIDGETS[field.kind](self, field, name)
+            if len(field.examples) > 1:
+                self._draw_presets(field)
             if field.help:
                 text(field.help, "p", "help", id=f"{name}-help")
-            self._problems[field.name] = _problem(f"{name}-problem")
+            self._problems[field.name] = _problem({"id": f"{name}-problem"})
 
-    def has_slider(self, box: ui.element) -> None:
-        """The slider of the class size stands in this box."""
-        self._slider = box
+    def _draw_presets(self, field: FormField) -> None:
+        with element("div", "tools"):
+            text("Presets", "span", "soft", "small")
+            for example in field.examples:
+                words = " ".join(map(str, example))
+                button(
+                    words,
+                    lambda example=example: self.changed(field, list(example)),
+                    key=f"preset {words}",
+                    label=f"preset {words}",
+                )
 
-    def counts(self, under: list[int]) -> None:
+    def count_under(self, under: list[int]) -> None:
         """Give the slider what it tells: records in classes smaller than 0, 1, 2 …"""
-        if self._slider is not None:
-            self._slider.props["data-under"] = f"[{','.join(map(str, under))}]"
-            self._slider.update()
+        if self._counted_slider is not None:
+            self._counted_slider.props["data-under"] = f"[{','.join(map(str, under))}]"
+            self._counted_slider.update()
 
-    def changed(self, field: FormField, value: Any) -> Any:
+    def counted_slider(self, box: ui.element) -> None:
+        """The slider that tells about classes is in this box."""
+        self._counted_slider = box
+
+    def changed(self, field: FormField, value: Any, *, preview: bool = False) -> Any:
         """Something else stands in a field; gives what ``on_made`` gives, which may be something to
         wait for.
         """
         self.values[field.name] = value
-        made = self._read() if self.at_once else None
-        return None if made is None else self.on_made(made, field)
+        if not self.options.at_once:
+            return None
+        made = self.read()
+        if made is None:
+            return None
+        if not preview:
+            return self.on_made(made, field)
+        return None if self.options.on_preview is None else self.options.on_preview(made)
 
-    def _read(self) -> Any:
+    def enter_long(self, field: FormField, value: str | None) -> Any:
+        """Take a text of several lines; None: it is longer than a page can send."""
+        if value is None:
+            self._problems[field.name].say(TOO_LONG)
+            return None
+        return self.changed(field, value)
+
+    def read(self) -> Any:
         """What stands in the fields; None: something is wrong, and said at its field."""
+        problems: Mapping[str, str] = {}
+        made = None
         try:
             made = read_form(self.cls, self.values)
         except FormError as error:
-            self._tell(error.problems)
-            return None
-        self._tell({})
+            problems = error.problems
+        for name, message in self._problems.items():
+            words = problems.get(name, "")
+            message.say(f"{words[:1].upper()}{words[1:]}." if words else "")
         return made
 
-    def _tell(self, problems: Mapping[str, str]) -> None:
-        for name, place in self._problems.items():
-            place.say(_sentence(problems.get(name, "")))
-        if self._whole is not None:
-            self._whole.say(_sentence(problems.get("", "")))
 
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}." if words else ""
-
-
-def _problem(place: str | None) -> Words:
-    with element("p", "problem", role="alert", **({} if place is None else {"id": place})):
+def _problem(attributes: Mapping[str, str]) -> Words:
+    with element("p", "problem", role="alert", **attributes):
         return Words("")
 
 
@@ -188,16 +242,20 @@ def _described(name: str) -> dict[str, str]:
     return {"aria_describedby": f"{name}-help {name}-problem"}
 
 
-def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> ui.element:
+def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> None:
     """A field of text, a number or a date; what stands in it counts when it is left, or on
     Enter.
     """
     value = _text(field, form.values[field.name])
-    made = element(
-        "input", "input", key=name, id=name, **{AS_TYPED: value}, **_described(name), **attributes
-    )
-    made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
-    return made
+    about = {AS_TYPED: value, **_described(name), **attributes}
+    names = form.options.suggestions.get(field.name, ())
+    if names:
+        about["list"] = f"{name}-names"
+        with element("datalist", id=f"{name}-names"):
+            for suggestion in names:
+                element("option", value=suggestion)
+    widget = element("input", "input", key=name, id=name, **about)
+    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
 
 
 def _text(field: FormField, value: Any) -> str:
@@ -206,121 +264,156 @@ def _text(field: FormField, value: Any) -> str:
 
 def _number(form: DrawnForm, field: FormField, name: str) -> None:
     percent = 100 if field.kind == "share" else 1
-    of_crowd = form.crowd == field.name
     value = form.values[field.name]
-    ends = field.slider if not of_crowd else (float(field.low or 1), float(most_shown(value)), 1.0)
+    ends = field.slider
     with element("div", "slider") as box:
-        if of_crowd:
-            form.has_slider(box)
+        if form.options.counted == field.name:
+            form.counted_slider(box)
+            ends = (float(field.low or 1), float(largest_shown(value)), 1.0)
         if ends is not None and value is not None:
             _range(form, field, name, [round(end * percent, 6) for end in ends])
-        limits = {"min": field.low, "max": field.high}
-        bounds = {end: at * percent for end, at in limits.items() if at is not None}
-        _input(form, field, name, type="number", step=1 if field.whole else "any", **bounds)
+        bounds = {"min": field.low, "max": field.high}
+        limits = {end: at * percent for end, at in bounds.items() if at is not None}
+        _input(form, field, name, type="number", step=1 if field.whole else "any", **limits)
         if percent == 100:
             text("%", "span", "soft")
 
 
 def _range(form: DrawnForm, field: FormField, name: str, ends: list[float]) -> None:
     low, high, step = ends
-    text(_end(low), "span", "soft", "small")
-    limits = {
+    about = {
         "min": low,
         "max": high,
         "step": step,
         AS_TYPED: _text(field, form.values[field.name]),
-    }
-    about = {
         "aria_label": f"{field.label}, slider",
         "data-tells": f"{form.key}-under",
         **_described(name),
     }
-    made = element("input", "range", key=f"{name}-slider", type="range", **limits, **about)
-    made.on("input", js_handler=FOLLOW)
-    made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
-    text(_end(high), "span", "soft", "small")
+    text(f"{low:,.10g}", "span", "soft", "small")
+    widget = element("input", "range", key=f"{name}-slider", type="range", **about)
+    widget.on("input", js_handler=FOLLOW)
+    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    text(f"{high:,.10g}", "span", "soft", "small")
 
 
-def most_shown(value: Any) -> int:
+def largest_shown(value: Any) -> int:
     """Where the slider of a class size ends.
 
-    >>> most_shown(5), most_shown(60)
+    >>> largest_shown(5), largest_shown(60)
     (50, 120)
     """
     return max(50, 2 * value) if isinstance(value, int) else 50
 
 
-def _end(number: float) -> str:
-    return f"{number:,.10g}"
+def _multiples(form: DrawnForm, field: FormField, name: str) -> None:
+    """Numbers of which each is a multiple of the one before: typed, or by a slider for the first
+    one and for every factor.
+    """
+    _line(form, field, name)
+    sizes = [float(size) for size in form.values[field.name] or ()]
+    if not sizes:
+        return
+    first_sizes = sorted({size for size in ROUND_SIZES if not field.whole or size > 1} | {sizes[0]})
+    factors = [round(coarse / fine) for fine, coarse in itertools.pairwise(sizes)]
+    positions = [first_sizes.index(sizes[0]), *factors]
+
+    def current() -> list[int | float]:
+        numbers = [first_sizes[positions[0]]]
+        for factor in positions[1:]:
+            numbers.append(round(numbers[-1] * factor, 6))
+        return [_whole(number) for number in numbers]
+
+    def slide(place: int, words: str, ends: tuple[int, int], **about: str) -> None:
+        def moved(event: Any, *, preview: bool) -> Any:
+            positions[place] = min(ends[1], max(ends[0], int(event.args)))
+            return form.changed(field, current(), preview=preview)
+
+        with element("label", "widthbar"):
+            text(f"{field.label}: level {place + 1}", "span", "small", "soft")
+            about |= {"type": "range", "aria-valuetext": words}
+            limits = {"min": ends[0], "max": ends[1], "step": 1, AS_TYPED: positions[place]}
+            bar = element("input", key=f"{name} {place + 1}", **about, **limits)
+            text(words, "output", "small", aria_live="off")
+        bar.on("input", js_handler=STEP_OF_SLIDER)
+        bar.on("input", lambda event: moved(event, preview=True), js_handler=VALUE, throttle=0.15)
+        bar.on("change", lambda event: moved(event, preview=False), js_handler=VALUE)
+
+    def resize(now: list[int]) -> Any:
+        positions[1:] = now
+        return form.changed(field, current())
+
+    with element("div", "sliders"):
+        names = [f"{_whole(size)}" for size in first_sizes]
+        offered = {"data-sizes": "|".join(names)}
+        slide(0, names[positions[0]], (0, len(names) - 1), **offered)
+        for place, factor in enumerate(factors, 1):
+            words = f"× {factor} = {_whole(sizes[place])}"
+            slide(place, words, (2, max(LARGEST_FACTOR, factor)))
+        with element("div", "tools"):
+            button("Add a level", lambda: resize([*factors, 2]), "quiet", key=f"{name} add")
+            if factors:
+                words = "Remove the coarsest"
+                button(words, lambda: resize(factors[:-1]), "quiet", key=f"{name} remove")
+
+
+def _whole(number: float) -> int | float:
+    return int(number) if number == int(number) else number
 
 
 def _switch(form: DrawnForm, field: FormField, name: str) -> None:
     with element("label", "switch"):
-        on = {"checked": True} if form.values[field.name] else {}
-        made = element("input", key=name, id=name, type="checkbox", **on, **_described(name))
-        made.on("change", lambda event: form.changed(field, bool(event.args)), js_handler=CHECKED)
+        about = {"checked": bool(form.values[field.name]), **_described(name)}
+        widget = element("input", key=name, id=name, type="checkbox", **about)
+        widget.on("change", lambda event: form.changed(field, bool(event.args)), js_handler=CHECKED)
         text(field.label, "span", "label")
 
 
 def _segments(form: DrawnForm, field: FormField, name: str) -> None:
-    choices = [
-        *([("", "not said")] if field.optional else []),
-        *((one.value, one.words) for one in field.choices),
-    ]
+    choices = [(choice.value, choice.words) for choice in field.choices]
+    if field.optional:
+        choices.insert(0, ("", "not said"))
     with element("fieldset", "choices", data_waits="", **_described(name)):
         text(field.label, "legend", "label")
         for value, words in choices:
             with element("label", "choice"):
-                chosen = {"checked": True} if value == (form.values[field.name] or "") else {}
-                about = {"type": "radio", "name": name, "value": value, **chosen}
-                made = element("input", key=f"{name}-{value}", **about)
-                made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+                on = value == (form.values[field.name] or "")
+                about = {"type": "radio", "name": name, "value": value, "checked": on}
+                widget = element("input", key=f"{name}-{value}", **about)
+                widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
                 text(words)
 
 
 def _select(form: DrawnForm, field: FormField, name: str) -> None:
     value = form.values[field.name]
-    with element("select", "input", key=name, id=name, **_described(name)) as made:
+    with element("select", "input", key=name, id=name, **_described(name)) as widget:
         if field.required or field.optional:
             option("choose …" if field.required else "not said", "", chosen=value in (None, ""))
-        options(field, value)
-    made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+        _options(field, value)
+    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
 
 
-def options(field: FormField, value: Any) -> None:
+def _options(field: FormField, value: Any) -> None:
     """The choices of a field as options, under the headings they have."""
-    groups = list(dict.fromkeys(choice.group for choice in field.choices))
-    for group in groups:
-        mine = [choice for choice in field.choices if choice.group == group]
-        if not group:
-            for choice in mine:
-                option(choice.words, choice.value, chosen=choice.value == value)
-            continue
-        with element("optgroup", label=group):
-            for choice in mine:
-                option(choice.words, choice.value, chosen=choice.value == value)
+    for group in dict.fromkeys(choice.group for choice in field.choices):
+        with element("optgroup", label=group) if group else contextlib.nullcontext():
+            for choice in field.choices:
+                if choice.group == group:
+                    option(choice.words, choice.value, chosen=choice.value == value)
     if value and isinstance(value, str) and value not in {choice.value for choice in field.choices}:
         option(f"{value} (not in the table)", value, chosen=True)
-
-
-def option(words: str, value: str, *, chosen: bool = False) -> None:
-    """Something to choose from a list."""
-    made = element("option", value=value)
-    if chosen:
-        made.props["^selected"] = ""
-    made._text = words  # an option holds text and no other element
 
 
 def _columns(form: DrawnForm, field: FormField, name: str) -> None:
     """Columns that are chosen, in their order, each with a button that takes it out; and a list to
     choose another from.
     """
-    held = form.values[field.name]
-    chosen = [held] if isinstance(held, str) else list(held or ())
+    value = form.values[field.name]
+    columns = [value] if isinstance(value, str) else list(value or ())
 
     def become(now: list[str]) -> Any:
         answer = form.changed(field, now or (None if field.optional else []))
-        if not form.at_once:
+        if not form.options.at_once:
             with redrawn(part):
                 inside(now)
         return answer
@@ -329,74 +422,58 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
         text(field.label, "legend", "label")
         with element("div", "chips"):
             for column in now:
+                without = [name for name in now if name != column]
+                label = f"Take {column} out of {field.label}"
+                key = f"{name}-out-{column}"
                 with element("span", "chip"):
                     text(column)
-                    rest = [one for one in now if one != column]
-                    label = f"Take {column} out of {field.label}"
                     button(
-                        "×",
-                        lambda rest=rest: become(rest),
-                        "quiet",
-                        key=f"{name}-out-{column}",
-                        label=label,
+                        "×", lambda without=without: become(without), "quiet", key=key, label=label
                     )
-            left = [choice for choice in field.choices if choice.value not in now]
-            if left:
-                _add_column(field, name, left, lambda added: become([*now, added]))
+            offered = [choice for choice in field.choices if choice.value not in now]
+            label = f"Add a column to {field.label}"
+            if offered:
+                with element("select", "input", key=f"{name}-add", aria_label=label) as widget:
+                    option("add a column …", "", chosen=True)
+                    _options(dataclasses.replace(field, choices=tuple(offered)), None)
+                adds(widget, lambda column: become([*now, column]))
             elif not field.choices:
-                about = {
-                    "placeholder": "a column, then Enter",
-                    "aria_label": f"Add a column to {field.label}",
-                }
+                about = {"placeholder": "a column, then Enter", "aria_label": label}
                 typed = element("input", "input", key=f"{name}-add", data_is=len(now), **about)
                 typed.on("change", lambda event: become([*now, event.args]), js_handler=VALUE)
 
     with element("fieldset", "columns", **_described(name)) as part:
-        inside(chosen)
-
-
-def _add_column(
-    field: FormField, name: str, left: list[Any], on_added: Callable[[str], Any]
-) -> None:
-    with element(
-        "select", "input", key=f"{name}-add", aria_label=f"Add a column to {field.label}"
-    ) as made:
-        option("add a column …", "", chosen=True)
-        options(dataclasses.replace(field, choices=tuple(left)), None)
-    adds(made, on_added)
+        inside(columns)
 
 
 def adds(select: ui.element, on_added: Callable[[str], Any]) -> None:
     """Let a list add what is chosen from it: by mouse at once; by keys on Enter, so that they can
     go through the list first.
     """
-    for event in ("change", "keydown", "mousedown"):
-        select.on(
-            event, lambda event: on_added(event.args) if event.args else None, js_handler=ADDED
-        )
+
+    def take(event: Any) -> Any:
+        return on_added(event.args) if event.args else None
+
+    for kind in ("change", "keydown", "mousedown"):
+        select.on(kind, take, js_handler=ADDED)
 
 
 def _many(form: DrawnForm, field: FormField, name: str) -> None:
-    held = list(form.values[field.name] or ())
-    words = [choice.value for choice in field.choices]
-
-    def toggled(word: str, on: bool) -> Any:
-        now = [
-            one
-            for one in words
-            if (one in (form.values[field.name] or ()) and one != word) or (one == word and on)
-        ]
+    def toggle(word: str, on: bool) -> Any:
+        words = set(form.values[field.name] or ()) - {word} | ({word} if on else set())
+        now = [choice.value for choice in field.choices if choice.value in words]
         return form.changed(field, now or None)
 
     with element("fieldset", "columns", **_described(name)):
         text(field.label, "legend", "label")
         for choice in field.choices:
             with element("label", "switch"):
-                on = {"checked": True} if choice.value in held else {}
-                made = element("input", key=f"{name}-{choice.value}", type="checkbox", **on)
-                made.on(
+                on = choice.value in (form.values[field.name] or ())
+                key = f"{name}-{choice.value}"
+                widget = element("input", key=key, type="checkbox", checked=on)
+                widget.on(
                     "change",
-                    lambda event, word=choice.value: toggled(word, bool(event.args)),
+                    lambda event, word=choice.value: toggle(word, bool(event.args)),
                     js_handler=CHECKED,
                 )
                 text(choice.words)
@@ -406,66 +483,52 @@ def _mapping(form: DrawnForm, field: FormField, name: str) -> None:
     """A table of two columns; a row whose key is emptied is gone, and there is always one more to
     fill in.
     """
-    held = form.values[field.name]
-    rows = [list(row) for row in (held if isinstance(held, list) else _rows(field, held))] + [
-        ["", ""]
-    ]
+    value = form.values[field.name]
+    if not isinstance(value, list):
+        value = dataclasses.replace(field, value=value).rows
+    rows = [*map(list, value), ["", ""]]
 
-    def typed(place: int, part: int, value: str) -> Any:
-        rows[place][part] = value
-        full = [row for row in rows if row[0].strip()]
-        whole = all(row[1].strip() for row in full)  # half a row is no change yet
-        return form.changed(field, full) if whole else None
+    def typed(place: int, part: int, entered: str) -> Any:
+        rows[place][part] = entered
+        named = [row for row in rows if row[0].strip()]
+        if not all(row[1].strip() for row in named):  # half a row is no change yet
+            return None
+        return form.changed(field, named)
+
+    def cell(place: int, part: int) -> None:
+        what = ("name", "value")[part]
+        label = f"{field.label}: {what} {place + 1}"
+        key = f"{name}-{('key', 'value')[part]}-{place}"
+        if field.choices and part == 0:
+            with element("select", "input", key=key, aria_label=label) as widget:
+                option("–", "", chosen=not rows[place][0])
+                _options(field, rows[place][0])
+        else:
+            about = {AS_TYPED: rows[place][part], "placeholder": what, "aria_label": label}
+            widget = element("input", "input", key=key, **about)
+        widget.on("change", lambda event: typed(place, part, event.args), js_handler=VALUE)
 
     with element("fieldset", "mapping", **_described(name)):
         text(field.label, "legend", "label")
-        for place, row in enumerate(rows):
+        for place in range(len(rows)):
             with element("div", "maprow"):
-                _map_key(field, name, place, row[0], typed)
-                about = {
-                    AS_TYPED: row[1],
-                    "placeholder": "value",
-                    "aria_label": f"{field.label}: value {place + 1}",
-                }
-                cell = element("input", "input", key=f"{name}-value-{place}", **about)
-                cell.on(
-                    "change",
-                    lambda event, place=place: typed(place, 1, event.args),
-                    js_handler=VALUE,
-                )
-
-
-def _rows(field: FormField, held: Any) -> list[tuple[str, str]]:
-    return list(dataclasses.replace(field, value=held).rows)
-
-
-def _map_key(
-    field: FormField, name: str, place: int, key: str, typed: Callable[[int, int, str], Any]
-) -> None:
-    label = f"{field.label}: name {place + 1}"
-    if field.choices:
-        with element("select", "input", key=f"{name}-key-{place}", aria_label=label) as made:
-            option("–", "", chosen=not key)
-            options(field, key)
-    else:
-        about = {AS_TYPED: key, "placeholder": "name", "aria_label": label}
-        made = element("input", "input", key=f"{name}-key-{place}", **about)
-    made.on("change", lambda event: typed(place, 0, event.args), js_handler=VALUE)
+                cell(place, 0)
+                cell(place, 1)
 
 
 def _area(form: DrawnForm, field: FormField, name: str) -> None:
     value = _text(field, form.values[field.name])
     lines = max(2, min(12, value.count("\n") + 1))
     about = {"rows": lines, "spellcheck": "false", AS_TYPED_IN_AREA: value, **_described(name)}
-    made = element("textarea", "input", "mono", key=name, id=name, **about)
-    made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    widget = element("textarea", "input", "mono", key=name, id=name, **about)
+    widget.on("change", lambda event: form.enter_long(field, event.args), js_handler=LONG_VALUE)
 
 
 def _line(form: DrawnForm, field: FormField, name: str) -> None:
     _input(form, field, name, type="date" if field.kind == "date" else "text", spellcheck="false")
 
 
-DRAWN: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
+WIDGETS: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "switch": _switch,
     "segments": _segments,
     "select": _select,
@@ -476,8 +539,10 @@ DRAWN: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "columns": _columns,
     "mapping": _mapping,
     "numbers": _line,
+    "multiples": _multiples,
     "texts": _area,
     "text": _line,
+    "area": _area,
     "path": _line,
     "date": _line,
     "yaml": _area,

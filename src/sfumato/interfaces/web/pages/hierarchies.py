@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import registry
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import edits
-from sfumato.interfaces.web.pages.builder import TITLES, Builder
-from sfumato.interfaces.web.pages.forms import VALUE
+from sfumato.interfaces.web.catalogue import kind_title
+from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.group_editor import GroupEditor
 from sfumato.interfaces.web.pages.hierarchy_files import HierarchyFiles
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Levels
 from sfumato.interfaces.web.tasks.hierarchies import bands
 
@@ -88,7 +89,7 @@ class HierarchyStage:
         self.turn += 1
         turn, column = self.turn, str(self.column)
         answer, problem = await self._asked(column, self.draft)
-        groups = await self.editor.asked(column) if self.draft is None else None
+        groups = await self.editor.ask(column) if self.draft is None else None
         if turn != self.turn:
             return
         with self.page.client:
@@ -133,10 +134,10 @@ class HierarchyStage:
         """The levels of all columns as they are chosen now: set, else found by the last search,
         else as it is.
         """
-        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
         return {
             line["column"]: min(
-                fixed.get(line["column"], found.get(line["column"], 0)), line["top"] or 0
+                fixed.get(line["column"], searched.get(line["column"], 0)), line["top"] or 0
             )
             for line in self.lines
         }
@@ -149,20 +150,14 @@ class HierarchyStage:
         return version, self.wb.searched.get(version, {})
 
     def _list(self) -> None:
-        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
         levels = self.at()
         with redrawn(self.side):
             for line in self.lines:
                 name, top = line["column"], line["top"]
                 current = {"aria_current": "true"} if name == self.column else {}
-                known = name in fixed or name in found
-                words = (
-                    f"{levels[name]}/{top}"
-                    if known and top is not None
-                    else "?"
-                    if top is None
-                    else f"–/{top}"
-                )
+                known = name in fixed or name in searched
+                words = "?" if top is None else f"{levels[name] if known else '–'}/{top}"
                 with element(
                     "button",
                     "pick",
@@ -196,25 +191,31 @@ class HierarchyStage:
     # how it is made
 
     def _builder(self, column: str) -> None:
+        """The kind of hierarchy, and its fields as they are declared."""
         hierarchy = self.hierarchy(column)
+        kinds = {name: kind_title(cls) for name, cls in registry.family("hierarchies").items()}
+        if hierarchy is None:
+            kinds = {"": "nothing yet", **kinds}
+        with element("div", "builder"):
+            name = "" if hierarchy is None else hierarchy.name
+            choice("Made by", kinds, name, self._choose, key="builder")
         if hierarchy is not None:
-            hierarchy = hierarchy.relative(self.wb.project.folder)
-        Builder(hierarchy, self.wb.recipe.schema, self.use, self.opened).draw(self._choose)
+            # the groups below show what a list of paths holds
+            listed = hierarchy.secret if hierarchy.by_hand == "yes" else ()
+            options = FormOptions(opened=self.opened, without=listed, on_preview=self._preview)
+            relative = hierarchy.relative(self.wb.project.folder)
+            schema = self.wb.recipe.schema
+            DrawnForm(relative, schema, "builder", lambda made, _: self.use(made), options).draw()
         if self.draft is None:
-            self._missing(column)
-
-    def _missing(self, column: str) -> None:
-        """What a missing value of the column equals."""
-        now = str(self.wb.recipe.schema[column].missing)
-        with element("label", "option", "inline"):
-            text("A missing value", "span", "small", "soft")
-            with element("select", "field", key="missing rule") as select:
-                for rule, words in (
-                    ("category", "is a value of its own"),
-                    ("wildcard", "equals every value"),
-                ):
-                    text(words, "option", value=rule, **({"selected": True} if rule == now else {}))
-        select.on("change", lambda event: self._rule(column, str(event.args)), js_handler=VALUE)
+            rules = {"category": "is a value of its own", "wildcard": "equals every value"}
+            now = str(self.wb.recipe.schema[column].missing)
+            choice(
+                "A missing value",
+                rules,
+                now,
+                lambda rule: self._rule(column, rule),
+                key="missing rule",
+            )
 
     def _rule(self, column: str, rule: str) -> None:
         change = edits.with_missing(self.wb.recipe, [column], rule)
@@ -236,29 +237,36 @@ class HierarchyStage:
         if spec is None:
             self.exchange.ask(builder)
             return
-        await self._try(spec, TITLES.get(builder, builder).lower(), meant=True)
+        kind = registry.family("hierarchies")[builder]
+        await self._try(spec, kind_title(kind).lower())
 
-    async def use(self, hierarchy: Any, meant: bool) -> None:
-        """Use a hierarchy, or only look at it while a slider moves."""
-        await self._try(registry.write(hierarchy), sentence_of(hierarchy), meant=meant)
+    async def use(self, hierarchy: Any) -> None:
+        """Use a hierarchy that covers all values; one that does not is only shown."""
+        await self._try(registry.write(hierarchy), sentence_of(hierarchy))
 
-    async def _try(self, spec: dict[str, Any], words: str, *, meant: bool) -> None:
-        """Look at a hierarchy; one that is meant and covers all values is used, another one waits
-        for a word.
-        """
-        self.turn += 1
-        turn, column = self.turn, str(self.column)
-        answer, problem = await self._asked(column, spec)
-        if turn != self.turn:
+    async def _try(self, spec: dict[str, Any], words: str) -> None:
+        answer, _, current = await self._asked_in_turn(spec)
+        if not current:
             return
-        if meant and answer is not None and not answer["uncovered"]:
+        if answer is not None and not answer["uncovered"]:
             self.put(spec, words, answer["top"])
-        elif meant:
+        else:
             await self.look_at(spec, words)
-        elif self.levels is not None and answer is not None:
+
+    async def _preview(self, hierarchy: Any) -> None:
+        """Show the levels of a hierarchy while a slider moves."""
+        answer, problem, current = await self._asked_in_turn(registry.write(hierarchy))
+        if current and self.levels is not None and answer is not None:
             with self.page.client:
                 self._notice(answer, problem)
                 self._fill(answer)
+
+    async def _asked_in_turn(self, spec: dict[str, Any]) -> tuple[dict[str, Any] | None, str, bool]:
+        """What a hierarchy would do, and whether nothing else was tried meanwhile."""
+        self.turn += 1
+        turn = self.turn
+        answer, problem = await self._asked(str(self.column), spec)
+        return answer, problem, turn == self.turn
 
     async def look_at(self, spec: dict[str, Any], words: str) -> None:
         """Show a hierarchy that is not in use yet, and what can be done with it, wherever it was
@@ -311,24 +319,16 @@ class HierarchyStage:
             self.listed = element("div")
 
     def _mend(self) -> None:
-        hierarchy = self.hierarchy(str(self.column))
-        fields = {
-            field.name
-            for field in registry.family("hierarchies")[
-                hierarchy.name
-            ].__dataclass_fields__.values()
-        }
-        if "other" in fields:
-            button("Put them under Other", lambda: self._adopt(hierarchy), key="put under other")
+        adopting = self.hierarchy(str(self.column)).adopting("Other")
+        if adopting is not None:
+            button("Put them under Other", lambda: self._adopt(adopting), key="put under other")
         button("List them", lambda: self.page.wait_for(self._list_lost()), key="list lost")
 
     async def _adopt(self, hierarchy: Any) -> None:
-        spec = registry.write(hierarchy)
-        spec = {hierarchy.name: {**spec[hierarchy.name], "other": "Other"}}
-        words = (
-            self.draft_words if self.draft is not None else "values without a place are under Other"
-        )
-        await self._try(spec, words, meant=True)
+        words = "values without a place are under Other"
+        if self.draft is not None:
+            words = self.draft_words
+        await self._try(registry.write(hierarchy), words)
 
     async def _list_lost(self) -> None:
         answer = await self.wb.answer("without_place", column=self.column, hierarchy=self.draft)
@@ -350,7 +350,13 @@ class HierarchyStage:
     def _levels(self, column: str, answer: dict[str, Any]) -> None:
         with section("All levels side by side"):
             self._choice(column)
-            self._counted(column)
+            # classes of this column alone tell what its hierarchy does by itself
+            counted = {
+                "all": "all quasi-identifiers, the others as they are chosen now",
+                "alone": f"{column} alone, as if nothing else were known",
+            }
+            now = "alone" if self.alone else "all"
+            choice("Classes of", counted, now, self._count, key="classes of")
             self.levels = Levels(levels=[], k=answer["k"], records=answer["records"], bands=[])
             self.levels.on("use", lambda event: self._use_level(int(event.args)))
             self._fill(answer)
@@ -361,31 +367,16 @@ class HierarchyStage:
                 "small",
             )
 
-    def _counted(self, column: str) -> None:
-        """Which classes are counted: those of all quasi-identifiers, or of this one alone, which
-        tells what its hierarchy does by itself.
-        """
-        with element("label", "option", "inline"):
-            text("Classes of", "span", "small", "soft")
-            with element("select", "field", key="classes of") as select:
-                for alone, words in (
-                    (False, "all quasi-identifiers, the others as they are chosen now"),
-                    (True, f"{column} alone, as if nothing else were known"),
-                ):
-                    picked = {"selected": True} if alone is self.alone else {}
-                    text(words, "option", value="alone" if alone else "all", **picked)
-        select.on("change", lambda event: self._count(event.args == "alone"), js_handler=VALUE)
-
-    async def _count(self, alone: bool) -> None:
-        self.alone = alone
+    async def _count(self, which: str) -> None:
+        self.alone = which == "alone"
         await self._show()
 
     def _fill(self, answer: dict[str, Any]) -> None:
         if self.levels is None:
             return
         column = answer["column"]
-        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
-        known = column in fixed or column in found
+        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
+        known = column in fixed or column in searched
         self.levels.fill(
             levels=answer["levels"],
             k=answer["k"],
@@ -410,10 +401,10 @@ class HierarchyStage:
                 button(
                     "Let the search choose", lambda: self._use_level(None), key="let search choose"
                 )
-            version, found = self._searched()
-            if version and column in found:
+            version, searched = self._searched()
+            if version and column in searched:
                 now = "" if version == self.wb.project.version else f" for version {version}"
-                text(f"The search found level {found[column]}{now}.", "span", "soft")
+                text(f"The search found level {searched[column]}{now}.", "span", "soft")
             if version != self.wb.project.version:
                 button(
                     "Search for levels",
@@ -450,23 +441,17 @@ async def open_problems(workbench: Workbench) -> int:
 
 def sentence_of(hierarchy: Any) -> str:
     """A hierarchy in the history: its kind and numbers of ours, never a label."""
-    words = TITLES.get(hierarchy.name, hierarchy.name).lower()
-    numbers = {
-        n: v
-        for n, v in registry.write(hierarchy)[hierarchy.name].items()
-        if n not in hierarchy.secret
-    }
-    said = [
-        ", ".join(map(str, v))
-        for v in numbers.values()
-        if isinstance(v, list) and all(isinstance(w, int | float) for w in v)
-    ]
-    return f"{words} {said[0]}" if said else words
+    words = kind_title(type(hierarchy)).lower()
+    for name, value in registry.write(hierarchy)[hierarchy.name].items():
+        numbers = isinstance(value, list) and all(isinstance(part, int | float) for part in value)
+        if numbers and name not in hierarchy.secret:
+            return f"{words} {', '.join(map(str, value))}"
+    return words
 
 
 def _band(low: int, high: float) -> str:
     if high == float("inf"):
         return f"in classes of {low} and more"
     if high - low == 1 and low == 1:
-        return "alone"
+        return "unique"
     return f"in classes of {low}" if high - low <= 1 else f"in classes of {low}–{int(high) - 1}"

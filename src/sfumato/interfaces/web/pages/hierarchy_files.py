@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import registry
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.interfaces.web import uploads
-from sfumato.interfaces.web.forms import FormError, read_form
+from sfumato.interfaces.web.forms import starting_values
+from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, button, element, section, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, section, text
 from sfumato.interfaces.web.pages.widgets import Drop
-from sfumato.methods.hierarchies.by_example import Like
-from sfumato.methods.hierarchies.file import HierarchyFile
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.hierarchies import HierarchyStage
 
 FOLDER = "hierarchies"
-VALUE = "(e) => emit(e.target.value)"
 MOST_BYTES = 256 * 1024**2
 
 
@@ -74,47 +72,19 @@ class HierarchyFiles:
             self.more = element("div", "notes", role="status")
 
     def ask(self, builder: str) -> None:
-        """A kind of hierarchy that cannot begin without a word: a file, or examples."""
+        """A kind of hierarchy that cannot begin without a word: its form, and a look at it."""
         cls = registry.family("hierarchies")[builder]
+        schema = self.stage.wb.recipe.schema
         with self.stage.page.client, redrawn(self.stage.asking):
-            if issubclass(cls, Like):
-                self._examples()
-            elif issubclass(cls, HierarchyFile):
-                text(
-                    "Name the file below, under “As a file”; it is shown before it is used.",
-                    "p",
-                    "problem",
-                )
-            else:
-                text(
-                    "This kind needs something that the recipe does not have yet; choose another.",
-                    "p",
-                    "problem",
-                )
-
-    def _examples(self) -> None:
-        typed: dict[str, str] = {"examples": ""}
-        with element("label", "option"):
-            text("Examples, one a line: 75001 → 75 → FR", "span", "small", "soft")
-            area = element(
-                "textarea",
-                "field",
-                "mono",
-                key="examples",
-                rows=4,
-                cols=40,
-                placeholder="75001 -> 75 -> FR",
+            form = DrawnForm(
+                cls,
+                schema,
+                "asked",
+                lambda made, _: self.stage.use(made),
+                FormOptions(at_once=False, values=starting_values(cls, schema)),
             )
-            area.on("input", lambda event: typed.update(examples=str(event.args)), js_handler=VALUE)
-        button("Look at it", lambda: self._by_example(typed["examples"]), key="use examples")
-
-    async def _by_example(self, lines: str) -> None:
-        try:
-            made = read_form(Like, {"examples": lines})
-        except FormError as error:
-            self.stage.page.say(str(error))
-            return
-        await self.stage.use(made, True)
+            form.draw()
+            button("Look at it", form.submit, key="look at asked")
 
     async def _sent(self, name: str) -> None:
         path = self.stage.page.attempt(lambda: uploads.kept(self.stage.wb.project.folder, name))

@@ -11,39 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.source import Intake
-from sfumato.data.table.formats import FORMATS
+from sfumato.core.words import size_in_words
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import uploads
 from sfumato.interfaces.web.folders import forget_recent, recent
+from sfumato.interfaces.web.forms import read_form
+from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, button, element, section, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, section, text
+from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Drop
+from sfumato.interfaces.web.requests import ReadingRequest
 from sfumato.interfaces.web.reviewed_columns import forget
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
 
-FIND_OUT = "find out"
 MOST_PROJECTS = 6
-VALUE = "(e) => emit(e.target.value)"
-"""What a field of the browser tells when it changed."""
-DELIMITERS = {FIND_OUT: "", "comma": ",", "semicolon": ";", "tab": "tab", "bar |": "|"}
-CHOICES: tuple[tuple[str, str, dict[str, str]], ...] = (
-    ("format", "Format", {FIND_OUT: "", **{name: name for name in FORMATS}}),
-    ("delimiter", "Between cells", DELIMITERS),
-    (
-        "encoding",
-        "Letters",
-        {FIND_OUT: "", **{n: n for n in ("utf-8", "cp1252", "latin-1", "utf-16", "mac-roman")}},
-    ),
-    ("decimal", "Decimal sign", {FIND_OUT: "", "point": ".", "comma": ","}),
-    ("header", "First line", {FIND_OUT: "", "names of columns": "yes", "a record": "no"}),
-    ("rename_duplicates", "Names that come twice", {"refuse": "", "number them": "yes"}),
-    ("blanks", "Outer blanks", {"keep": "", "strip": "strip"}),
-    ("unicode", "Accents", {"as they are": "", "make equal (NFC)": "nfc"}),
-)
-"""Ways to read a file: the option, its label, and what can be chosen with what it stands for."""
-SWITCHES = {"yes": True, "no": False}
 NOT_IN_RECIPE = ("format", "table")
 """What the project keeps of how a table is read; all else stands in the recipe."""
 PARTS = {"sheet": "Sheet", "table": "Table of the database"}
@@ -57,7 +41,10 @@ class Opening:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.wb = page.workbench
-        self.chosen: dict[str, str] = {}
+        self.values: dict[str, Any] = {}
+        """What stands in the form of how the file is read."""
+        self.part: dict[str, str] = {}
+        """The sheet or the table of a database that was chosen."""
         self.path = ""
 
     def draw(self) -> None:
@@ -88,7 +75,7 @@ class Opening:
                 )
                 text("3,000 stays of people who do not exist.", "p", "soft", "small")
             self._recent()
-        self._options(open_=False)
+        self._options("How is the file written?")
 
     def draw_reading(self, opened: dict[str, Any]) -> None:
         """How the open table was read, and another way; another table."""
@@ -97,7 +84,7 @@ class Opening:
         self.problem = element("div", "notes")
         if data.path is not None:
             self.path = data.path
-            self._options(open_=False, words="Read it otherwise", again=True, opened=opened)
+            self._options("Read it otherwise", opened)
         with element("details", "options"):
             text("Open another table", "summary", key="another table")
             text(
@@ -146,8 +133,8 @@ class Opening:
             redrawn(self.projects),
             element("ul", "entries", "projects", **about),
         ):
-            for one in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
-                self._project(one)
+            for project in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
+                self._project(project)
 
     def _project(self, one: dict[str, Any]) -> None:
         folder, records = one["folder"], one.get("records")
@@ -226,27 +213,16 @@ class Opening:
         )
         drop.on("done", lambda event: self._sent(str(event.args)))
 
-    def _options(
-        self,
-        *,
-        open_: bool,
-        words: str = "How is the file written?",
-        again: bool = False,
-        opened: dict[str, Any] | None = None,
-    ) -> None:
-        with element("details", "options") as details:
-            self.details = details
-            if open_:
-                details.props["open"] = True
+    def _options(self, words: str, opened: dict[str, Any] | None = None) -> None:
+        """How the file is read; of an open table it can be read again otherwise."""
+        with element("details", "options") as self.details:
             text(words, "summary", key="reading options")
-            with element("div", "optionrow"):
-                if opened is not None:
-                    self._part_of(opened)
-                for name, title, choices in CHOICES:
-                    _select(self.chosen, name, title, choices)
-                _missing_values(self.chosen)
+            if opened is not None:
+                self._part_of(opened)
+            options = FormOptions(values=self.values, folded=False)
+            DrawnForm(ReadingRequest, None, "reading", lambda *_: None, options).draw()
             text("Where nothing is said, sfumato finds out.", "p", "soft", "small")
-            if again:
+            if opened is not None:
                 button("Read it again", self._open_path, key="read again")
 
     def _part_of(self, opened: dict[str, Any]) -> None:
@@ -254,17 +230,20 @@ class Opening:
         kind, names = opened["parts"]["kind"], opened["parts"]["names"]
         if len(names) < 2:
             return
-        now = (
-            opened["sheet"] or names[0]
-            if kind == "sheet"
-            else self.wb.project.data.options.get("table", names[0])
-        )
-        self.chosen[kind] = now
-        _select(self.chosen, kind, PARTS[kind], {name: name for name in names}, now=now)
+        now = self.wb.project.data.options.get("table", names[0])
+        if kind == "sheet":
+            now = opened["sheet"] or names[0]
+        self.part = {kind: now}
+        offered = {name: name for name in names}
 
-    def _ask_part(self, found: dict[str, Any], choose: Callable[[str], Any]) -> None:
+        def choose(name: str) -> None:
+            self.part = {kind: name}
+
+        choice(PARTS[kind], offered, now, choose, key=f"reading {kind}")
+
+    def _ask_part(self, location: dict[str, Any], choose: Callable[[str], Any]) -> None:
         """A file that holds several: let one be chosen."""
-        kind, names = found["kind"], found["names"]
+        kind, names = location["kind"], location["names"]
         with self.page.client, redrawn(self.folder):
             holder, words = ("file", "sheets") if kind == "sheet" else ("database", "tables")
             text(
@@ -279,33 +258,33 @@ class Opening:
 
     async def _browse(self, path: str | None) -> None:
         """Show what is in a folder of this machine."""
-        found = await self.page.wait_for(asyncio.to_thread(uploads.listing, path))
-        if found is None:
+        listing = await self.page.wait_for(asyncio.to_thread(uploads.listing, path))
+        if listing is None:
             return
         with self.page.client, redrawn(self.folder):
-            text(found.path, "p", "mono", "small")
+            text(listing.path, "p", "mono", "small")
             with element("ul", "entries", tabindex=0, aria_label="files and folders"):
-                if found.above is not None:
+                if listing.above is not None:
                     self._entry(
-                        "↑ the folder above", lambda: self._browse(found.above), "folder above"
+                        "↑ the folder above", lambda: self._browse(listing.above), "folder above"
                     )
-                for name in found.folders:
+                for name in listing.folders:
                     self._entry(
                         f"{name}/",
-                        lambda n=name: self._browse(str(Path(found.path) / n)),
+                        lambda n=name: self._browse(str(Path(listing.path) / n)),
                         f"folder {name}",
                     )
-                for name, size in found.files:
+                for name, size in listing.files:
                     self._entry(
                         name,
-                        lambda n=name: self._chosen(found.path, n),
+                        lambda n=name: self._chosen(listing.path, n),
                         f"file {name}",
-                        _bytes(size),
+                        size_in_words(size),
                     )
-            if not found.files:
+            if not listing.files:
                 text("No file here has the suffix of a table.", "p", "soft", "small")
-            if found.more:
-                text(f"… and {found.more:,} more", "p", "soft", "small")
+            if listing.more:
+                text(f"… and {listing.more:,} more", "p", "soft", "small")
 
     def _entry(self, words: str, act: Any, key: str, more: str = "") -> None:
         with element("li"):
@@ -319,8 +298,7 @@ class Opening:
         """Open what was named anew: which sheet or table of it is meant is asked, also where one of
         it is open.
         """
-        for part in PARTS:
-            self.chosen.pop(part, None)
+        self.part = {}
         await self._open_path()
 
     async def _chosen(self, folder: str, name: str) -> None:
@@ -342,42 +320,44 @@ class Opening:
             self._complain("Name a file first, or browse to it.")
             return
         try:
-            found = await self.wb.do("look_at_path", "Looking at the file", path=self.path.strip())
-            options = options_of(self.chosen)
-            if (
-                found["path"] != self.wb.project.data.path
-            ):  # what was chosen in one file says nothing of another
-                options = {name: value for name, value in options.items() if name not in PARTS}
-            part = self._known_part(found, options)
+            location = await self.wb.do(
+                "look_at_path", "Looking at the file", path=self.path.strip()
+            )
+            options = read_form(ReadingRequest, self.values).options()
+            if location["path"] == self.wb.project.data.path:
+                options |= self.part  # what was chosen in one file says nothing of another
+            part = self._known_part(location, options)
             if part is None:
-                self._ask_part(found, lambda name: self._open_part(found, name))
+                self._ask_part(location, lambda name: self._open_part(location, name))
             else:
-                await self._open_found(found["path"], {**options, **part})
+                await self._open_found(location["path"], {**options, **part})
         except SfumatoError as error:
             self._complain(str(error))
 
-    def _known_part(self, found: dict[str, Any], options: dict[str, Any]) -> dict[str, str] | None:
+    def _known_part(
+        self, location: dict[str, Any], options: dict[str, Any]
+    ) -> dict[str, str] | None:
         """The sheet or table that is meant, where that is clear: it was chosen, the recipe names
         it, or there is one. None: ask.
         """
-        kind, names = found["kind"], found["names"]
+        kind, names = location["kind"], location["names"]
         if not kind:
             return {}
         said = (
             self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
         )
-        wanted = options.get(kind)
-        if wanted is not None or said in names:
-            return {} if wanted is None else {kind: wanted}
+        requested = options.get(kind)
+        if requested is not None or said in names:
+            return {} if requested is None else {kind: requested}
         if len(names) == 1:
             return {kind: names[0]} if kind == "table" or said is not None else {}
         return None
 
-    async def _open_part(self, found: dict[str, Any], name: str) -> None:
+    async def _open_part(self, location: dict[str, Any], name: str) -> None:
         try:
-            for part in PARTS:
-                self.chosen.pop(part, None)
-            await self._open_found(found["path"], {**options_of(self.chosen), found["kind"]: name})
+            self.part = {}
+            options = read_form(ReadingRequest, self.values).options()
+            await self._open_found(location["path"], {**options, location["kind"]: name})
         except SfumatoError as error:
             self._complain(str(error))
 
@@ -409,83 +389,15 @@ class Opening:
             self.details.update()
 
 
-def options_of(chosen: dict[str, str]) -> dict[str, Any]:
-    """The options of ``read`` that were chosen in fields; empty ones are left to be found out.
-
-    >>> options_of({"header": "no", "delimiter": "", "missing_values": "NA, -9"})
-    {'header': False, 'missing_values': ['NA', -9]}
-    """
-    options: dict[str, Any] = {}
-    for name, value in chosen.items():
-        if not value.strip():
-            continue
-        if name == "missing_values":
-            options[name] = [_code(word.strip()) for word in value.split(",") if word.strip()]
-        else:
-            options[name] = SWITCHES.get(value, value)
-    return options
-
-
-def _code(word: str) -> str | int | float:
-    for number in (int, float):
-        try:
-            return number(word)
-        except ValueError:
-            continue
-    return word
-
-
-def _select(
-    chosen: dict[str, str], name: str, title: str, choices: dict[str, str], *, now: str = ""
-) -> None:
-    with element("label", "option"):
-        text(title, "span", "small", "soft")
-        with element("select", "field", key=f"reading {name}") as select:
-            for words, value in choices.items():
-                text(
-                    words,
-                    "option",
-                    value=value,
-                    **({"selected": True} if now and value == now else {}),
-                )
-        select.on("change", lambda event: chosen.update({name: str(event.args)}), js_handler=VALUE)
-
-
-def _missing_values(chosen: dict[str, str]) -> None:
-    with element("label", "option"):
-        text("Codes for missing values", "span", "small", "soft")
-        field = element(
-            "input", "field", key="reading missing_values", type="text", placeholder="NA, -9"
-        )
-        field.on(
-            "change",
-            lambda event: chosen.update({"missing_values": str(event.args)}),
-            js_handler=VALUE,
-        )
-
-
 def _read_as(opened: dict[str, Any]) -> str:
     """How a table was read, in a line."""
-    kind = opened.get("format", "")
-    how = opened.get("read_as", {})
-    name = opened.get("name", "the table")
-    if kind != "csv":
-        return f"{name}, {opened.get('records', 0):,} rows" + (
-            "" if kind == "frame" else f", {kind}"
-        )
-    between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(
-        str(how.get("delimiter")), str(how.get("delimiter"))
-    )
+    format_, how = opened.get("format", ""), opened.get("read_as", {})
+    words = f"{opened.get('name', 'the table')}, {opened.get('records', 0):,} rows"
+    if format_ == "frame":
+        return words
+    if format_ != "csv":
+        return f"{words}, {format_}"
+    sign = str(how.get("delimiter"))
+    between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(sign, sign)
     first = "names in the first line" if how.get("header") else "no names"
-    return (
-        f"{name}, {opened.get('records', 0):,} rows, read as CSV: {between} between cells,"
-        f" {how.get('encoding')}, {first}"
-    )
-
-
-def _bytes(size: int) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:,.0f} {unit}"
-        size = size // 1000
-    return ""
+    return f"{words}, read as CSV: {between} between cells, {how.get('encoding')}, {first}"

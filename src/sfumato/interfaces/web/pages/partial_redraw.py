@@ -76,24 +76,24 @@ def _exchange(old: list[Element], new: list[Element]) -> None:
     the old ones is gone.
     """
     waiting: dict[Any, deque[Element]] = defaultdict(deque)
-    for one in old:
-        waiting[_kind(one)].append(one)
-    for one in new:
-        same = waiting.get(_kind(one))
+    for child in old:
+        waiting[_kind(child)].append(child)
+    for child in new:
+        same = waiting.get(_kind(child))
         if same:
-            _take_over(same.popleft(), one)
+            _take_over(same.popleft(), child)
     for left in waiting.values():
-        for one in left:
-            one.client.remove_elements(one.descendants(include_self=True))
+        for child in left:
+            child.client.remove_elements(child.descendants(include_self=True))
 
 
-def _kind(one: Element) -> tuple[Any, ...]:
-    names = SAME_BUTTON if one.tag == "button" else SAME
+def _kind(child: Element) -> tuple[Any, ...]:
+    names = SAME_BUTTON if child.tag == "button" else SAME
     listeners = tuple(
-        (listener.type, listener.js_handler) for listener in one._event_listeners.values()
+        (listener.type, listener.js_handler) for listener in child._event_listeners.values()
     )
-    told = tuple(repr(one.props.get(name)) for name in names)
-    return (type(one), one.tag, listeners, told)
+    attributes = tuple(repr(child.props.get(name)) for name in names)
+    return (type(child), child.tag, listeners, attributes)
 
 
 def _take_over(old: Element, new: Element) -> None:
@@ -122,10 +122,10 @@ def _take_over(old: Element, new: Element) -> None:
         client.outbox.enqueue_update(new)
 
 
-def _forget(one: Element) -> None:
+def _forget(child: Element) -> None:
     """The browser need not know an element by the number it was drawn with."""
-    client = one.client
-    client.elements.pop(one.id, None)
-    if client.outbox.updates.pop(one.id, None) is None:
-        client.outbox.updates[one.id] = deleted
+    client = child.client
+    client.elements.pop(child.id, None)
+    if client.outbox.updates.pop(child.id, None) is None:
+        client.outbox.updates[child.id] = deleted
         client.outbox._set_enqueue_event()

@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -18,6 +17,9 @@ AS_TYPED, AS_TYPED_IN_AREA = "^value", ".defaultValue"
 """What stands in a field at first. As the property ``value`` it would be set again with everything
 that changes on the page, over what is being typed.
 """
+VALUE = "(event) => emit(event.target.value)"
+CHECKED = "(event) => emit(event.target.checked)"
+"""What a field tells of itself."""
 AT_FIRST = ("checked", "selected")
 """The same of boxes and options: as attributes they say what was drawn, and a script of the page
 takes that over where nobody is at work.
@@ -41,18 +43,18 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
     being typed with every change of the page. A field is drawn at once as what was entered in it,
     also where nothing else on the page changes by it, unless it keeps a draft (``data_draft``).
     """
-    made = ui.element(tag).classes(" ".join(classes))
+    widget = ui.element(tag).classes(" ".join(classes))
     for name, value in attributes.items():
-        made.props[name.rstrip("_").replace("_", "-")] = value
+        widget.props[name.rstrip("_").replace("_", "-")] = value
     for name in AT_FIRST:
-        if name in made.props and made.props.pop(name):
-            made.props[f"^{name}"] = ""
+        if name in widget.props and widget.props.pop(name):
+            widget.props[f"^{name}"] = ""
     if key is not None:
-        made.props["data-key"] = key
+        widget.props["data-key"] = key
     if tag in FIELDS and attributes.get("type") not in UNSETTLED:
-        made.props["data-drawn"] = next(DRAWINGS)
-        made.on("change", lambda event: _echo(made, *event.args), js_handler=ECHO)
-    return made
+        widget.props["data-drawn"] = next(DRAWINGS)
+        widget.on("change", lambda event: _echo(widget, *event.args), js_handler=ECHO)
+    return widget
 
 
 def _echo(field: Element, told: str | bool | None, number: int) -> None:
@@ -67,18 +69,18 @@ def _echo(field: Element, told: str | bool | None, number: int) -> None:
     group = [field]
     if field.props.get("type") == "radio":
         group = [
-            one
-            for one in field.client.elements.values()
-            if one.props.get("name") == field.props.get("name")
+            member
+            for member in field.client.elements.values()
+            if member.props.get("name") == field.props.get("name")
         ]
     at = next(DRAWINGS)
-    for one in group:
-        HEARD[one] = (at, (one is field) if told is True else told)
-        one.props["data-heard"] = number
-        if told is not None and "data-draft" not in one.props:
-            one.props["data-drawn"] = at
-            enter(one)
-        one.update()
+    for member in group:
+        HEARD[member] = (at, (member is field) if told is True else told)
+        member.props["data-heard"] = number
+        if told is not None and "data-draft" not in member.props:
+            member.props["data-drawn"] = at
+            enter(member)
+        member.update()
 
 
 HEARD: weakref.WeakKeyDictionary[Element, tuple[int, str | bool | None]] = (
@@ -93,10 +95,10 @@ def enter(field: Element) -> None:
     if isinstance(told, bool):
         _mark(field, "^checked", told)
     elif field.tag == "select":
-        for one in field.descendants():
-            if one.tag == "option":
-                _mark(one, "^selected", one.props.get("value") == told)
-                one.update()
+        for choice in field.descendants():
+            if choice.tag == "option":
+                _mark(choice, "^selected", choice.props.get("value") == told)
+                choice.update()
     else:
         field.props[AS_TYPED_IN_AREA if field.tag == "textarea" else AS_TYPED] = told
 
@@ -118,22 +120,27 @@ def heard(before: Element, now: Element) -> bool:
     return True
 
 
-def _mark(one: Element, name: str, holds: bool) -> None:
+def _mark(widget: Element, name: str, holds: bool) -> None:
     if holds:
-        one.props[name] = ""
+        widget.props[name] = ""
     else:
-        one.props.pop(name, None)
+        widget.props.pop(name, None)
 
 
 def text(words: str, tag: str = "span", *classes: str, **attributes: Any) -> ui.element:
     """Words in an element, shown as they are."""
-    made = element(tag, *classes, **attributes)
+    widget = element(tag, *classes, **attributes)
     if tag == "option":  # holds text and no other element: one in it leaves it without a name
-        made._text = words
-        return made
-    with made:
+        widget._text = words
+        return widget
+    with widget:
         Words(words)
-    return made
+    return widget
+
+
+def option(words: str, value: str, *, chosen: bool = False) -> None:
+    """Something to choose from a list."""
+    text(words, "option", value=value, selected=chosen)
 
 
 class Words(Element):
@@ -158,21 +165,21 @@ def button(
     **attributes: Any,
 ) -> ui.element:
     """A native button; ``label`` is what a screen reader says where the words alone do not tell."""
-    made = element("button", "button", *classes, key=key or words, type="button", **attributes)
+    widget = element("button", "button", *classes, key=key or words, type="button", **attributes)
     if label is not None:
-        made.props["aria-label"] = label
-    with made:
+        widget.props["aria-label"] = label
+    with widget:
         Words(words)
-    made.on("click", on_click)
-    return made
+    widget.on("click", on_click)
+    return widget
 
 
 @contextlib.contextmanager
 def section(title: str, *classes: str, level: int = 2) -> Iterator[ui.element]:
     """A part of a page with a heading."""
-    with element("section", *classes) as made:
+    with element("section", *classes) as widget:
         text(title, f"h{level}")
-        yield made
+        yield widget
 
 
 @contextlib.contextmanager
@@ -184,19 +191,3 @@ def until_drawn() -> Iterator[None]:
     finally:
         if not waiting.is_deleted:
             waiting.delete()
-
-
-class ChartWidget(Element, component=Path(__file__).parent / "files" / "chart.js"):
-    """A picture in Vega-Lite; ``look`` and ``pick`` are told with the id of the datum. ``label``
-    says what it shows to who cannot see it.
-    """
-
-    def __init__(self, spec: dict[str, Any], label: str) -> None:
-        super().__init__()
-        self._props["spec"] = spec
-        self._props["label"] = label
-
-    def add(self, name: str, rows: list[dict[str, Any]]) -> None:
-        """Give a named part of the picture other rows, in place."""
-        self._props["added"] = {**self._props.get("added", {}), name: rows}
-        self.update()

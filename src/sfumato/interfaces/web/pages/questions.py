@@ -4,25 +4,17 @@ that was paid for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.schema import Role, Schema
 from sfumato.core.words import number, percent
-from sfumato.errors import ParameterError
+from sfumato.interfaces.web.pages.blocks import draw_blocks
+from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import (
-    AS_TYPED,
-    AS_TYPED_IN_AREA,
-    button,
-    element,
-    section,
-    text,
-)
-from sfumato.interfaces.web.pages.tables import VALUE, choice, row, table
+from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 
 if TYPE_CHECKING:
-    from nicegui import ui
-
     from sfumato.interfaces.web.pages.shell import Page
 
 ANSWERED = "answers"
@@ -41,8 +33,10 @@ class QuestionStage:
     def __init__(self, page: Page) -> None:
         self.page, self.workbench = page, page.workbench
         self.place: Any = None
-        self.start = {"epsilon": "1", "delta": "0", "contributions": "1", "protects": ""}
-        self.asking = {"statement": "", "epsilon": "0.1", "rows": "1000"}
+        self.start: dict[str, Any] = {}
+        self.asking: dict[str, Any] = {}
+        """What stands in the two forms."""
+        self.question = QuestionRequest()
         self.state: dict[str, Any] = {}
         self.expected: Any = None
 
@@ -51,17 +45,17 @@ class QuestionStage:
         """Beside the recipe, where ``sfumato query`` looks for it."""
         return str(self.workbench.project.folder / "recipe.ledger")
 
-    @property
-    def source(self) -> dict[str, Any]:
-        """Where the table is and how it is read."""
-        data = self.workbench.project.data
-        return {"path": data.path, "options": dict(data.options)}
-
-    async def ask(self, task: str, **given: Any) -> Any:
+    async def ask(self, task: str, **arguments: Any) -> Any:
         """What the bench says of the ledger."""
-        return await self.workbench.worker.ask(
-            task, recipe=self.workbench.recipe, ledger=self.ledger, **given
-        )
+        recipe = self.workbench.recipe
+        return await self.workbench.worker.ask(task, recipe=recipe, ledger=self.ledger, **arguments)
+
+    async def do(self, task: str, title: str, **arguments: Any) -> Any:
+        """Spend from the ledger, or begin it; the table is read cell by cell for that."""
+        data = self.workbench.project.data
+        source = {"path": data.path, "options": dict(data.options)}
+        work = self.workbench.do(task, title, ledger=self.ledger, source=source, **arguments)
+        return await self.page.wait_for(work)
 
     # drawing
 
@@ -73,236 +67,104 @@ class QuestionStage:
             return
         self.state = await self.ask("budget_state")
         if not self.state["started"]:
-            self._begin()
+            self._draw_start()
             return
-        self._gauge()
-        self._question()
-        self._answers()
-        self._history()
+        self._draw_budget()
+        self._draw_question()
+        for answer in self.workbench.findings.get(ANSWERED, []):
+            with element("section", "answer"):
+                draw_blocks(answer)
+        draw_blocks(self.state["history"])
 
-    def _begin(self) -> None:
-        told = (
+    def _draw_start(self) -> None:
+        text(
             "Answers carry noise, so that nobody can tell from them whether one person is in the"
-            " table. Each answer costs a part of a budget; "
+            " table. Each answer costs a part of a budget; what is spent stays spent, also at the"
+            " command line.",
+            "p",
+            "lead",
         )
-        text(f"{told}what is spent stays spent, also at the command line.", "p", "lead")
-        self.start["protects"] = self.start["protects"] or self.state["protects"][0]
-        whom = {
-            name: "every row is another person" if name == "row" else f"the persons in {name}"
-            for name in self.state["protects"]
+        attributes = self.workbench.recipe.schema.attributes
+        units = {
+            name: attribute
+            for name, attribute in attributes.items()
+            if Role.UNIT in attribute.roles
         }
-        with element("div", "row", "controls", "stacked"):
-            _field("ε in total", self.start, "epsilon", "the less, the better people are hidden")
-            _field("δ", self.start, "delta", "0, or the probability with which ε may fail")
-            choice(
-                "protects",
-                whom,
-                self.start["protects"],
-                lambda name: self.start.update(protects=name),
-                key="protects",
-            )
-            _field(
-                "rows of one person that count",
-                self.start,
-                "contributions",
-                "where persons have several rows",
-            )
-        button("Start the budget", self._start, "strongly", key="start budget")
+        options = FormOptions(at_once=False, values=self.start, folded=False)
+        form = DrawnForm(BudgetRequest, Schema(units), "budget", self._start, options)
+        form.draw()
+        button("Start the budget", form.submit, "strongly", key="start budget")
 
-    async def _start(self) -> None:
-        given = self.page.attempt(
-            lambda: {
-                name: _number(self.start[name], name)
-                for name in ("epsilon", "delta", "contributions")
-            }
-        )
-        if given is None:
-            return
-        given |= {
-            "protects": self.start["protects"],
-            "contributions": int(given["contributions"]),
-            "source": self.source,
-        }
-        if (
-            await self.page.wait_for(
-                self.workbench.do(
-                    "start_budget", "Starting the budget", ledger=self.ledger, **given
-                )
-            )
-            is not None
-        ):
+    async def _start(self, request: BudgetRequest, _: Any) -> None:
+        state = await self.do("start_budget", "Starting the budget", request=request)
+        if state is not None:
             self.workbench.project.tell()
 
-    def _gauge(self) -> None:
-        """Spent, this and left; how little is left is no alarm."""
+    def _draw_budget(self) -> None:
+        """Spent, this answer and left; how little is left is no alarm."""
         state = self.state
-        this = self.asking["epsilon"]
+        sign, total, this = state["currency"], state["total"], self.question.epsilon
+        spent = min(1.0, state["spent"] / total)
+        share = min(1.0 - spent, this / total) if sign == "ε" else 0.0
         with section("The budget", "gauge"):
-            self._bar()
-            delta = f", δ = {state['delta']:g}" if state["delta"] else ", δ = 0"
-            text(self._told(this, delta), "p")
+            with element("div", "budgetbar", aria_hidden="true"):
+                element("i", "spent", style=f"width:calc({spent:.4f} * 100%)")
+                element("i", "this", style=f"width:calc({share:.4f} * 100%)")
+            text(
+                f"Spent {sign} = {state['spent']:g} of {sign} = {total:g}, δ = {state['delta']:g};"
+                f" this answer ε = {this:g}; one answer may still cost up to"
+                f" ε = {state['largest_epsilon']:g}.",
+                "p",
+            )
             text(f"It protects {state['whom']}.", "p", "small", "soft")
 
-    def _bar(self) -> None:
-        """Spent, this answer, left; the sentence below says the same in numbers."""
+    def _draw_question(self) -> None:
         state = self.state
-        spent = min(1.0, state["spent"] / state["total"])
-        try:
-            this = (
-                max(0.0, float(self.asking["epsilon"])) / state["total"]
-                if state["currency"] == "ε"
-                else 0.0
-            )
-        except ValueError:
-            this = 0.0
-        with element("div", "budgetbar", aria_hidden="true"):
-            element("i", "spent", style=f"width:calc({spent:.4f} * 100%)")
-            element("i", "this", style=f"width:calc({min(1.0 - spent, this):.4f} * 100%)")
-
-    def _told(self, this: str, delta: str) -> str:
-        state = self.state
-        sign = state["currency"]
-        left = f"one answer may still cost up to ε = {state['largest_epsilon']:g}"
-        return (
-            f"Spent {sign} = {state['spent']:g} of {sign} = {state['total']:g}{delta}; this answer"
-            f" ε = {this}; {left}."
-        )
-
-    def _question(self) -> None:
-        state = self.state
-        hint = " ".join(("SELECT COUNT(*) FROM", state["dataset"]))
+        bounded, listed = (", ".join(state[name]) or "none" for name in ("bounded", "listed"))
         with section("The question"):
-            told = (
+            text(
                 f"One SELECT over the table {state['dataset']} with COUNT, SUM, AVG, VARIANCE or a"
-                " quantile. "
+                f" quantile. Columns with bounds:"
+                f" {bounded}. Columns with listed values: {listed}.",
+                "p",
+                "small",
+                "soft",
             )
-            declared = (
-                f"Columns with bounds: {', '.join(state['bounded']) or 'none'}. Columns with listed"
-                f" values: {', '.join(state['listed']) or 'none'}."
-            )
-            text(told + declared, "p", "small", "soft")
-            with element("label", "block"):
-                text("Question (SQL)", "span", "soft", "small")
-                area = element(
-                    "textarea",
-                    "mono",
-                    rows=3,
-                    spellcheck="false",
-                    placeholder=hint,
-                    key="statement",
-                )
-                area.props[AS_TYPED_IN_AREA] = self.asking["statement"]
-            area.on(
-                "change",
-                lambda event: self.asking.update(statement=str(event.args)),
-                js_handler=VALUE,
-            )
-            with element("div", "row", "controls"):
-                _field(
-                    "ε of this answer",
-                    self.asking,
-                    "epsilon",
-                    "",
-                    lambda: self.page.redraw(self.place),
-                )
-                _field(
-                    "records you expect",
-                    self.asking,
-                    "rows",
-                    "your guess; the data are not looked at",
-                )
+            options = FormOptions(values=self.asking, folded=False)
+            form = DrawnForm(QuestionRequest, None, "ask", self._changed, options)
+            form.draw()
             with element("div", "row"):
-                button("How exact would it be?", self._expect, key="expect")
-                button("Ask", self._ask, "strongly", key="ask")
-                button("Ask again with new noise", lambda: self._ask(fresh=True), key="ask afresh")
+                button("How exact would it be?", lambda: self._expect(form), key="expect")
+                button("Ask", lambda: self._ask(form), "strongly", key="ask")
+                words = "Ask again with new noise"
+                button(words, lambda: self._ask(form, fresh=True), key="ask afresh")
             self.expected = element("div", "expected", role="status")
 
-    async def _expect(self) -> None:
-        given = self._given(rows=True)
-        if given is None:
+    def _changed(self, question: QuestionRequest, _: Any) -> None:
+        if question.epsilon != self.question.epsilon:
+            self.page.redraw(self.place)
+        self.question = question
+
+    async def _expect(self, form: DrawnForm) -> None:
+        question = form.read()
+        if question is None:
             return
-        found = await self.page.wait_for(self.ask("error_expected", **given))
-        if found is None:
+        errors = await self.page.wait_for(self.ask("error_expected", question=question))
+        if errors is None:
             return
         with self.page.client, redrawn(self.expected):
-            for one in found:
-                words = (
-                    f"its rank within {percent(one['error'])} of the rows"
-                    if one["rank"]
-                    else f"within ±{number(one['error'])}"
-                )
-                text(f"{one['question']}: {words}, 95 times out of 100.", "p")
+            for answer in errors:
+                words = f"within ±{number(answer['error'])}"
+                if answer["rank"]:
+                    words = f"its rank within {percent(answer['error'])} of the rows"
+                text(f"{answer['question']}: {words}, 95 times out of 100.", "p")
 
-    async def _ask(self, *, fresh: bool = False) -> None:
-        given = self._given()
-        if given is None:
+    async def _ask(self, form: DrawnForm, *, fresh: bool = False) -> None:
+        question = form.read()
+        if question is None:
             return
-        doing = self.workbench.do(
-            "ask_question", "Asking", ledger=self.ledger, source=self.source, fresh=fresh, **given
-        )
-        found = await self.page.wait_for(doing)
-        if found is not None:
+        answers = await self.do("ask_question", "Asking", question=question, fresh=fresh)
+        if answers is not None:
             before = self.workbench.findings.get(ANSWERED, [])
-            self.workbench.findings[ANSWERED] = [*found["answers"], *before][:MOST_ANSWERS]
+            self.workbench.findings[ANSWERED] = [*answers, *before][:MOST_ANSWERS]
             self.workbench.project.tell()
-
-    def _given(self, *, rows: bool = False) -> dict[str, Any] | None:
-        names = ("epsilon", "rows") if rows else ("epsilon",)
-        found = self.page.attempt(
-            lambda: {name: _number(self.asking[name], name) for name in names}
-        )
-        return None if found is None else {**found, "statement": self.asking["statement"]}
-
-    def _answers(self) -> None:
-        for place, one in enumerate(self.workbench.findings.get(ANSWERED, [])):
-            with section(one["title"], "answer", level=2):
-                text(one["sentence"], "p")
-                _values(one, place)
-
-    def _history(self) -> None:
-        with section("Paid for so far"):
-            if not self.state["history"]:
-                text("Nothing yet.", "p", "soft")
-            with element("ol"):
-                for words in self.state["history"]:
-                    text(words, "li")
-
-
-def _values(one: Mapping[str, Any], place: int) -> None:
-    heads = [(", ".join(one["by"]) or "all", False), ("value", True), ("from", True), ("to", True)]
-    with table(f"Answer {place + 1}: {one['title']}", heads):
-        for at, value in enumerate(one["values"]):
-            group = ", ".join(one["groups"][at]) if one["by"] else "all"
-            between = [number(one[side][at]) if one[side] else "–" for side in ("low", "high")]
-            row([group, number(value), *between], numbers=(False, True, True, True))
-
-
-def _field(
-    label: str,
-    where: dict[str, str],
-    name: str,
-    help_words: str,
-    then: Callable[[], None] = lambda: None,
-) -> ui.element:
-    """A number to be typed, with its help below it."""
-    with element("label", "typed") as made:
-        text(label, "span", "soft", "small")
-        typed = element(
-            "input", inputmode="decimal", key=f"field {name}", **{AS_TYPED: where[name]}
-        )
-        if help_words:
-            text(help_words, "span", "soft", "small")
-
-    def changed(event: Any) -> None:
-        where[name] = str(event.args)
-        then()
-
-    typed.on("change", changed, js_handler=VALUE)
-    return made
-
-
-def _number(words: str, name: str) -> float:
-    try:
-        return float(words)
-    except ValueError:
-        raise ParameterError(f"{name} must be a number") from None

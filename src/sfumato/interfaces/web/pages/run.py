@@ -60,8 +60,8 @@ class RunStage:
             beside = element("span", "soft", role="status")
             with beside:
                 counted = Words("…")
-        found = (await self.bench.answer("combinations"))["combinations"]
-        counted.say("" if found is None else f"{count_of(found, 'combination')} of levels")
+        count = (await self.bench.answer("combinations"))["combinations"]
+        counted.say("" if count is None else f"{count_of(count, 'combination')} of levels")
 
     def start(self) -> None:
         """Begin a run of the version in use; it goes on when this tab is closed."""
@@ -125,10 +125,10 @@ class RunStage:
 
 def outcomes_of(bench: Workbench) -> dict[int, dict[str, Any]]:
     """What came of the versions that were run, of this table, newest last."""
-    found: dict[int, dict[str, Any]] = bench.remembered.setdefault(
+    outcomes: dict[int, dict[str, Any]] = bench.remembered.setdefault(
         f"{MADE} {bench.project.data.digest}", {}
     )
-    return found
+    return outcomes
 
 
 def begin(bench: Workbench) -> asyncio.Task[None] | None:

@@ -14,12 +14,13 @@ from nicegui import ui
 from nicegui.logging import log
 
 from sfumato.errors import SfumatoError
-from sfumato.interfaces.web.pages.drawer import VALUE, Drawer
+from sfumato.interfaces.web.pages.drawer import Drawer
 from sfumato.interfaces.web.pages.partial_redraw import beside, put
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
 from sfumato.interfaces.web.pages.stages import Stage, all_stages
 from sfumato.interfaces.web.pages.stale_gestures import Arriving
 from sfumato.interfaces.web.pages.strip import UnderWay, draw_figures, draw_undo
+from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.private_logging import told_bug
 
 if TYPE_CHECKING:
@@ -249,24 +250,14 @@ def _onward(page: Page) -> None:
     """The way to the stage after this one, once there is a table; after Run, its outcome says where
     to go.
     """
-    stages = all_stages()
-    workbench, at = page.workbench, stages.index(page.stage)
-    last = next(place for place, stage in enumerate(stages) if stage.module == "write")
-    if (
-        at >= last
-        or page.stage.module == "run"
-        or workbench.opened is None
-        or not workbench.project.has_recipe
-    ):
+    stages, workbench = all_stages(), page.workbench
+    following = stages.index(page.stage) + 1
+    ready = workbench.opened is not None and workbench.project.has_recipe
+    if not ready or not page.stage.leads_on or following == len(stages):
         return
+    stage = stages[following]
     with element("p", "next"):
-        text(
-            f"Next: {stages[at + 1].name} →",
-            "a",
-            "button",
-            href=stages[at + 1].address,
-            key="next stage",
-        )
+        text(f"Next: {stage.name} →", "a", "button", href=stage.address, key="next stage")
 
 
 def _bar(page: Page, drawer: Drawer) -> None:
@@ -296,8 +287,8 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
     """What stays where, and the choice of light or dark."""
     workbench = page.workbench
 
-    def chosen(event: Any) -> None:
-        workbench.colours = event.args if event.args in COLOURS else "system"
+    def choose(name: str) -> None:
+        workbench.colours = name if name in COLOURS else "system"
         colours.value = COLOURS[workbench.colours]
 
     with element("footer", "foot", "soft", "small"):
@@ -307,18 +298,8 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
             else "Who has this address can work with these data."
         )
         page.live(lambda: _said_of_data(page, where), classes="where")
-        with element("label", "colours"):
-            Words("Colours ")
-            with element("select", "select", "small", key="colours").on(
-                "change", chosen, js_handler=VALUE
-            ):
-                for name, words in (
-                    ("system", "as the system"),
-                    ("light", "light"),
-                    ("dark", "dark"),
-                ):
-                    picked = {"selected": True} if workbench.colours == name else {}
-                    text(words, "option", value=name, **picked)
+        names = {"system": "as the system", "light": "light", "dark": "dark"}
+        choice("Colours", names, workbench.colours, choose, key="colours")
 
 
 def _said_of_data(page: Page, where: str) -> None:

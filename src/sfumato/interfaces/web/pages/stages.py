@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 from types import ModuleType
 
 from sfumato.core.plug_ins import load_plug_in, points_by_name, refuse_name
@@ -22,10 +23,18 @@ class Stage:
     name: str
     path: str
     module: str
+    sections: tuple[str, ...] = ()
+    """The sections of the recipe that it edits, in the order of the page."""
+    views: tuple[tuple[str, str], ...] = ()
+    """Titles of what it shows, and the task that gives the blocks of each."""
     counts: bool = False
     """Whether its module tells how many problems are open there (``open_problems``)."""
     blind: bool = False
     """Whether nothing of the data may be seen there but what was paid for."""
+    leads_on: bool = True
+    """Whether it ends with the way to the next stage."""
+    needs: str = ""
+    """The part of the package that it is about; without it there is no such stage."""
 
     @property
     def address(self) -> str:
@@ -34,6 +43,11 @@ class Stage:
         """
         return f"./{self.path.removeprefix('/')}"
 
+    @property
+    def installed(self) -> bool:
+        """Whether the part that it is about is installed."""
+        return not self.needs or importlib.util.find_spec(self.needs) is not None
+
     def import_module(self) -> ModuleType:
         """The module that draws it."""
         beside = f"{__package__}.{self.module}"
@@ -41,21 +55,37 @@ class Stage:
 
 
 STAGES = (
-    Stage("Data", "/", "data", counts=True),
-    Stage("Hierarchies", "/hierarchies", "hierarchies", counts=True),
-    Stage("Promises", "/promises", "promises"),
-    Stage("Run", "/run", "run"),
-    Stage("Explore", "/explore", "explore"),
-    Stage("Look", "/look", "look"),
-    Stage("Write", "/write", "write"),
-    Stage("Policies", "/policies", "policies"),
-    Stage("Questions", "/questions", "questions", blind=True),
+    Stage("Data", "/", "data", ("intake", "schema"), counts=True),
+    Stage("Hierarchies", "/hierarchies", "hierarchies", ("schema", "steps"), counts=True),
+    Stage("Promises", "/promises", "promises", ("meet", "steps", "limits", "contract")),
+    Stage("Run", "/run", "run", views=(("Release", "make"),), leads_on=False),
+    Stage("Explore", "/explore", "explore", ("steps",), views=(("Candidates", "compare"),)),
+    Stage(
+        "Look",
+        "/look",
+        "look",
+        views=(
+            ("Columns", "look_columns"),
+            ("Pairs", "look_pair"),
+            ("Rows", "look_rows"),
+            ("Classes", "look_classes"),
+            ("Attacks", "look_attacks"),
+            ("Utility", "measure"),
+            ("Contract", "look_contract"),
+            ("Report", "draft_reports"),
+        ),
+    ),
+    Stage("Write", "/write", "write", views=(("Written", "write"),), leads_on=False),
+    Stage("Policies", "/policies", "policies", leads_on=False, needs="sfumato.policy"),
+    Stage("Questions", "/questions", "questions", blind=True, leads_on=False),
 )
 
 
 def all_stages() -> tuple[Stage, ...]:
-    """The stages with those of plug-ins, which come last and have addresses of their own."""
-    stages = list(STAGES)
+    """The stages of the parts that are installed, then those of plug-ins, which have addresses of
+    their own.
+    """
+    stages = [stage for stage in STAGES if stage.installed]
     for point in points_by_name("stages", lambda name: False).values():
         stage = load_plug_in(point, "stage", lambda plug_in: isinstance(plug_in, Stage))
         for other in stages:

@@ -60,7 +60,9 @@ def records_below(today: dict[str, Any], size: int) -> int:
     16
     """
     return sum(
-        records for one, records in zip(today["sizes"], today["records"], strict=True) if one < size
+        records
+        for class_size, records in zip(today["sizes"], today["records"], strict=True)
+        if class_size < size
     )
 
 
@@ -71,11 +73,13 @@ def _last_run(project: Project) -> None:
         _figure("records lost", "not run yet", "older")
         return
     old = () if entry.version == project.version else ("older",)
-    told = f"for version {entry.version}" if old else ""
-    lost, score = entry.effect.get("suppressed"), entry.effect.get("score")
-    _figure("records lost", UNKNOWN if lost is None else f"{lost:,}", *old, note=told)
+    note_words = f"for version {entry.version}" if old else ""
+    suppressed, score = entry.effect.get("suppressed"), entry.effect.get("score")
+    _figure(
+        "records lost", UNKNOWN if suppressed is None else f"{suppressed:,}", *old, note=note_words
+    )
     name = str(entry.effect.get("objective", "loss")).replace("_", " ")
-    _figure(name, "none measured" if score is None else shown(score), *old, note=told)
+    _figure(name, "none measured" if score is None else shown(score), *old, note=note_words)
 
 
 def shown(score: float) -> str:

@@ -10,22 +10,20 @@ from typing import Any
 
 from nicegui import ui
 
-from sfumato.interfaces.web.pages.parts import Words, button, element, text
-
-VALUE = "(event) => emit(event.target.value)"
+from sfumato.interfaces.web.pages.parts import VALUE, Words, button, element, option, text
 
 
 def choice(
     label: str, options: Mapping[str, str], value: str, on_choice: Callable[[str], Any], *, key: str
 ) -> ui.element:
     """A native list to choose one of; its label stands before it."""
-    with element("label", "choice") as made:
+    with element("label", "choice") as label_element:
         text(label, "span", "soft", "small")
         with element("select", key=key, aria_label=label) as chosen:
             for name, words in options.items():
-                text(words, "option", value=name, **({"selected": True} if name == value else {}))
+                option(words, name, chosen=name == value)
     chosen.on("change", lambda event: on_choice(str(event.args)), js_handler=VALUE)
-    return made
+    return label_element
 
 
 def tabs(label: str, names: Sequence[str], current: str, on_choice: Callable[[str], Any]) -> None:
@@ -59,17 +57,13 @@ def table(
             yield body
 
 
-def row(cells: Sequence[Any], *classes: str, numbers: Sequence[bool] = ()) -> None:
-    """A row of a table: the first cell is its head."""
-    with element("tr", *classes):
-        for place, cell in enumerate(cells):
-            right = ["num"] if place < len(numbers) and numbers[place] else []
-            head = {"scope": "row"} if place == 0 else {}
-            text("" if cell is None else str(cell), "td" if place else "th", *right, **head)
-
-
-def pager(what: str, first: int, size: int, total: int, on_page: Callable[[int], Any]) -> None:
-    """Where in a long table one is, and the way on and back."""
+def pager(what: str, part: tuple[int, int, int], on_page: Callable[[int], Any]) -> None:
+    """Where in a long table one is (first row, rows of a page, all rows), and the way on and
+    back.
+    """
+    first, size, total = part
+    last = min(first + size, total)
+    words = f"{what} {first + 1:,} to {last:,} of {total:,}" if total else f"no {what}"
     with element("div", "pager"):
         button(
             "← Before",
@@ -77,14 +71,7 @@ def pager(what: str, first: int, size: int, total: int, on_page: Callable[[int],
             key=f"{what} before",
             disabled=first <= 0,
         )
-        last = min(first + size, total)
-        text(
-            f"{what} {first + 1:,} to {last:,} of {total:,}" if total else f"no {what}",
-            "span",
-            "soft",
-            "small",
-            role="status",
-        )
+        text(words, "span", "soft", "small", role="status")
         button("Next →", lambda: on_page(first + size), key=f"{what} next", disabled=last >= total)
 
 
@@ -103,9 +90,9 @@ def badge(words: str) -> None:
 @contextlib.contextmanager
 def folded(words: str, *, key: str, unfolded: bool = False) -> Iterator[None]:
     """Something that is seen on request."""
-    with element("details", "folded") as made:
+    with element("details", "folded") as details:
         if unfolded:
-            made.props["open"] = True
+            details.props["open"] = True
         with element("summary", key=key):
             Words(words)
         yield

@@ -94,7 +94,12 @@ def _key(open_recipe: Recipe) -> str:
 
 
 def front(
-    bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, across: str, up: str
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    open_recipe: Recipe,
+    axes: tuple[str, str],
 ) -> dict[str, Any]:
     """The landscape of a recipe along two axes: what to draw, and the points nothing beats; of an
     older recipe where this one's is not known.
@@ -122,7 +127,7 @@ def front(
         "by_hand": choices.chosen_in(recipe) is not None,
         "in_use": _place(landscape, in_use),
         "searched": _place(landscape, searched),
-        **_drawn(landscape, across, up),
+        **_drawn(landscape, *axes),
     }
 
 
@@ -171,26 +176,13 @@ def nodes_near(
     *,
     recipe: Recipe,
     open_recipe: Recipe,
-    across: str,
-    up: str,
-    x: float,
-    y: float,
+    axes: tuple[str, str],
+    at: tuple[float, float],
 ) -> list[dict[str, Any]]:
     """At most five nodes nearest to a point of the picture, each with its number and its levels."""
     landscape = _landscape(bench, recipe, open_recipe)
-    found = landscape.near(across, up, (x, y), MOST_NEAR)
-    return [{"id": at, **dataclasses.asdict(option_at(landscape, at))} for at in found.tolist()]
-
-
-def node(
-    bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, levels: dict[str, int]
-) -> dict[str, Any]:
-    """One node by its levels, with its number."""
-    landscape = _landscape(bench, recipe, open_recipe)
-    at = landscape.position(levels)
-    if at is None:
-        raise ParameterError("these levels are not among the combinations that were looked at")
-    return {"id": at, **dataclasses.asdict(option_at(landscape, at))}
+    nodes = landscape.near(*axes, at, MOST_NEAR).tolist()
+    return [{"id": node, **dataclasses.asdict(option_at(landscape, node))} for node in nodes]
 
 
 def reasons(
@@ -200,24 +192,24 @@ def reasons(
     one the search chose why it did.
     """
     landscape = _landscape(bench, recipe, open_recipe)
-    found = alternatives_in(landscape, levels)
-    told = found.reasons()
+    alternatives = alternatives_in(landscape, levels)
+    reasons_found = alternatives.reasons()
     finer = [
         words
-        for one, words in zip(found.neighbours, told.neighbours, strict=True)
-        if one.change < 0
+        for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
+        if neighbour.change < 0
     ]
     coarser = [
         words
-        for one, words in zip(found.neighbours, told.neighbours, strict=True)
-        if one.change > 0
+        for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
+        if neighbour.change > 0
     ]
-    chosen = found.overlooked is None
+    chosen = alternatives.overlooked is None
     return {
-        "choice": told.choice if chosen and found.chosen.within_budget else None,
+        "choice": reasons_found.choice if chosen and alternatives.chosen.within_budget else None,
         "finer": finer,
         "coarser": coarser,
-        "outlook": list(told.outlook),
+        "outlook": list(reasons_found.outlook),
     }
 
 
@@ -242,7 +234,7 @@ def level_examples(
 def _examples(table: Any, column: str) -> list[str | None]:
     encoded = table.encoded(column)
     ladder = ladder_of(table, column, encoded)
-    found: list[str | None] = []
+    labels_by_level: list[str | None] = []
     for level in range(ladder.depth):
         labels = ladder.labels[level]
         counts = np.bincount(
@@ -251,10 +243,10 @@ def _examples(table: Any, column: str) -> list[str | None]:
         counts[[place for place, label in enumerate(labels) if label is None]] = 0
         most = int(counts.argmax()) if len(counts) else 0
         label = labels[most] if len(counts) and counts[most] >= FEWEST else None
-        found.append(
+        labels_by_level.append(
             label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
         )
-    return found
+    return labels_by_level
 
 
 # Candidates side by side.

@@ -4,12 +4,10 @@ of groups.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
-import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,25 +18,18 @@ from sfumato.core.choices import required_fields
 from sfumato.core.classes import ClassTable, count_classes
 from sfumato.core.encoding import label, positions_in
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, bind
-from sfumato.core.parameters import values_of
 from sfumato.core.schema import Role
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
 from sfumato.interfaces.web import edits
+from sfumato.interfaces.web.forms import starting_values
 from sfumato.interfaces.web.groups import Grouping
 from sfumato.interfaces.web.tasks.data import described, without_hierarchies
-from sfumato.methods.hierarchies.date_periods import USUAL, Dates
-from sfumato.methods.hierarchies.file import HierarchyFile, read_hierarchy
-from sfumato.methods.hierarchies.grouped_numbers import GroupedNumbers
+from sfumato.methods.hierarchies.file import read_hierarchy
 from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
-from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight
-from sfumato.methods.hierarchies.number_intervals import Intervals
-from sfumato.methods.hierarchies.ordered_values import Order
-from sfumato.methods.hierarchies.public_classification import SCHEMES, PublicClassification
-from sfumato.methods.hierarchies.table import TableHierarchy
-from sfumato.methods.hierarchies.value_tree import Tree
+from sfumato.methods.hierarchies.ordered_values import in_reading_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,11 +132,9 @@ def uncovered(hierarchy: Hierarchy, values: Sequence[str]) -> set[str]:
     """The values that a hierarchy has no path for."""
     if _covers(hierarchy, values):
         return set()
-    if (
-        isinstance(hierarchy, Tree | TableHierarchy | HierarchyFile | PublicClassification)
-        and hierarchy.other is None
-    ):
-        rows = dataclasses.replace(hierarchy, other=NOWHERE).paths(values, [1] * len(values)).rows
+    adopting = hierarchy.adopting(NOWHERE)
+    if adopting is not None and hierarchy.catch_all is None:
+        rows = adopting.paths(values, [1] * len(values)).rows
         adopted = {row[0] for row in rows if len(row) > 2 and row[1] == NOWHERE}
         if adopted:
             return adopted
@@ -280,20 +269,21 @@ def levels(
     base = _base(table)
     rule = hierarchy_of(table, column, hierarchy, recipe.base)
     fitted = _of_column(bench, table, base, column, rule)
+    top = fitted.ladder.top
     others = _base(_only(table, column)) if alone else _others(bench, table, base, column, at)
     classes = dataclasses.replace(others, ladders=_with_own(others, column, fitted.ladder))
     return {
         "column": column,
         "k": k,
         "records": base.total,
-        "top": fitted.ladder.top,
+        "top": top,
         "uncovered": _lost(fitted)["uncovered"],
         "records_lost": _lost(fitted)["records"],
         "words": words_of(table, column),
         "levels": [
             {
                 **_level(fitted, classes.roll_up({column: n}), n, k, rule),
-                "name": name_of(rule, n, fitted.ladder),
+                "name": rule.level_name(n, top) if rule is not None and 0 < n < top else "",
             }
             for n in range(fitted.ladder.depth)
         ],
@@ -308,17 +298,6 @@ def words_of(table: Table, column: str) -> dict[str, str]:
         label(code): str(words)
         for code, words in table.source.labels.get("values", {}).get(column, {}).items()
     }
-
-
-def name_of(hierarchy: Hierarchy | None, level: int, ladder: Ladder) -> str:
-    """What a level between the lowest and the top is called, where its rule says that: ``month``,
-    ``width 10``; else nothing.
-    """
-    if not 0 < level < ladder.top:
-        return ""
-    if isinstance(hierarchy, Dates):
-        return hierarchy.periods(timed=ladder.top > len(USUAL) + 1)[level - 1]
-    return f"width {hierarchy.widths[level - 1]:,g}" if isinstance(hierarchy, Intervals) else ""
 
 
 def _with_own(classes: ClassTable, column: str, ladder: Ladder) -> tuple[Ladder, ...]:
@@ -396,34 +375,6 @@ def bands(k: int) -> tuple[tuple[int, float], ...]:
     return ((1, 2), (2, k), (k, 2 * k), (2 * k, 10 * k), (10 * k, float("inf")))
 
 
-_NUMBER = re.compile(r"[<>=\[( ]*(-?\d+(?:\.\d+)?)")
-
-
-def in_reading_order(
-    nodes: Sequence[tuple[str | None, int]], day_of: Callable[[str], float | None] | None = None
-) -> list[tuple[str | None, int]]:
-    """Nodes as a reader looks for them: numbers, intervals and dates from low to high, words from
-    common to rare, missing last.
-
-    >>> in_reading_order([("10-14", 1), (None, 9), ("5-9", 2), (">=80", 1), ("<5", 3)])
-    [('<5', 3), ('5-9', 2), ('10-14', 1), ('>=80', 1), (None, 9)]
-
-    ``day_of`` tells the day of a date that is not written as the calendar goes.
-    """
-    days = {} if day_of is None else {name: day_of(name) for name, _ in nodes if name is not None}
-    if days and None not in days.values():
-        return sorted(nodes, key=lambda node: (node[0] is None, days.get(node[0] or "", 0.0)))
-    found = {name: _NUMBER.match(name) for name, _ in nodes if name is not None}
-    missing = [node for node in nodes if node[0] is None]
-    present = [(str(name), n) for name, n in nodes if name is not None]
-    if found and all(found.values()):
-        numbers = {name: float(match[1]) for name, match in found.items() if match}
-        present.sort(key=lambda node: (numbers[node[0]], not node[0].startswith("<"), node[0]))
-    else:
-        present.sort(key=lambda node: (-node[1], node[0]))
-    return [*present, *missing]
-
-
 def without_place(
     bench: Bench,
     progress: Progress,
@@ -453,73 +404,30 @@ def begin(
     say more first.
     """
     table = described(bench, recipe)
-    fields = _begun(table, column, builder)
-    return None if fields is None else {builder: fields}
+    kind = registry.family("hierarchies")[builder]
+    suggested = suggest_hierarchy(look_at(column, table.column(column))).hierarchy
+    if builder in suggested:
+        return {builder: suggested[builder]}
+    hierarchy = kind.from_values(_counts(table, column))
+    if kind.by_hand == "yes":
+        hierarchy = _as_groups(table, column, builder)
+    if hierarchy is not None:
+        return registry.write(hierarchy)
+    start = starting_values(kind, recipe.schema)
+    return {builder: start} if set(start) >= set(required_fields(kind)) else None
 
 
-def _begun(table: Table, column: str, builder: str) -> dict[str, Any] | None:
-    cls = registry.family("hierarchies")[builder]
-    if cls in BEGINNINGS:
-        return BEGINNINGS[cls](table, column)
-    return None if required_fields(cls) else {}
-
-
-def _as_tree(table: Table, column: str) -> dict[str, Any] | None:
-    """The groups that the column has now; the lowest level of them where a tree would count the
+def _as_groups(table: Table, column: str, kind: str) -> Hierarchy | None:
+    """The groups that the column has now; the lowest level of them where this kind would count the
     levels otherwise.
     """
     now = _grouping(table, column, _counts(table, column))
-    made = now.hierarchy()
-    if not isinstance(made, Tree):
-        lowest = tuple((row[0], row[1], row[-1]) for row in now.rows)
-        made = dataclasses.replace(now, rows=lowest).hierarchy()
-    return values_of(made) if isinstance(made, Tree) else None
-
-
-def _as_table(table: Table, column: str) -> dict[str, Any]:
-    return values_of(_grouping(table, column, _counts(table, column)).hierarchy(as_table=True))
-
-
-def _whole_length(table: Table, column: str) -> dict[str, Any]:
-    return {"length": max(map(len, _counts(table, column)), default=1) or 1}
-
-
-def _in_order_read(table: Table, column: str) -> dict[str, Any]:
-    nodes = in_reading_order(list(_counts(table, column).items()))
-    return {"values": [value for value, _ in nodes], "sizes": [2, 4]}
-
-
-def _round_widths(table: Table, column: str) -> dict[str, Any]:
-    suggested = suggest_hierarchy(look_at(column, table.column(column))).hierarchy
-    return suggested.get(Intervals.name) or {"widths": [5, 10, 20]}
-
-
-def _about_the_sensitive(table: Table, column: str) -> dict[str, Any] | None:
-    sensitive = table.schema.sensitive
-    return {"sensitive": sensitive[0]} if sensitive else None
-
-
-def _likeliest(table: Table, column: str) -> dict[str, Any]:
-    """The classification that knows most of the values."""
-    values = list(_counts(table, column))
-    known = {name: len(values) for name in SCHEMES}
-    for name in SCHEMES:
-        with contextlib.suppress(SfumatoError):
-            known[name] = len(uncovered(PublicClassification(name), values))
-    return {"of": min(known, key=lambda name: known[name])}
-
-
-BEGINNINGS: dict[Any, Callable[[Table, str], dict[str, Any] | None]] = {
-    Tree: _as_tree,
-    TableHierarchy: _as_table,
-    MaskRight: _whole_length,
-    MaskLeft: _whole_length,
-    Order: _in_order_read,
-    Intervals: _round_widths,
-    GroupedNumbers: _about_the_sensitive,
-    PublicClassification: _likeliest,
-}
-"""Hierarchies that want something of the column to begin with, and what that is."""
+    lowest = [(row[0], row[1], row[-1]) for row in now.rows]
+    for rows in (now.rows, tuple(lowest)):
+        hierarchy = dataclasses.replace(now, rows=rows).hierarchy(kind)
+        if hierarchy.name == kind:
+            return hierarchy
+    return None
 
 
 def _grouping(table: Table, column: str, counts: Mapping[str, int]) -> Grouping:
@@ -541,7 +449,7 @@ def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[s
     plan = step.plan(
         described(bench, recipe).checked(), Goal(models=recipe.goals, progress=progress)
     )
-    return {column: int(told["level"]) for column, told in plan.describe()["levels"].items()}
+    return {column: int(level["level"]) for column, level in plan.describe()["levels"].items()}
 
 
 # Groups of categories.
@@ -576,7 +484,7 @@ def regroup(
     hierarchy = table.schema[column].hierarchy
     grouping = Grouping.of(hierarchy, _counts(table, column))
     changed = grouping.changed(act, level, **given)
-    return registry.write(changed.hierarchy(as_table=isinstance(hierarchy, TableHierarchy)))
+    return registry.write(changed.hierarchy("" if hierarchy is None else hierarchy.name))
 
 
 def _counts(table: Table, column: str) -> dict[str, int]:

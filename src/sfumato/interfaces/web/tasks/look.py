@@ -1,19 +1,34 @@
-"""Tasks about a release that was made: its columns, pairs of them, rows, classes, attacks, what it
-is worth, and its reports.
+"""Tasks about a release that was made: its columns, pairs of them, rows, classes, attacks, its
+utility, and its reports.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.attack import now
+from sfumato.core.blocks import (
+    Block,
+    ChartAxis,
+    ChartBlock,
+    FoldBlock,
+    Heading,
+    Paragraph,
+    Part,
+    Point,
+    Series,
+    Share,
+    TableBlock,
+    VerdictBlock,
+)
 from sfumato.core.classes import count_rows
+from sfumato.core.words import number, percent, plain_name
 from sfumato.errors import ParameterError
 from sfumato.interfaces.api import why_alone
 from sfumato.interfaces.web.tasks import by_the_clock
@@ -24,14 +39,7 @@ from sfumato.release.evaluation import default_metrics, report_metrics
 from sfumato.release.intruders import BATTERY
 from sfumato.release.publish import drafted
 from sfumato.release.release import Release
-from sfumato.release.report.attacks import (
-    attack_words,
-    beyond_what,
-    conclusion,
-    rank_attacks,
-    unknown_attacks,
-)
-from sfumato.release.report.measures import best_of, first_and_more, plain_words, title_of
+from sfumato.release.report.measures import title_of
 from sfumato.release.story import FEWEST, HIDDEN, card_of, maps_of
 
 if TYPE_CHECKING:
@@ -45,6 +53,11 @@ MOST_SETS = 20_000
 """Sets of columns that are looked through for one record."""
 MOST_ROWS = 100
 LONGEST = 60
+NOT_TRIED = (
+    "Nobody has tried this release yet: how it withstands intruders is unknown. Unknown is not a"
+    " pass."
+)
+NO_PROMISE = "Nothing was promised."
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 """Where groups of class sizes begin."""
 
@@ -81,8 +94,8 @@ def _looked(bench: Bench, version: int) -> WorkedOut:
     if looked is None or looked.dataset is not release.released:
         looked = WorkedOut(release.released)
         bench.keep(f"looked {version}", looked)
-    found: WorkedOut = looked
-    return found
+    worked_out: WorkedOut = looked
+    return worked_out
 
 
 def _pair(bench: Bench, version: int) -> TablePair:
@@ -103,63 +116,88 @@ def made_versions(bench: Bench, progress: Progress) -> list[int]:
 
 
 def look(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
-    """What a release is, in a few lines: the headline, promises, limits, contract, columns."""
-    release = release_of(bench, of)
-    head, pair = release.headline, _pair(bench, of)
-    shown = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
+    """What a release is: ``created``, the columns that can be ``shown``, and ``blocks``."""
+    release, pair = release_of(bench, of), _pair(bench, of)
+    roles = pair.original.schema
     return {
         "created": release.created.isoformat(),
-        "headline": head.text,
-        "state": head.state,
-        "told": release.told_records,
-        "records": release.original.records,
-        "released": release.released.records,
-        "drawn": release.released.drawn,
-        "shown": shown,
-        "changes": [
-            {
-                "column": c.name,
-                "roles": " + ".join(c.roles),
-                "action": c.action,
-                "before": c.distinct_before,
-                "after": c.distinct_after,
-            }
-            for c in release.columns
+        "shown": [name for name in pair.columns if not HIDDEN & set(roles[name].roles)],
+        "blocks": [
+            *release.headline.blocks(),
+            Paragraph(f"{release.told_records}.", "strong"),
+            *(Paragraph(warning, "warning") for warning in release.warnings),
         ],
-        "promises": [verdict.to_dict() for verdict in release.verdicts],
-        "limits": [kept.to_dict() for kept in release.limits],
-        "contract": [kept.to_dict() for kept in release.contract],
-        "warnings": list(release.warnings),
     }
 
 
 def look_columns(
     bench: Bench, progress: Progress, *, of: int, names: list[str]
-) -> list[dict[str, Any]]:
-    """Some columns before and after: bins, their shares, how much was lost and how far the
-    distribution moved.
+) -> list[list[Block]]:
+    """Some columns before and after: their shares, how much was lost and how far the distribution
+    moved.
     """
     pair = _pair(bench, of)
-    return [card_of(pair, binned(pair, name, fewest=FEWEST)) for name in names]
+    changes = {change.name: change for change in release_of(bench, of).columns}
+    cards: list[list[Block]] = []
+    for name in names:
+        card = card_of(pair, binned(pair, name, fewest=FEWEST))
+        change = changes[name]
+        values = f"{change.distinct_before:,} → {change.distinct_after or 0:,} values"
+        moved = f"loss {number(card['loss'])} · distribution moved by {percent(card['distance'])}"
+        cards.append(
+            [
+                Heading(name, 1),
+                Paragraph(f"{change.action} · {values}", "quiet"),
+                before_and_after(
+                    ChartAxis(name, tuple(card["bins"])),
+                    ChartAxis(share=True),
+                    {"before": card["before"], "after": card["after"]},
+                    f"{name} before and after",
+                ),
+                Paragraph(moved, "quiet"),
+            ]
+        )
+    return cards
 
 
-def look_pair(bench: Bench, progress: Progress, *, of: int, one: str, other: str) -> dict[str, Any]:
+def before_and_after(
+    names: ChartAxis, values: ChartAxis, parts: Mapping[Part, Sequence[float]], words: str
+) -> ChartBlock:
+    """Columns of what was and what is, over the same names."""
+    series = []
+    for part, numbers in parts.items():
+        points = tuple(Point(place, value) for place, value in enumerate(numbers))
+        series.append(Series(part, points, "bar", part))
+    return ChartBlock(names.title, "columns", names, values, tuple(series), words)
+
+
+def look_pair(bench: Bench, progress: Progress, *, of: int, one: str, other: str) -> list[Block]:
     """Two columns together, before and after, as shares of the records, and how much they go
     together.
     """
     pair = _pair(bench, of)
     bins = binned(pair, one, fewest=FEWEST), binned(pair, other, fewest=FEWEST)
-    tables = [
-        table / max(1.0, float(table.sum())) for table in (table_before(*bins), table_after(*bins))
+    maps = maps_of(pair, list(bins))
+    before, after = maps["association_before"][0], maps["association_after"][0]
+    blocks: list[Block] = [
+        Paragraph(
+            f"Association (Cramér's V): {number(before)} before, {number(after)} after. The table"
+            f" moved by {percent(maps['table_distance'][0])}."
+        )
     ]
-    return {
-        "names": [list(each.names) for each in bins],
-        "before": tables[0].tolist(),
-        "after": tables[1].tolist(),
-        **{
-            name: found[0] for name, found in maps_of(pair, list(bins)).items() if name != "columns"
-        },
-    }
+    x, y = (
+        ChartAxis(name, tuple(part.names)) for name, part in zip((one, other), bins, strict=True)
+    )
+    for part, table in (("before", table_before(*bins)), ("after", table_after(*bins))):
+        shares = table / max(1.0, float(table.sum()))
+        points = [Point(i, j, size=float(share)) for (i, j), share in np.ndenumerate(shares)]
+        series = Series(part, tuple(points), "dot")
+        words = f"{one} and {other} {part}: the larger a square, the more records"
+        blocks += [
+            Heading(part.capitalize()),
+            ChartBlock(f"{one} {other} {part}", "map", x, y, (series,), words),
+        ]
+    return blocks
 
 
 # Rows, for the owner's eyes only.
@@ -171,7 +209,7 @@ def look_rows(
     """Some rows of the original with what was released of each; direct identifiers are left out.
 
     ``which`` are all rows, those that were suppressed, those with a changed cell, or those that
-    stood alone. Rows that were drawn anew are nobody's: they are shown beside no original.
+    were unique. Synthetic rows belong to nobody: they are shown beside no original.
     """
     release, pair = release_of(bench, of), _pair(bench, of)
     count = min(count, MOST_ROWS)
@@ -273,26 +311,59 @@ def _sets(columns: int, most: int) -> int:
     return sum(math.comb(columns, size) for size in range(1, most + 1))
 
 
-def look_classes(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
-    """How many records stand in classes of which size, before and after, and the risks that
+def look_classes(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
+    """How many records belong to classes of which size, before and after, and the risks that
     follow.
     """
     release = release_of(bench, of)
-    both = {"before": release.before, "after": release.after}
-    return {
-        "bins": [_bin(place) for place in range(len(SIZES))],
-        **{when: _grouped(found.class_sizes) for when, found in both.items()},
-        "figures": {
-            when: {
-                "classes": f.classes,
-                "smallest": f.smallest_class,
-                "unique": f.unique_records,
-                "records": f.records,
-            }
-            for when, f in both.items()
-        },
-        "risks": [[was.name, was.value, now.value, was.meaning] for was, now in release.risks],
+    before, after = release.before, release.after
+    names = ChartAxis("size of the class", tuple(_bin(place) for place in range(len(SIZES))))
+    grouped: dict[Part, list[int]] = {
+        "before": _grouped(before.class_sizes),
+        "after": _grouped(after.class_sizes),
     }
+    blocks: list[Block] = [
+        Paragraph(
+            f"Records in the smallest class: {number(before.smallest_class)} before,"
+            f" {number(after.smallest_class)} after. Unique records: {before.unique_records:,}"
+            f" before, {after.unique_records:,} after."
+        ),
+        before_and_after(
+            names, ChartAxis("records"), grouped, "Records by the size of their class"
+        ),
+    ]
+    risks = []
+    for was, now_is in release.risks:
+        risks.append((plain_name(was.name), Share(was.value), Share(now_is.value), was.meaning))
+    if risks:
+        header = ("risk", "before", "after", "meaning")
+        return [*blocks, Heading("Risks that follow"), TableBlock(header, tuple(risks))]
+    synthetic = "The rows are synthetic and belong to nobody: class sizes tell nothing about risk."
+    return [*blocks, Paragraph(synthetic)]
+
+
+def look_contract(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
+    """What was promised, limited and agreed, and whether it holds; what happened to columns."""
+    release = release_of(bench, of)
+    blocks: list[Block] = [Heading("Promises")]
+    blocks += [verdict.verdict_block for verdict in release.verdicts] or [Paragraph(NO_PROMISE)]
+    for title, checks, empty in (
+        ("Limits", release.limits, "The recipe sets no limit."),
+        ("Contract", release.contract, "Nobody agreed on what must survive."),
+    ):
+        blocks.append(Heading(title))
+        for check in checks:
+            reported = " (reported, not refused)" if not check.holds and not check.refuses else ""
+            blocks.append(VerdictBlock(check.holds, f"{check.sentence}{reported}"))
+        if not checks:
+            blocks.append(Paragraph(empty, "quiet"))
+    rows = []
+    for change in release.columns:
+        roles = " + ".join(change.roles)
+        counts = (change.distinct_before, change.distinct_after)
+        rows.append((change.name, roles, change.action, *counts))
+    header = ("column", "role", "what happened", "values before", "after")
+    return [*blocks, Heading("What happened to each column"), TableBlock(header, tuple(rows))]
 
 
 def _bin(place: int) -> str:
@@ -313,10 +384,10 @@ def _grouped(sizes: dict[int, int]) -> list[int]:
     )
 
 
-# What others would try, and what it is worth.
+# What others would try, and the utility.
 
 
-def attack(bench: Bench, progress: Progress, *, of: int, seconds: float) -> dict[str, Any]:
+def attack(bench: Bench, progress: Progress, *, of: int, seconds: float) -> list[Block]:
     """Let the named intruders try a release within so many seconds of computing; the release is
     kept with what they found.
 
@@ -325,106 +396,45 @@ def attack(bench: Bench, progress: Progress, *, of: int, seconds: float) -> dict
     """
     begun = now()
 
-    def told(share: float, words: str = "") -> None:
-        progress(
-            share,
-            (
-                f"{words} · {now() - begun:.0f} of {seconds:.0f} seconds of computing"
-                if words
-                else words
-            ),
-        )
+    def report(share: float, words: str = "") -> None:
+        spent = f" · {now() - begun:.0f} of {seconds:.0f} seconds of computing"
+        progress(share, words + spent if words else "")
 
     attacked = release_of(bench, of).attacked(
-        seconds=seconds, options=AttackOptions(clock=by_the_clock(seconds), progress=told)
+        seconds=seconds, options=AttackOptions(clock=by_the_clock(seconds), progress=report)
     )
     bench.keep(f"release {of}", attacked)
     return look_attacks(bench, progress, of=of)
 
 
-def look_attacks(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
-    """Who tries a release, and what came of it: what was not tried is unknown, and says so."""
-    found = release_of(bench, of).attacks
-    who = [
-        {"name": one.name, "story": one.story, "tries": [_words(n) for n in one.attacks]}
-        for one in BATTERY
+def look_attacks(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
+    """What attacks found; where none was tried, who would try: unknown is not a pass."""
+    report = release_of(bench, of).attacks
+    if report is not None:
+        return list(report.blocks())
+    rows = [(who.name, who.story, ", ".join(map(plain_name, who.attacks))) for who in BATTERY]
+    return [
+        VerdictBlock(None, NOT_TRIED, headline=True),
+        TableBlock(("intruder", "knows", "tries"), tuple(rows), "Who tries"),
     ]
-    if found is None:
-        return {"who": who, "tried": None}
-    plain = found.to_dict()
-    tried = [
-        {
-            "intruder": one["intruder"],
-            "attack": attack_words(one),
-            "words": plain_words(one["attack"], parameters=one.get("parameters")),
-            "value": one["value"],
-            "interval": one["interval"],
-            "guess": one["baseline"],
-            "exceeds": one["exceeds"],
-            "verdict": beyond_what(one) if one["exceeds"] else _within(one),
-            "sentence": one["sentence"],
-        }
-        for one in rank_attacks(plain)
-    ]
-    blind = [
-        {"intruder": one["intruder"], "attack": attack_words(one), "reason": one["reason"]}
-        for one in unknown_attacks(plain)
-    ]
-    rest = [
-        f"{one['intruder']}, {attack_words(one)}: {one['reason']}"
-        for one in plain["skipped"]
-        if one["status"] != "unknown"
-    ]
-    told = {
-        "conclusion": conclusion(plain),
-        "looked_for": plain["looked_for"],
-        "seconds": plain["seconds"],
-    }
-    return {"who": who, "tried": tried, "unknown": blind, "not_applicable": rest, **told}
 
 
-def _within(tried: Mapping[str, Any]) -> str:
-    """What an attack stays within; *allowed* is said of limits only."""
-    words = beyond_what(tried)
-    return (
-        "within the recipe's limit"
-        if tried["limit"] is not None
-        else f"not {words[0].lower()}{words[1:]}"
-    )
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def worth(bench: Bench, progress: Progress, *, of: int, thorough: bool) -> dict[str, Any]:
-    """What a release is still worth, with what would be best; ``thorough`` measures every metric,
-    which takes a while.
-    """
-    progress(0.0, "measuring")
+def measure(bench: Bench, progress: Progress, *, of: int, thorough: bool) -> list[Block]:
+    """The utility of a release; ``thorough`` measures every metric, which takes a while."""
     release, pair = release_of(bench, of), _pair(bench, of)
     metrics = default_metrics() if thorough else report_metrics(pair)
     for place, metric in enumerate(metrics):  # one by one, so that it can be stopped
-        progress(place / len(metrics), _words(metric.name))
+        progress(place / len(metrics), plain_name(metric.name))
         evaluated(release, pair, [metric])
-    found = evaluated(release, pair, metrics)
-    first, more = first_and_more((m.name, m) for m in found.measures)
-    told = [(m, True) for m in first] + [(m, False) for m in more]
-    return {
-        "measures": [
-            {
-                "name": title_of(m.name),
-                "value": m.value,
-                "best": best_of(m.name),
-                "meaning": m.meaning,
-                "first": early,
-                "columns": dict(m.per_column),
-            }
-            for m, early in told
-        ],
-        "skipped": [[_words(name), reason] for name, reason in found.skipped.items()],
-        "thorough": thorough,
-    }
+    evaluation = evaluated(release, pair, metrics)
+    by_column = [measured for measured in evaluation.measures if measured.per_column]
+    if not by_column:
+        return list(evaluation.blocks())
+    columns = dict.fromkeys(name for measured in by_column for name in measured.per_column)
+    rows = [(name, *(measured.per_column.get(name) for measured in by_column)) for name in columns]
+    header = ("column", *(title_of(measured.name) for measured in by_column))
+    table = TableBlock(header, tuple(rows))
+    return [*evaluation.blocks(), FoldBlock("Column by column", (table,))]
 
 
 def draft_reports(bench: Bench, progress: Progress, *, of: int, folder: str) -> list[str]:

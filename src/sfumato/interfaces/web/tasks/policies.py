@@ -8,8 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import environment
+from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, VerdictBlock
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.interfaces.web.requests import (
+    LONG,
+    NUMBER_FIELDS,
+    ComplianceRequest,
+    PolicyRequest,
+    PolicySource,
+)
 from sfumato.interfaces.web.tasks.bounded_work import Answer, within
 from sfumato.interfaces.web.tasks.write import made_release
 from sfumato.interfaces.web.uploads import at_home
@@ -32,121 +40,165 @@ if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.data_process import Bench
+    from sfumato.policy.clauses import UsageClause
+    from sfumato.policy.documents import Remark
     from sfumato.policy.policy import Policy
 
 PRESET = "preset:"
 
 MOST_MEGABYTES = 64
-MOST_PASTED = MEGABYTE
-"""Characters of a text that is no file."""
+MOST_LINES = 200
+"""Clauses or findings of one kind that a page lists."""
 SECONDS = 5.0
 """How long reading may compute: the longest policies we know take a tenth of a second."""
 SECONDS_ON_THE_TABLE = 120.0
 """How long may be computed on what a policy asks of the table: the recipe it makes, or whether a
 release keeps it.
 """
-NOTHING: dict[str, Any] = {"purposes": [], "permits": False, "clauses": [], "numbers": False}
+NOTHING: dict[str, Any] = {
+    "language": "",
+    "prescribes": True,
+    "permits": False,
+    "purposes": {},
+    "suggestions": {},
+    "numbers": False,
+}
+COUNTERPARTS = {
+    "none": "No counterpart: nothing of a release answers this",
+    "said": "You have to say this: a table does not know it",
+    "release": "The release itself tells",
+}
+SEVERITIES = {"error": "It cannot be used", "warning": "Take care", "note": "Good to know"}
 
 
 def presets(bench: Bench, progress: Progress) -> list[dict[str, str]]:
     """Rules with a published number that come with the package: name, title, what they ask, source,
     what they do not say.
     """
-    listed = []
+    rules = []
     for name in preset_names():
         rule = preset(name).rule
         if rule is not None:
-            told = {
-                "title": rule.title,
-                "text": rule.text,
-                "source": rule.source,
-                "limit": rule.limit,
-            }
-            listed.append({"name": name, **told, "as_of": rule.as_of.isoformat()})
-    return listed
+            source = f"{rule.source} ({rule.as_of.isoformat()}). {rule.limit}"
+            rules.append({"name": name, "title": rule.title, "text": rule.text, "source": source})
+    return rules
 
 
-def read_policy(
-    bench: Bench, progress: Progress, *, path: str = "", text: str = ""
-) -> dict[str, Any]:
+def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> dict[str, Any]:
     """A policy from a path (``preset:NAME`` too) or from its text: what is in it, and what was
     found.
 
-    ``name``, ``language``, ``text`` (as read; "" of a preset), ``prescribes`` (a recipe can be
-    compiled of it), ``permits`` (it says what may be done with data; then ``clauses``
-    as :class:`~sfumato.policy.clauses.UsageClause`), ``numbers`` (it asks which columns are ages,
-    ZIP codes and dates), ``purposes`` (``name``, ``recipients``), and ``findings`` (``severity``,
-    ``rule``, ``path``, ``line``, ``message``), errors first.
+    ``name``, ``language`` ("": it cannot be used), ``source`` (with the text as read; "" of a
+    preset), ``prescribes`` (a recipe can be compiled of it), ``permits`` (it says what may be done
+    with data), ``suggestions`` (names that it uses itself, by field of a use), ``numbers`` (it asks
+    which columns are ages, ZIP codes and dates), ``purposes`` (recipients by name), and ``blocks``.
     """
     columns = bench.data.columns
     today = datetime.datetime.now(datetime.UTC).date()
+    path = source.path.strip()
     if path.startswith(PRESET):
         policy = preset(path.removeprefix(PRESET))
-        return _told(policy, "ours", "", list(lint(policy, today=today, columns=columns)))
+        findings = list(lint(policy, today=today, columns=columns))
+        return _described(policy, "ours", PolicySource(path=path), findings)
     name = Path(path).name if path else "the policy"
-    written = _read(at_home(path)) if path else text
+    written = _read(at_home(path)) if path else source.text
     if not written.strip():
         raise ParameterError("give the path of a policy, or its text")
-    if not path and len(written) > MOST_PASTED:
+    if not path and len(written) > LONG:
         raise ParameterError(
             "the text is longer than a million characters; save it as a file and give its path"
         )
-    long = UnreadableInput(
+    read = PolicySource(path=path, text=written, name=name)
+    slow = UnreadableInput(
         f"{name} takes more than {SECONDS:g} seconds to be understood; that is no policy"
     )
     return within(
-        SECONDS,
-        lambda: _understood(written, name, today, columns),
-        too_long=long,
-        progress=progress,
+        SECONDS, lambda: _understood(read, today, columns), too_long=slow, progress=progress
     )
 
 
 def _understood(
-    written: str, name: str, today: datetime.date, columns: Sequence[str]
+    source: PolicySource, today: datetime.date, columns: Sequence[str]
 ) -> dict[str, Any]:
-    findings = lint_text(written, name=name, today=today, columns=columns)
+    text, name = source.text, source.name
+    findings = lint_text(text, name=name, today=today, columns=columns)
+    answer = {**NOTHING, "name": name, "source": source}
     if any(finding.severity == "error" for finding in findings):
-        return {
-            "name": name,
-            "language": "",
-            "text": written,
-            "prescribes": True,
-            **NOTHING,
-            **_found(findings),
-        }
-    dialect = parse_document(written, name=name, findings=Findings(name))[1]
-    clauses = [one.to_dict() for one in clauses_of(written, name)] if dialect.permits else []
-    more = {"permits": dialect.permits, "clauses": clauses}
-    if not dialect.prescribes:
-        plain = {"name": name, "language": dialect.name, "text": written, "prescribes": False}
-        return {**NOTHING, **plain, **more, **_found(findings)}
-    return {**_told(parse_policy(written, name=name)[0], dialect.name, written, findings), **more}
+        return {**answer, "blocks": _blocks(name, [], findings)}
+    dialect = parse_document(text, name=name, findings=Findings(name))[1]
+    clauses = clauses_of(text, name) if dialect.permits else []
+    if dialect.prescribes:
+        policy = parse_policy(text, name=name)[0]
+        answer = _described(policy, dialect.name, source, findings)
+    answer |= {"language": dialect.name, "permits": dialect.permits}
+    answer["prescribes"] = dialect.prescribes
+    if clauses:
+        answer["blocks"] = _blocks(name, clauses, findings, prescribes=dialect.prescribes)
+        for clause in clauses:
+            field = {"kind of data": "categories"}.get(clause.subject, clause.subject)
+            answer["suggestions"].setdefault(field, []).extend(clause.names)
+    return answer
 
 
-def _told(policy: Policy, language: str, text: str, findings: list[Any]) -> dict[str, Any]:
-    purposes = [
-        {"name": purpose.name, "recipients": [one.name for one in purpose.recipients]}
-        for purpose in policy.purposes
-    ]
-    plain = {
+def _described(
+    policy: Policy, language: str, source: PolicySource, findings: list[Remark]
+) -> dict[str, Any]:
+    purposes = {}
+    for purpose in policy.purposes:
+        purposes[purpose.name] = [recipient.name for recipient in purpose.recipients]
+    return {
+        **NOTHING,
         "name": policy.name,
         "language": language,
-        "text": text,
+        "source": source,
         "prescribes": True,
         "purposes": purposes,
+        "suggestions": {
+            "purpose": list(purposes),
+            "recipient": [name for names in purposes.values() for name in names],
+        },
+        "numbers": policy.rule is not None and SAFE_HARBOR in policy.rule.checks,
+        "blocks": _blocks(policy.name, [], findings),
     }
-    numbers = policy.rule is not None and SAFE_HARBOR in policy.rule.checks
-    return {**NOTHING, **plain, "numbers": numbers, **_found(findings)}
 
 
-def _found(findings: list[Any]) -> dict[str, Any]:
-    order = ("error", "warning", "note")
-    return {
-        "findings": [
-            one.to_dict() for one in sorted(findings, key=lambda one: order.index(one.severity))
-        ]
-    }
+def _blocks(
+    name: str, clauses: Sequence[UsageClause], findings: list[Remark], *, prescribes: bool = True
+) -> list[Block]:
+    """What is in a policy: clauses without a counterpart first, then what was found."""
+    title = "what it permits" if clauses else "what has no counterpart here"
+    blocks: list[Block] = [Heading(f"{name}: {title}", 1)]
+    if clauses:
+        compiled = "" if prescribes else ", not what a table must look like: nothing to compile"
+        words = f"It says what may be done with data{compiled}. A release is held against it below."
+        blocks.append(Paragraph(words, "strong"))
+    elif not findings:
+        blocks.append(Paragraph("Everything in it has a counterpart in this table."))
+    uses = {clause.use for clause in clauses}
+    for counterpart, heading in COUNTERPARTS.items():
+        lines = []
+        for clause in clauses:
+            if clause.counterpart == counterpart:
+                prohibited = "" if clause.permitted else "prohibited "
+                use = f" (use {clause.use})" if len(uses) > 1 else ""
+                lines.append(f"{prohibited}{clause.subject}: {clause.words}{use}")
+        if lines:
+            blocks.append(_list_block(lines, heading))
+    for severity, heading in SEVERITIES.items():
+        lines = []
+        for finding in findings:
+            if finding.severity == severity:
+                line = "" if finding.line is None else f"line {finding.line}, "
+                lines.append(f"{finding.message} ({line}{finding.path})")
+        if lines:
+            blocks.append(_list_block(lines, heading))
+    return blocks
+
+
+def _list_block(lines: list[str], heading: str) -> ListBlock:
+    """The first lines of a list that may be as long as a stranger's file makes it."""
+    rest = [f"… and {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
+    return ListBlock((*lines[:MOST_LINES], *rest), heading)
 
 
 def compile_policy(
@@ -154,37 +206,40 @@ def compile_policy(
     progress: Progress,
     *,
     recipe: Recipe,
-    path: str = "",
-    text: str = "",
-    purpose: str,
-    recipient: str = "",
-    budget: float = 0.0,
-    on_conflict: str = "privacy",
-    keep: bool = True,
+    source: PolicySource,
+    request: PolicyRequest,
 ) -> dict[str, Any]:
     """The ``recipe`` that enforces a policy on the table as it is described now; with ``keep``,
-    what is promised now is promised too.
-
-    ``decisions`` (``rule``, ``subject``, ``text``) are what had to be decided, ``delete_by`` the
-    day the data must be gone ("": none is said).
+    what is promised now is promised too. ``blocks`` say what had to be decided.
     """
     progress(0.0, "compiling the policy")
     described = bench.data.with_schema(recipe.schema)
-    use: dict[str, Any] = {"purpose": purpose, "recipient": recipient or None}
-    use |= {"budget": budget, "on_conflict": on_conflict, "meet": recipe.meet if keep else ()}
 
     def compiling() -> Compiled:
-        policy = (
-            preset(path.removeprefix(PRESET)) if path.startswith(PRESET) else parse_policy(text)[0]
+        if source.path.startswith(PRESET):
+            policy = preset(source.path.removeprefix(PRESET))
+        else:
+            policy = parse_policy(source.text)[0]
+        return compile_policies(
+            Policies.one(policy),
+            described,
+            purpose=request.purpose,
+            recipient=request.recipient or None,
+            budget=request.budget,
+            on_conflict=request.on_conflict,
+            meet=recipe.meet if request.keep else (),
         )
-        return compile_policies(Policies.one(policy), described, **use)
 
     compiled = _on_the_table("compile", compiling, progress)
-    decisions = [
-        {"rule": one.rule, "subject": one.subject, "text": one.text} for one in compiled.decisions
-    ]
-    gone = "" if compiled.delete_by is None else compiled.delete_by.isoformat()
-    return {"recipe": compiled.recipe, "decisions": decisions, "delete_by": gone}
+    decisions = []
+    for decision in compiled.decisions:
+        subject = f"{decision.subject}: " if decision.subject else ""
+        decisions.append(f"{subject}{decision.text}")
+    blocks: list[Block] = [Heading("The recipe it makes", 1), ListBlock(tuple(decisions))]
+    if compiled.delete_by is not None:
+        day = compiled.delete_by.isoformat()
+        blocks.append(Paragraph(f"The data must be deleted by {day}.", "strong"))
+    return {"recipe": compiled.recipe, "blocks": blocks}
 
 
 def comply_policy(
@@ -193,55 +248,53 @@ def comply_policy(
     *,
     key: str,
     within: str,
-    said: dict[str, str],
-    path: str = "",
-    text: str = "",
-    name: str = "the policy",
+    source: PolicySource,
+    request: ComplianceRequest,
 ) -> dict[str, Any]:
-    """Whether a release keeps a policy, as ``sfumato policy comply`` says: ``holds``, ``reasons``,
-    ``statements`` and ``notes``.
+    """Whether a release keeps a policy, as ``sfumato policy comply`` says: ``holds`` and
+    ``blocks``.
 
-    The release is the written one in the ``folder`` that is said, else the one that was made of a
+    The release is the written one in the ``folder`` that is named, else the one that was made of a
     version; that is written to a folder that is gone afterwards (``within`` the project), for what
-    is judged is what would be shared. ``said`` holds the purpose, and where they are known
-    recipient, categories, days and the columns of rules about numbers.
+    is judged is what would be shared.
     """
-    if not said.get("purpose", "").strip():
+    if not request.purpose.strip():
         raise ParameterError("say the purpose of the use: a policy speaks of purposes")
     progress(0.0, "judging what would be shared")
     with tempfile.TemporaryDirectory(prefix="sfumato-", dir=within) as draft:
-        given = said.get("folder", "").strip()
-        if given:
-            shared, original = _shared(at_home(given)), None
+        folder, original = request.folder.strip(), None
+        if folder:
+            shared = _shared(at_home(folder))
         else:
-            shared, original = (
-                made_release(bench, key).write(Path(draft) / "out") / "share",
-                bench.data,
-            )
-        file = Path(draft) / (Path(name).name or "policy")
-        if text:
-            write_whole(file, text.encode())
-        days = said.get("days", "").strip()
-        numbers = {kind: _listed(said.get(kind, "")) for kind in ("age", "zip", "date")}
+            shared = made_release(bench, key).write(Path(draft) / "out") / "share"
+            original = bench.data
+        file = Path(draft) / (Path(source.name).name or "policy")
+        if source.text:
+            write_whole(file, source.text.encode())
         use = Use(
-            said["purpose"].strip(),
-            said.get("recipient", "").strip() or None,
-            environment.now().date(),
+            request.purpose.strip(), request.recipient.strip() or None, environment.now().date()
         )
-        files = [str(file) if text else path]
-        return _on_the_table(
+        verdict = _on_the_table(
             "comply",
             lambda: hold_against(
                 shared,
-                files,
+                [str(file) if source.text else source.path],
                 use,
                 original=original,
-                numbers=numbers,
-                categories=_listed(said.get("categories", "")),
-                days=_whole(days) if days else None,
+                numbers={name: _listed(getattr(request, name)) for name in NUMBER_FIELDS},
+                categories=_listed(request.categories),
+                days=request.days,
             ).to_dict(),
             progress,
         )
+    words = "keeps" if verdict["holds"] else "does not keep"
+    about = folder or f"The release of version {key}"
+    headline = f"{about} {words} what the policy asks for."
+    blocks: list[Block] = [VerdictBlock(verdict["holds"], headline, headline=True)]
+    blocks += [VerdictBlock(False, reason) for reason in verdict["reasons"]]
+    blocks += [VerdictBlock(True, statement) for statement in verdict["statements"]]
+    blocks += [Paragraph(note, "quiet") for note in verdict["notes"]]
+    return {**verdict, "blocks": blocks}
 
 
 def _on_the_table(command: str, act: Callable[[], Answer], progress: Progress) -> Answer:
@@ -261,16 +314,6 @@ def _shared(folder: Path) -> Path:
 
 def _listed(words: str) -> list[str]:
     return [word.strip() for word in words.split(",") if word.strip()]
-
-
-def _whole(words: str) -> int:
-    try:
-        days = int(words)
-    except ValueError:
-        days = -1
-    if days < 0:
-        raise ParameterError("days of storage are a whole number, not below 0")
-    return days
 
 
 def _read(path: Path) -> str:

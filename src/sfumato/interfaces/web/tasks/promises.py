@@ -76,12 +76,12 @@ def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[
             "records": 0,
             "problem": str(error),
         }
-    told = {
+    fields = {
         "holds": bool(verdict.holds),
         "attained": attained(model, verdict),
         "sentence": verdict.sentence,
     }
-    return {**plain, **told, "records": int(verdict.records), "problem": ""}
+    return {**plain, **fields, "records": int(verdict.records), "problem": ""}
 
 
 def _follows(name: str) -> list[str]:

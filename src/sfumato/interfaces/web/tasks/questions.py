@@ -8,12 +8,14 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, TableBlock
 from sfumato.core.cell_by_cell import cell_by_cell
 from sfumato.core.declared import ROW, declared
 from sfumato.core.ledger import Ledger
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, require
 from sfumato.interfaces.api import read
+from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 from sfumato.results.queries import Budget, SessionOptions, expected_error, session
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
-    from sfumato.results.queries import Session
+    from sfumato.results.queries import Answer, Session
 
 DIGITS = 12
 
@@ -32,18 +34,32 @@ def budget_state(
     """What may be lost in total, what was spent and what is left; nothing of the data is looked
     at.
     """
-    units = [name for name, one in recipe.schema.attributes.items() if Role.UNIT in one.roles]
-    sums = [name for name, one in recipe.schema.attributes.items() if one.bounds is not None]
-    groups = [name for name, one in recipe.schema.attributes.items() if one.domain is not None]
+    units = [
+        name for name, attribute in recipe.schema.attributes.items() if Role.UNIT in attribute.roles
+    ]
+    sums = [
+        name for name, attribute in recipe.schema.attributes.items() if attribute.bounds is not None
+    ]
+    groups = [
+        name for name, attribute in recipe.schema.attributes.items() if attribute.domain is not None
+    ]
     about = {"protects": [*units, ROW], "bounded": sums, "listed": groups}
     if not Path(ledger).exists():
         return {"started": False, **about}
     book = Ledger.at(ledger)
     terms = book.terms
-    with book.hold() as held:
-        spent, left = terms.budget.spent(held.spending), terms.budget.largest_epsilon(held.spending)
-        asked = [f"{words} ({loss})" for words, loss in zip(held.asked, held.losses, strict=True)]
+    with book.hold() as account:
+        spent, left = (
+            terms.budget.spent(account.spending),
+            terms.budget.largest_epsilon(account.spending),
+        )
+        questions = [
+            f"{words} ({loss})" for words, loss in zip(account.asked, account.losses, strict=True)
+        ]
     total = terms.budget.epsilon if terms.budget.epsilon is not None else terms.budget.rho
+    history: Block = (
+        ListBlock(tuple(questions)) if questions else Paragraph("Nothing yet.", "quiet")
+    )
     return {
         "started": True,
         **about,
@@ -55,7 +71,7 @@ def budget_state(
         "spent": round(spent, DIGITS),
         "largest_epsilon": left,
         "whom": terms.relation.words,
-        "history": asked,
+        "history": [Heading("Paid for so far", 1), history],
     }
 
 
@@ -66,61 +82,47 @@ def start_budget(
     recipe: Recipe,
     ledger: str,
     source: dict[str, Any],
-    epsilon: float,
-    delta: float,
-    protects: str,
-    contributions: int | None,
+    request: BudgetRequest,
 ) -> dict[str, Any]:
     """Begin a ledger: what all answers together may cost."""
-    start = {"budget": Budget(epsilon, delta=delta), "protects": protects}
-    start |= {} if protects == ROW else {"contributions": contributions}
+    start: dict[str, Any] = {"budget": Budget(request.epsilon, delta=request.delta)}
+    start["protects"] = request.protects or ROW
+    if request.protects is not None:
+        start["contributions"] = request.contributions
     _session(bench, progress, recipe, ledger, source, **start)
     return budget_state(bench, progress, recipe=recipe, ledger=ledger)
 
 
 def error_expected(
-    bench: Bench,
-    progress: Progress,
-    *,
-    recipe: Recipe,
-    ledger: str,
-    statement: str,
-    epsilon: float,
-    rows: float,
+    bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str, question: QuestionRequest
 ) -> list[dict[str, Any]]:
     """How exact each answer of a statement would be at an ε, on a table of so many records as
     somebody expects; the data are not looked at.
     """
-    asked, terms = _asked(recipe, ledger, statement), Ledger.at(ledger).terms
-    found = []
-    for name, question in asked:
-        known = declared(recipe.schema)
-        groups = 1
-        for axis in question.by:
-            groups *= len(axis.labels(known))
-        bounds = None if question.column is None else known.bounds_of(question.column)
-        size: dict[str, Any] = {
-            "rows": max(1.0, rows / groups),
-            "bounds": bounds,
-            "relation": terms.relation,
-            "groups": groups,
-        }
-        error = expected_error(question.statistic, epsilon / len(asked), **size)
-        found.append(
-            {
-                "question": name or str(question),
-                "error": error,
-                "rank": question.statistic == "quantile",
-            }
-        )
-    return found
-
-
-def _asked(recipe: Recipe, ledger: str, statement: str) -> Any:
     require("sqlglot", extra="dp", to="read questions in SQL")
     from sfumato.results.queries.sql import questions
 
-    return questions(statement, declared(recipe.schema), Ledger.at(ledger).terms.dataset)
+    terms, declarations = Ledger.at(ledger).terms, declared(recipe.schema)
+    statements = questions(question.statement, declarations, terms.dataset)
+    errors = []
+    for name, statement in statements:
+        groups = 1
+        for axis in statement.by:
+            groups *= len(axis.labels(declarations))
+        bounds = None
+        if statement.column is not None:
+            bounds = declarations.bounds_of(statement.column)
+        error = expected_error(
+            statement.statistic,
+            question.epsilon / len(statements),
+            rows=max(1.0, question.rows / groups),
+            bounds=bounds,
+            relation=terms.relation,
+            groups=groups,
+        )
+        rank = statement.statistic == "quantile"
+        errors.append({"question": name or str(statement), "error": error, "rank": rank})
+    return errors
 
 
 def ask_question(
@@ -130,23 +132,29 @@ def ask_question(
     recipe: Recipe,
     ledger: str,
     source: dict[str, Any],
-    statement: str,
-    epsilon: float,
+    question: QuestionRequest,
     fresh: bool,
-) -> dict[str, Any]:
+) -> list[list[Block]]:
     """The answers to a statement, paid from the ledger; what was asked before costs nothing."""
     asking = _session(bench, progress, recipe, ledger, source)
-    answers = asking.sql(statement, epsilon=epsilon, fresh=fresh)
-    told = [
-        {
-            **one.to_dict(),
-            "title": one.label or one.question,
-            "cost": one.cost,
-            "sentence": one.sentence,
-        }
-        for one in answers
+    answers = asking.sql(question.statement, epsilon=question.epsilon, fresh=fresh)
+    return [_answer_blocks(answer) for answer in answers]
+
+
+def _answer_blocks(answer: Answer) -> list[Block]:
+    """An answer: a row for each group, with the interval of the noise."""
+    fields = answer.to_dict()
+    rows = []
+    for place, value in enumerate(fields["values"]):
+        group = ", ".join(fields["groups"][place]) if fields["by"] else "all"
+        ends = [fields[side][place] if fields[side] else None for side in ("low", "high")]
+        rows.append((group, value, *ends))
+    header = (", ".join(fields["by"]) or "all", "value", "from", "to")
+    return [
+        Heading(answer.label or answer.question, 1),
+        Paragraph(answer.sentence),
+        TableBlock(header, tuple(rows)),
     ]
-    return {"answers": told, "state": budget_state(bench, progress, recipe=recipe, ledger=ledger)}
 
 
 def _session(
@@ -159,7 +167,7 @@ def _session(
 ) -> Session:
     progress(0.0, "reading every cell for itself")
     bounded = sorted(
-        name for name, one in recipe.schema.attributes.items() if one.bounds is not None
+        name for name, attribute in recipe.schema.attributes.items() if attribute.bounds is not None
     )
     table = bench.known(f"cell by cell {bounded}", lambda: _table(bench, recipe, source))
     path = Path(ledger)

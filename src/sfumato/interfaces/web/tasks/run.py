@@ -13,8 +13,8 @@ from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.interfaces.api import RunOptions, run
 from sfumato.interfaces.web.tasks.write import effect_of, opened_register
-from sfumato.policy.compile import feasible
 from sfumato.release.alternatives import MOST_EFFORT_OF_A_GLANCE, alternatives_in_passing
+from sfumato.release.feasibility import feasible
 from sfumato.release.register.joint_disclosure import NAME
 
 if TYPE_CHECKING:
@@ -197,8 +197,8 @@ def _of_crowd(model: Any, k: int) -> Any:
         for field in dataclasses.fields(model)
         if getattr(model, field.name) == model.crowd
     ]
-    made = [dataclasses.replace(model, **{name: k}) for name in names]
-    return next(one for one in made if one.crowd == k)
+    models = [dataclasses.replace(model, **{name: k}) for name in names]
+    return next(model_of_k for model_of_k in models if model_of_k.crowd == k)
 
 
 def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.blocks import Block, Heading, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.data import Context
 from sfumato.core.exchange import refuse_existing
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.core.portable import cannot_promise
+from sfumato.core.words import size_in_words
 from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.api import verify
+from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.uploads import at_home
 from sfumato.release.attack_run import AttackOptions
 from sfumato.release.make import make_release
@@ -38,18 +42,24 @@ HISTORY = "history.jsonl"
 """In the owner's folder: how the recipe came to be what it is."""
 
 
+FILES = {
+    "certificate.json": "what is promised, and every file of this folder",
+    "report.html": "the same for people, with charts",
+    "lock.json": "what is needed to make it again",
+    "alignment.parquet": "which row came from which",
+    "release.json": "all that was found",
+    HISTORY: "how the recipe came to be what it is",
+}
+"""What the files of a release hold; the data themselves have names of their own."""
+
+
 def write(
     bench: Bench,
     progress: Progress,
     *,
     key: str,
-    folder: str,
     history: str,
-    format: str | None = None,  # noqa: A002
-    sign: str | None = None,
-    force: bool = False,
-    defuse: bool = False,
-    pictures: bool = False,
+    request: WriteRequest,
     register: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write the release that was made of a version, read it back, and compute again all that its
@@ -57,61 +67,80 @@ def write(
 
     ``history`` is the log of the project, which stays with the owner as what led to this release.
     With a ``register`` (its ``file``, the recipient ``to``, and ``person`` and ``key`` where they
-    are said) the release is planned in it before it is written, as ``sfumato run`` does;
-    ``register`` of the answer says under which number, and what all releases tell together.
+    are said) the release is planned in it before it is written, as ``sfumato run`` does.
     """
     release = _made(bench, key, register)
-    if not folder.strip():
+    if not request.folder.strip():
         raise ParameterError("name the folder that the release is written to")
-    if sign:
+    sign = request.sign or None
+    if sign is not None:
         require_plain(sign, most=MEGABYTE, what="a key")
-    release = _for_format(bench, release, format, progress)
+    release = _for_format(bench, release, request.format, progress)
     progress(0.1, "writing, reading back, judging what was written")
-    trail = functools.partial(_keep_history, history)
-    place = at_home(folder)
-    options = WriteOptions(defuse=defuse, pictures=pictures, more=trail)
+    folder = at_home(request.folder)
+    options = WriteOptions(
+        defuse=request.defuse,
+        pictures=request.pictures,
+        more=functools.partial(_keep_history, history),
+    )
     with remembering(register) as remembered:
-        refuse_existing(place, force=force)  # before anything is planned
-        written = remembered.write(release, place, options, format=format, force=force, sign=sign)
+        refuse_existing(folder, force=request.force)  # before anything is planned
+        written = remembered.write(
+            release, folder, options, format=request.format, force=request.force, sign=sign
+        )
     progress(0.6, "computing again what the certificate says")
-    found = verify(written / "share", original=bench.data, owner=written / "owner", release=release)
-    return {
-        "folder": str(written),
-        "share": listed(written / "share"),
-        "owner": listed(written / "owner"),
-        "claims": [
-            {"name": claim.name, "status": claim.status, "detail": claim.detail}
-            for claim in found.claims
-        ],
-        "holds": found.holds,
-        "headline": release.headline.text,
-        "register": _found(remembered),
-    }
+    share = written / "share"
+    verification = verify(share, original=bench.data, owner=written / "owner", release=release)
+    blocks: list[Block] = [
+        Heading("Written", 1),
+        Paragraph(release.headline.text, "strong"),
+        Paragraph(str(written)),
+        *_register_blocks(remembered),
+        _file_table("To publish: share", share),
+        _file_table("To keep: owner", written / "owner"),
+        Heading("What its certificate says, computed again from the files"),
+        *verification.blocks(),
+        Paragraph(
+            "Whoever gets the folder share can check it alone:"
+            f" `sfumato verify {shlex.quote(str(share))}`"
+        ),
+    ]
+    return {"folder": str(written), "holds": verification.holds, "blocks": blocks}
 
 
 def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]) -> dict[str, Any]:
     """Make the register that the page names, and its key where there is none, as
     ``sfumato register start`` does; what is there is never replaced.
     """
-    progress(0.0, "beginning a register")
+    progress(0.0, "starting a register")
     place, key = _places(register)
     place = place.absolute()
     start_register(place, key=key).close()
     kept = key_file(place) if key is None else key.absolute()
-    return {"file": str(place), "key": str(kept), "notes": list(cannot_promise("modes"))}
+    blocks: list[Block] = [
+        Heading("A new register", 1),
+        Paragraph(f"{place} was started. It holds no release yet."),
+        Paragraph(
+            f"Keep {kept} apart from the register if others can read your folders, and keep a copy:"
+            " with another key no person would be recognised again."
+        ),
+        *(Paragraph(note, "quiet") for note in cannot_promise("modes")),
+    ]
+    return {"file": str(place), "key": str(kept), "blocks": blocks}
 
 
 def ask_register(
     bench: Bench, progress: Progress, *, key: str, register: dict[str, str]
 ) -> dict[str, Any]:
-    """What the release of a version would tell together with those of a register; nothing is
+    """What the release of a version would reveal together with those of a register; nothing is
     written, there or elsewhere.
     """
     progress(0.1, "asking the register")
     release = _made(bench, key, register)
     with remembering(register) as remembered:
         remembered.found = remembered.together(release)
-    return _found(remembered) or {}
+    nothing = Paragraph("Nothing was written yet, neither here nor in the register.", "quiet")
+    return {"blocks": [*_register_blocks(remembered), nothing]}
 
 
 def _made(bench: Bench, key: str, register: dict[str, str] | None) -> TableRelease:
@@ -137,7 +166,8 @@ def _for_format(
         return release
     table = bench.data.described_by(release.recipe)
     made_for, wanted = (
-        made_one(table, one)[0].to_polars() for one in (release.made_for, require_format(format))
+        made_one(table, format_name)[0].to_polars()
+        for format_name in (release.made_for, require_format(format))
     )
     if made_for.equals(wanted):
         return release
@@ -200,36 +230,35 @@ def _places(said: dict[str, str]) -> tuple[Path, Path | None]:
     return at_home(said["file"]), at_home(said["key"]) if said.get("key") else None
 
 
-def _found(remembered: Remembering) -> dict[str, Any] | None:
-    found = remembered.found
-    if found is None:
-        return None
-    alarm = bool(found.alone or found.unknown)
-    return {
-        "number": remembered.number,
-        "to": remembered.to,
-        "sentences": found.sentences,
-        "alarm": alarm,
-    }
+def _register_blocks(remembered: Remembering) -> list[Block]:
+    """What a release reveals together with earlier ones; what is unknown is no pass."""
+    together = remembered.found
+    if together is None:
+        return []
+    alarm = bool(together.alone or together.unknown)
+    blocks: list[Block] = [Heading("All releases together")]
+    sentences = [f"{sentence[:1].upper()}{sentence[1:]}" for sentence in together.sentences]
+    blocks += [VerdictBlock(not alarm, sentence) for sentence in sentences]
+    if remembered.number is not None:
+        number = remembered.number
+        blocks.append(Paragraph(f"Kept as release {number} of the register, to {remembered.to}."))
+    return blocks
 
 
 def _keep_history(history: str, owner: Path) -> None:
     write_whole(owner / HISTORY, history.encode())
 
 
-def listed(folder: Path) -> list[dict[str, Any]]:
-    """The files of a folder by name, with their bytes; a folder in it counts as one."""
-    return [
-        {
-            "name": file.name + "/" * file.is_dir(),
-            "bytes": sum(one.stat().st_size for one in _files(file)),
-        }
-        for file in sorted(folder.iterdir())
-    ]
-
-
-def _files(file: Path) -> list[Path]:
-    return [one for one in file.rglob("*") if one.is_file()] if file.is_dir() else [file]
+def _file_table(title: str, folder: Path) -> TableBlock:
+    """The files of a folder by name, with their size and meaning; a folder in it counts as one."""
+    rows = []
+    for file in sorted(folder.iterdir()):
+        parts = file.rglob("*") if file.is_dir() else [file]
+        count = sum(part.stat().st_size for part in parts if part.is_file())
+        meaning = "the released table" if file.name.startswith("data") else ""
+        name = file.name + "/" * file.is_dir()
+        rows.append((name, size_in_words(count), FILES.get(file.name, meaning)))
+    return TableBlock(("file", "size", "what it holds"), tuple(rows), title)
 
 
 def effect_of(release: TableRelease) -> dict[str, Any]:

@@ -45,7 +45,7 @@ export default {
       return this.records ? (100 * number) / this.records : 0;
     },
     place(l) {
-      return l.level === 0 ? "as it is" : l.level === this.levels.length - 1 ? "everything alike" : "level " + l.level;
+      return l.level === 0 ? "unchanged" : l.level === this.levels.length - 1 ? "fully suppressed" : "level " + l.level;
     },
     title(l) {
       return this.place(l) + (l.name ? ": " + l.name : "");

@@ -1,0 +1,238 @@
+"""What tasks are asked for besides the recipe, declared once: the form on a page is drawn from the
+fields, and the task gets the object.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sfumato.core.parameters import Naming, parameters
+from sfumato.core.yaml_text import read_yaml
+from sfumato.data.table.formats import FORMATS
+
+LONG = 1_000_000
+"""Characters of a text that is pasted, at most."""
+LONGEST = 64 * LONG
+"""Characters of a text that is read from a file."""
+UNITS = Naming("columns", roles=("unit",))
+
+
+@parameters
+class ReadingRequest:
+    """How a file is read; what is not said is found out."""
+
+    format: Annotated[str | None, Naming("words", words=tuple(FORMATS)), Field(title="Format")] = (
+        None
+    )
+    delimiter: Annotated[Literal[",", ";", "tab", "|"] | None, Field(title="Between cells")] = None
+    encoding: Annotated[
+        Literal["utf-8", "cp1252", "latin-1", "utf-16", "mac-roman"] | None, Field(title="Letters")
+    ] = None
+    decimal: Annotated[Literal[".", ","] | None, Field(title="Decimal sign")] = None
+    header: Annotated[
+        Literal["yes", "no"] | None, Field(title="Names of columns in the first line")
+    ] = None
+    missing_values: Annotated[
+        str, Field(title="Codes for missing values", description="With commas: NA, -9")
+    ] = ""
+    rename_duplicates: Annotated[bool, Field(title="Number names that come twice")] = False
+    blanks: Annotated[bool, Field(title="Strip outer blanks")] = False
+    unicode: Annotated[bool, Field(title="Make accents equal (NFC)")] = False
+
+    def options(self) -> dict[str, Any]:
+        """The options of ``read`` that were said.
+
+        >>> ReadingRequest(header="no", missing_values="NA, -9").options()
+        {'header': False, 'missing_values': ['NA', -9]}
+        """
+        codes = [word.strip() for word in self.missing_values.split(",") if word.strip()]
+        options = {
+            "format": self.format,
+            "delimiter": self.delimiter,
+            "encoding": self.encoding,
+            "decimal": self.decimal,
+            "header": None if self.header is None else self.header == "yes",
+            "missing_values": [read_yaml(code, "a code") for code in codes] or None,
+            "rename_duplicates": self.rename_duplicates or None,
+            "blanks": "strip" if self.blanks else None,
+            "unicode": "nfc" if self.unicode else None,
+        }
+        return {name: value for name, value in options.items() if value is not None}
+
+
+@parameters
+class WriteRequest:
+    """Where a release is written, and how."""
+
+    folder: Annotated[
+        str,
+        Field(
+            title="Folder",
+            description="It is made; one that exists is refused, so that nothing is lost.",
+        ),
+    ] = ""
+    format: Annotated[
+        Literal["csv", "parquet", "arrow", "jsonl", "excel"] | None,
+        Field(
+            title="Format of the data", description="Not said: the format of the original table."
+        ),
+    ] = None
+    sign: Annotated[
+        str,
+        Field(
+            title="Key to sign with",
+            description=(
+                "An Ed25519 private key (PEM), as 'sfumato key sign' makes it; empty: not signed."
+            ),
+        ),
+    ] = ""
+    force: Annotated[bool, Field(title="Replace an earlier release in that folder")] = False
+    pictures: Annotated[bool, Field(title="Write the charts of both reports as files too")] = False
+    defuse: Annotated[
+        bool, Field(title="CSV: disarm cells that a spreadsheet would run as formulas")
+    ] = False
+
+
+@parameters
+class RegisterRequest:
+    """The register that a release is entered in."""
+
+    file: Annotated[
+        str,
+        Field(
+            title="Register",
+            description="The file of a register, or of one that is started below; empty: none.",
+        ),
+    ] = ""
+    to: Annotated[
+        str,
+        Field(
+            title="Who receives the release",
+            description="As the register shall name them: the university of …",
+        ),
+    ] = ""
+    person: Annotated[
+        str,
+        Field(
+            title="Columns that identify people",
+            description="With commas; empty: the person column, else all direct identifiers.",
+        ),
+    ] = ""
+    key: Annotated[
+        str,
+        Field(
+            title="Key of the register",
+            description="Where it is not beside the register, as FILE.key.",
+        ),
+    ] = ""
+
+
+@parameters
+class BudgetRequest:
+    """What all answers together may cost."""
+
+    epsilon: Annotated[
+        float, Field(gt=0, title="ε in total", description="the smaller, the better the privacy")
+    ] = 1.0
+    delta: Annotated[
+        float, Field(ge=0, title="δ", description="0, or the probability with which ε may fail")
+    ] = 0.0
+    protects: Annotated[
+        str | None,
+        UNITS,
+        Field(description="the column of the persons; not said: every row is another person"),
+    ] = None
+    contributions: Annotated[
+        int,
+        Field(
+            ge=1,
+            title="rows of one person that count",
+            description="where persons have several rows",
+        ),
+    ] = 1
+
+
+@parameters
+class QuestionRequest:
+    """A question, and what its answer may cost."""
+
+    statement: Annotated[str, Field(max_length=LONG, title="Question (SQL)")] = ""
+    epsilon: Annotated[float, Field(gt=0, title="ε of this answer")] = 0.1
+    rows: Annotated[
+        float,
+        Field(
+            ge=1,
+            title="records you expect",
+            description="your guess, for the expected error; the data are not looked at",
+        ),
+    ] = 1000
+
+
+@parameters
+class PolicySource:
+    """A policy: a file, or its text."""
+
+    path: Annotated[str, Field(title="Path of a file (LPL, DPV, ODRL, SPECIAL, ours)")] = ""
+    text: Annotated[str, Field(max_length=LONGEST, title="Text of the policy")] = ""
+    name: Annotated[str, Field(title="Name")] = "the policy"
+
+
+@parameters
+class PolicyRequest:
+    """What a table is for, so that a policy becomes a recipe."""
+
+    purpose: Annotated[str, Field(title="Purpose")] = ""
+    recipient: Annotated[str, Field(title="Recipient")] = ""
+    on_conflict: Annotated[
+        Literal["privacy", "suppress_rows", "fail"],
+        Field(
+            title="Where a floor is above a cap",
+            description=(
+                "privacy: lift what the policy caps; suppress rows: leave out rows; fail: say that"
+                " it cannot be kept"
+            ),
+        ),
+    ] = "privacy"
+    budget: Annotated[float, Field(ge=0, le=1, title="Records that may be suppressed")] = 0.0
+    keep: Annotated[bool, Field(title="Keep what the recipe in use promises")] = True
+
+
+@parameters
+class ComplianceRequest:
+    """What is said of the use of a release, which a table does not know."""
+
+    purpose: Annotated[str, Field(title="Purpose of the use")] = ""
+    recipient: Annotated[
+        str, Field(title="Who receives it", description="Empty: the controller itself.")
+    ] = ""
+    categories: Annotated[
+        str,
+        Field(title="Kinds of data in it", description="With commas: pd:Health, pd:Age."),
+    ] = ""
+    days: Annotated[
+        int | None, Field(ge=0, title="Days that it is stored", description="Empty: not said.")
+    ] = None
+    age: Annotated[str, Field(title="Columns that are ages")] = ""
+    zip: Annotated[str, Field(title="Columns that are ZIP codes")] = ""
+    date: Annotated[
+        str,
+        Field(
+            title="Columns that are dates",
+            description="With commas; columns that are not named are not looked at.",
+        ),
+    ] = ""
+    folder: Annotated[
+        str,
+        Field(
+            title="Folder of a written release",
+            description="Empty: the release of the version in use, which is made if need be.",
+        ),
+    ] = ""
+
+
+PERMISSION_FIELDS = ("categories", "days")
+"""Asked where a policy says what may be done with data."""
+NUMBER_FIELDS = ("age", "zip", "date")
+"""Asked where a rule is about numbers of this kind."""
