@@ -77,7 +77,7 @@ def measured(people: int) -> dict[str, Any]:
 
     table = rows(people)
     baskets = timed("read", lambda: read(table))
-    pairs = timed("count pairs", lambda: itemsets.violating(baskets.sets, 2, 5, most=0))
+    pairs = timed("count pairs", lambda: itemsets.violating(baskets.sets, 2, 5, limit=0))
     step, goal = ItemRecoding(), Goal(models=(KmAnonymity(5, 2),))
     plan = timed("recode", lambda: step.plan(baskets, goal))
     released = timed("apply", lambda: step.apply(baskets, plan))

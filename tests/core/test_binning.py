@@ -52,7 +52,7 @@ def test_a_table_beside_itself_does_not_move(table):
 
 
 def test_ranges_are_spread_evenly():
-    column = binned(pair_of([0, 1, 2, 3], ["0-3"] * 4, v="numeric"), "v", most=3, even=True)
+    column = binned(pair_of([0, 1, 2, 3], ["0-3"] * 4, v="numeric"), "v", max_bins=3, even=True)
     assert column.after == pytest.approx(np.array([1, 1, 1]) / 3, abs=0.02)
 
 

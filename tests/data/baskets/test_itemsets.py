@@ -106,10 +106,10 @@ def test_whole_classes_and_pairs(baskets):
 
 
 def test_more_sets_than_are_listed_are_counted():
-    found = itemsets.violating(ItemSets.of([[0, 1, 2, 3]]), 1, 2, most=3)
+    found = itemsets.violating(ItemSets.of([[0, 1, 2, 3]]), 1, 2, limit=3)
     assert len(found) == 4
     assert not found.complete
-    assert itemsets.closed_sets(ItemSets.of([[0], [1], [2]]), most=2) is None
+    assert itemsets.closed_sets(ItemSets.of([[0], [1], [2]]), limit=2) is None
 
 
 def test_supports_of_sets():

@@ -213,7 +213,7 @@ def test_tables_of_many_kinds_of_cells_are_those_of_few(seed, monkeypatch):
     pair = TablePair.of(
         *[table.with_kinds(x="numeric", y="numeric", z="numeric") for table in tables]
     )
-    columns = [binned(pair, name, most=4, even=True) for name in "xyz"[: rng.integers(1, 4)]]
+    columns = [binned(pair, name, max_bins=4, even=True) for name in "xyz"[: rng.integers(1, 4)]]
     expected = np.zeros(tuple(len(column.names) for column in columns))
     for row in range(rows):
         for cell in np.ndindex(expected.shape):

@@ -107,4 +107,4 @@ class DisassociatedKm(BasketModel):
         """Whether the parts of one chunk are k^m-anonymous."""
         names = {item: code for code, item in enumerate(sorted(frozenset().union(*chunk)))}
         sets = ItemSets.of([[names[item] for item in part] for part in chunk], len(names))
-        return not len(itemsets.violating(sets, self.m, self.k, most=0))
+        return not len(itemsets.violating(sets, self.m, self.k, limit=0))

@@ -165,7 +165,7 @@ class KmAnonymity(BasketModel):
         violations = (
             None
             if smallest >= self.k
-            else itemsets.violating(people.sets, self.m, self.k, most=MOST_COUNTED)
+            else itemsets.violating(people.sets, self.m, self.k, limit=MOST_COUNTED)
         )
         concerned = 0 if violations is None else int(violations.carriers.sum())
         return make_verdict(
@@ -350,7 +350,7 @@ class HkpCoherence(BasketModel):
 
     def _violations(self, people: Baskets, limit: int = itemsets.MOST_LISTED) -> Violations:
         public, secret = parted(people, self.private)
-        return itemsets.violating(public, self.p, self.k, private=secret, share=self.h, most=limit)
+        return itemsets.violating(public, self.p, self.k, private=secret, share=self.h, limit=limit)
 
     def judged(self, people: Baskets) -> Verdict:
         """Who has a set of public items that breaks it."""
@@ -363,7 +363,7 @@ class HkpCoherence(BasketModel):
         if (
             len(violations) and worst < 1
         ):  # what holds a set that breaks it was not looked at, and may be surer still
-            worst = itemsets.violating(public, self.p, 1, private=secret, share=1.0, most=0).worst
+            worst = itemsets.violating(public, self.p, 1, private=secret, share=1.0, limit=0).worst
         base = float(secret.supports.max(initial=0)) / people.people
         occurring = int((secret.supports > 0).sum())
         private_words = (
@@ -617,7 +617,7 @@ class KKmAnonymity(BasketModel):
         sizes = np.bincount(people.classes)[people.classes]
         sets = within(people.sets, people.classes)
         smallest = min(int(sizes.min()), itemsets.smallest_support(sets, self.m) or 0)
-        violations = itemsets.violating(sets, self.m, self.k, most=MOST_COUNTED)
+        violations = itemsets.violating(sets, self.m, self.k, limit=MOST_COUNTED)
         concerned = int((violations.carriers | (sizes < self.k)).sum())
         small = len(np.unique(people.classes[sizes < self.k]))
         return make_verdict(

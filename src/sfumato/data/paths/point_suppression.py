@@ -255,7 +255,7 @@ def maximal_frequent(sets: ItemSets, m: int, smallest_support: int) -> list[Item
     >>> maximal_frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
     [(0, 1)]
     """
-    frequent_sets = frequent(sets, m, smallest_support, most=MOST_FREQUENT)
+    frequent_sets = frequent(sets, m, smallest_support, limit=MOST_FREQUENT)
     covered = {
         part for items in frequent_sets for part in itertools.combinations(items, len(items) - 1)
     }

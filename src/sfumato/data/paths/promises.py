@@ -76,7 +76,7 @@ class SetDemand:
             private=self.private,
             share=slack,
             new=new,
-            most=limit,
+            limit=limit,
             enough=enough,
         )
 

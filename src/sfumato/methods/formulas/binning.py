@@ -41,9 +41,9 @@ LEAST = 1e-300
 EPOCH = datetime.date(1970, 1, 1)
 
 
-def round_step(low: float, high: float, most: int, *, whole: bool = False) -> float:
-    """The smallest of 1, 2, 2.5, 5 times a power of ten with which at most ``most`` bins reach from
-    low to high.
+def round_step(low: float, high: float, max_bins: int, *, whole: bool = False) -> float:
+    """The smallest of 1, 2, 2.5, 5 times a power of ten with which at most ``max_bins`` bins reach
+    from low to high.
 
     >>> (
     ...     round_step(0, 85, 12),
@@ -55,9 +55,9 @@ def round_step(low: float, high: float, most: int, *, whole: bool = False) -> fl
     """
     if high <= low:
         return 1.0
-    power = math.floor(math.log10(max(LEAST, high / most - low / most))) - 1
+    power = math.floor(math.log10(max(LEAST, high / max_bins - low / max_bins))) - 1
     sizes = (step * 10.0**exponent for exponent in itertools.count(power) for step in STEPS)
-    fits = (s for s in sizes if (not whole or s.is_integer()) and _bins(low, high, s) <= most)
+    fits = (s for s in sizes if (not whole or s.is_integer()) and _bins(low, high, s) <= max_bins)
     return next(fits)
 
 
@@ -73,16 +73,16 @@ def _ends(low: float, high: float, step: float) -> tuple[int, int]:
     return math.floor(low / step + 1e-9), math.floor(high / step + 1e-9)
 
 
-def number_edges(low: float, high: float, most: int, *, whole: bool = False) -> list[float]:
+def number_edges(low: float, high: float, max_bins: int, *, whole: bool = False) -> list[float]:
     """Round borders from at most ``low`` to more than ``high``, each bin with its lower border.
 
     >>> number_edges(17, 90, 12, whole=True)
     [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0]
     """
-    step = round_step(low, high, most, whole=whole)
+    step = round_step(low, high, max_bins, whole=whole)
     first, last = _ends(low, high, step)
     digits = max(0, 2 - math.floor(math.log10(step)))
-    return [round(place * step, digits) for place in range(first, last + 2)]
+    return [round(number * step, digits) for number in range(first, last + 2)]
 
 
 def number_names(edges: Sequence[float], *, whole: bool, below: bool, above: bool) -> list[str]:
@@ -104,7 +104,7 @@ def number_names(edges: Sequence[float], *, whole: bool, below: bool, above: boo
     return names
 
 
-def date_edges(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
+def date_edges(low: float, high: float, max_bins: int) -> tuple[list[float], list[str]]:
     """Borders of dates (days since 1970) in natural units, and the names of the bins.
 
     >>> date_edges(0, 700, 12)[1]
@@ -113,22 +113,22 @@ def date_edges(low: float, high: float, most: int) -> tuple[list[float], list[st
     (['1970-01-01', '1970-01-02'], ['1870–1879', '1880–1889'], '1970-01')
     """
     for days in DAYS:
-        edges, names = _by_days(low, high, days) if high - low <= most * days else ([], [])
-        if edges and len(names) <= most:
+        edges, names = _by_days(low, high, days) if high - low <= max_bins * days else ([], [])
+        if edges and len(names) <= max_bins:
             return edges, names
     spans = ((m, _month(low) // m, _month(high) // m) for m in MONTHS)
     months, first, last = next(
-        one for one in spans if one[2] - one[1] < most or one[0] == MONTHS[-1]
+        span for span in spans if span[2] - span[1] < max_bins or span[0] == MONTHS[-1]
     )
-    edges = [_start(place * months) for place in range(first, last + 2)]
-    return edges, [_period(place * months, months) for place in range(first, last + 1)]
+    edges = [_start(number * months) for number in range(first, last + 2)]
+    return edges, [_period(number * months, months) for number in range(first, last + 1)]
 
 
 def _by_days(low: float, high: float, days: int) -> tuple[list[float], list[str]]:
     """Weeks begin on Mondays; the first day of 1970 was a Thursday."""
     shift = 4 if days in (7, 14) else 0
     first, last = (math.floor((at - shift) / days) for at in (low, high))
-    edges = [float(place * days + shift) for place in range(first, last + 2)]
+    edges = [float(number * days + shift) for number in range(first, last + 2)]
     return edges, [_day(at) if days == 1 else f"from {_day(at)}" for at in edges[:-1]]
 
 
@@ -228,7 +228,7 @@ class Binned:
 def binned(
     pair: TablePair,
     column: str,
-    most: int = MOST_BINS,
+    max_bins: int = MOST_BINS,
     *,
     fewest: int = 1,
     even: bool = False,
@@ -240,22 +240,22 @@ def binned(
 
     A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others.
     Numbers have round borders and dates natural ones, for people to read; ``even`` cuts them into
-    just ``most`` bins, for measures, unless ``single`` gives every number a bin where there are no
-    more than that: then a number that only the release has is in the bin of the nearest. ``blind``
-    asks for the share of each bin in a cell that says nothing, too.
+    just ``max_bins`` bins, for measures, unless ``single`` gives every number a bin where there are
+    no more than that: then a number that only the release has is in the bin of the nearest.
+    ``blind`` asks for the share of each bin in a cell that says nothing, too.
     """
     reading = pair.reading(column)
     attribute = pair.original.schema[column]
     by_value = reading.scale != "number"
-    if single and reading.scale == "number" and len(reading.values) <= most:
+    if single and reading.scale == "number" and len(reading.values) <= max_bins:
         reading, by_value = _snapped(reading), True
     if by_value:
-        names, bin_of = _bins_of_values(reading, most, fewest)
+        names, bin_of = _bins_of_values(reading, max_bins, fewest)
         labels = _spread_of_sets(
             *_sets(reading), bin_of, len(names), missing=missing_in(reading.labels)
         )
     else:
-        edges, between = _borders(reading, attribute, most, even=even)
+        edges, between = _borders(reading, attribute, max_bins, even=even)
         names, bin_of = (*between, MISSING), _bins_of_numbers(reading, edges)
         labels = _spread_of_ranges(edges, reading.low, reading.high)
     nothing: _Labels | None = None
@@ -300,8 +300,10 @@ def _snapped(reading: Reading) -> Reading:
         return reading
     at, low, high = reading.low[points], reading.low.copy(), reading.high.copy()
     after = np.clip(np.searchsorted(line, at), 1, max(1, len(line) - 1))
-    left, right = line[after - 1], line[np.minimum(after, len(line) - 1)]
-    low[points] = high[points] = np.where(at - left <= right - at, left, right)
+    left_value, right_value = line[after - 1], line[np.minimum(after, len(line) - 1)]
+    low[points] = high[points] = np.where(
+        at - left_value <= right_value - at, left_value, right_value
+    )
     return dataclasses.replace(reading, low=low, high=high)
 
 
@@ -311,12 +313,16 @@ def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
     """
     order = reading.line
     order = order[np.isfinite(reading.places[order]) & (reading.before.counts[order] > 0)]
-    places = reading.places[order]
-    if not places.size:
-        return 0.0, 1.0, places
+    positions = reading.places[order]
+    if not positions.size:
+        return 0.0, 1.0, positions
     upto = np.cumsum(reading.before.counts[order])
-    low, high = (_quantile(places, upto, share) for share in (0.01, 0.99))
-    return (low, high, places) if high > low else (float(places[0]), float(places[-1]), places)
+    low, high = (_quantile(positions, upto, share) for share in (0.01, 0.99))
+    return (
+        (low, high, positions)
+        if high > low
+        else (float(positions[0]), float(positions[-1]), positions)
+    )
 
 
 def weighted_quantile(
@@ -338,50 +344,57 @@ def weighted_quantile(
 def _quantile(values: NDArray[np.float64], upto: NDArray[np.int64], share: float) -> float:
     """The same of numbers in order, of which ``upto`` says how many there are up to each."""
     at = share * (int(upto[-1]) - 1)
-    places = np.searchsorted(upto, [math.floor(at), math.floor(at) + 1], side="right").clip(
+    positions = np.searchsorted(upto, [math.floor(at), math.floor(at) + 1], side="right").clip(
         max=len(upto) - 1
     )
-    low, high = values[places]
+    low, high = values[positions]
     part, step = at - math.floor(at), high - low
     return float(high - step * (1 - part) if part >= 0.5 else low + step * part)
 
 
 def _borders(
-    reading: Reading, attribute: Attribute, most: int, *, even: bool
+    reading: Reading, attribute: Attribute, max_bins: int, *, even: bool
 ) -> tuple[NDArray[np.float64], Sequence[str]]:
     """Borders of bins for numbers, and the names of the bins."""
     if even:
-        return _even(reading, most)
-    return _calendar(reading, most) if attribute.kind is Kind.DATE else _round(reading, most)
+        return _even(reading, max_bins)
+    return (
+        _calendar(reading, max_bins) if attribute.kind is Kind.DATE else _round(reading, max_bins)
+    )
 
 
-def _even(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+def _even(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
     """Bins of equal width."""
     low, high, _ = _span(reading)
-    edges = np.linspace(low, high, most + 1) if high > low else np.array([low, low + 1.0])
-    return edges, [str(place) for place in range(len(edges) - 1)]
+    edges = np.linspace(low, high, max_bins + 1) if high > low else np.array([low, low + 1.0])
+    return edges, [str(number) for number in range(len(edges) - 1)]
 
 
-def _round(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+def _round(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
     """Bins with round borders, and one border where values lie beyond."""
-    low, high, places = _span(reading)
-    whole = bool(np.all(places == np.floor(places)))
+    low, high, positions = _span(reading)
+    whole = bool(np.all(positions == np.floor(positions)))
     edges = number_edges(
-        *((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)), most, whole=whole
+        *((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)),
+        max_bins,
+        whole=whole,
     )
-    beyond = {"below": bool((places < edges[0]).any()), "above": bool((places >= edges[-1]).any())}
+    beyond = {
+        "below": bool((positions < edges[0]).any()),
+        "above": bool((positions >= edges[-1]).any()),
+    }
     return np.array(edges), number_names(edges, whole=whole, **beyond)
 
 
-def _calendar(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+def _calendar(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
     low, high, _ = _span(reading)
-    edges, names = date_edges(low, high, most)
+    edges, names = date_edges(low, high, max_bins)
     return np.array(edges), names
 
 
-def _bin_at(edges: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.int64]:
+def _bin_at(edges: NDArray[np.float64], positions: NDArray[np.float64]) -> NDArray[np.int64]:
     """The bin that each place lies in; what lies outside is in the outer ones."""
-    return np.clip(np.searchsorted(edges, places, side="right") - 1, 0, len(edges) - 2).astype(
+    return np.clip(np.searchsorted(edges, positions, side="right") - 1, 0, len(edges) - 2).astype(
         np.int64
     )
 
@@ -417,29 +430,29 @@ def _spread_of_ranges(
     rows: list[NDArray[np.float64]] = []
     count = 0
     for at in range(0, len(ranges), WIDE_AT_ONCE):
-        some = ranges[at : at + WIDE_AT_ONCE]
-        start, end = low[some, None], high[some, None]
+        batch = ranges[at : at + WIDE_AT_ONCE]
+        start, end = low[batch, None], high[batch, None]
         covered = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (
             end - start
         )
         shares = np.column_stack([covered, 1.0 - covered.sum(axis=1)])
         inside = shares.max(axis=1) >= 1 - 1e-12
-        kind[some[inside]] = shares[inside].argmax(axis=1)
+        kind[batch[inside]] = shares[inside].argmax(axis=1)
         rows.append(shares[~inside])
-        kind[some[~inside]] = bins + count + np.arange(len(rows[-1]))
+        kind[batch[~inside]] = bins + count + np.arange(len(rows[-1]))
         count += len(rows[-1])
     return _Labels(kind, np.concatenate([np.zeros((0, bins)), *rows]))
 
 
 def _bins_of_values(
-    reading: Reading, most: int, fewest: int
+    reading: Reading, max_bins: int, fewest: int
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """A bin for each of the most frequent values, in the order of the line where there is one, and
     one for all others.
     """
     missing = missing_in(reading.values)
     common = sorted(
-        _most_frequent(reading, most, fewest, missing), key=lambda v: _place(reading, v)
+        _most_frequent(reading, max_bins, fewest, missing), key=lambda v: _position_key(reading, v)
     )
     names = (*(str(reading.values[v]) for v in common), OTHERS, MISSING)
     bin_of = np.full(len(reading.values), len(common), dtype=np.int64)
@@ -449,17 +462,17 @@ def _bins_of_values(
 
 
 def _most_frequent(
-    reading: Reading, most: int, fewest: int, missing: NDArray[np.bool_]
+    reading: Reading, limit: int, fewest: int, missing: NDArray[np.bool_]
 ) -> list[int]:
     """The values that most records have; of equally frequent ones the first in the alphabet."""
     counts = reading.before.counts
     frequent = np.flatnonzero(~missing & (counts >= fewest))
-    if len(frequent) <= most:
+    if len(frequent) <= limit:
         return frequent.tolist()
-    last = np.partition(counts[frequent], len(frequent) - most)[len(frequent) - most]
+    last = np.partition(counts[frequent], len(frequent) - limit)[len(frequent) - limit]
     above = frequent[counts[frequent] > last].tolist()
     tied = ((str(reading.values[v]), v) for v in frequent[counts[frequent] == last].tolist())
-    return [*above, *(v for _, v in heapq.nsmallest(most - len(above), tied))]
+    return [*above, *(v for _, v in heapq.nsmallest(limit - len(above), tied))]
 
 
 def _spread_of_sets(
@@ -477,22 +490,28 @@ def _spread_of_sets(
     kind = np.full(len(sizes), bins - 2, dtype=np.int64)
     alone = np.flatnonzero(sizes == 1)
     kind[alone] = bin_of[members[starts[alone]]]
-    several = np.flatnonzero((sizes > 1) & ~missing)
+    multi_valued = np.flatnonzero((sizes > 1) & ~missing)
     kind[missing] = bins - 1
-    some = sizes[several]
-    row = np.repeat(np.arange(len(several)), some)
-    inside = np.repeat(starts[several] - (np.cumsum(some) - some), some) + np.arange(len(row))
+    set_sizes = sizes[multi_valued]
+    row = np.repeat(np.arange(len(multi_valued)), set_sizes)
+    inside = np.repeat(
+        starts[multi_valued] - (np.cumsum(set_sizes) - set_sizes), set_sizes
+    ) + np.arange(len(row))
     cells = np.bincount(
-        row * bins + bin_of[members[inside]], weights=1.0 / some[row], minlength=len(several) * bins
+        row * bins + bin_of[members[inside]],
+        weights=1.0 / set_sizes[row],
+        minlength=len(multi_valued) * bins,
     )
-    shares: NDArray[np.float64] = np.asarray(cells, dtype=np.float64).reshape(len(several), bins)
+    shares: NDArray[np.float64] = np.asarray(cells, dtype=np.float64).reshape(
+        len(multi_valued), bins
+    )
     within = shares.max(axis=1, initial=0.0) >= 1 - 1e-12
-    kind[several[within]] = shares[within].argmax(axis=1)
-    kind[several[~within]] = bins + np.arange(int((~within).sum()))
+    kind[multi_valued[within]] = shares[within].argmax(axis=1)
+    kind[multi_valued[~within]] = bins + np.arange(int((~within).sum()))
     return _Labels(kind, shares[~within])
 
 
-def _place(reading: Reading, value: int) -> tuple[float, str]:
+def _position_key(reading: Reading, value: int) -> tuple[float, str]:
     at = float(reading.places[value])
     return (0.0 if math.isnan(at) else at), str(reading.values[value])
 
@@ -528,13 +547,13 @@ def _everything(reading: Reading, attribute: Attribute) -> NDArray[np.int64]:
         if TOP in labels:
             below |= np.isin(ladder.climb(0, level), _written_so(labels))
     leaves = ladder.codes_of(reading.values)
-    there = leaves >= 0
-    return every[there & below[leaves]] if below.any() else every[there]
+    is_leaf = leaves >= 0
+    return every[is_leaf & below[leaves]] if below.any() else every[is_leaf]
 
 
 def _written_so(labels: Sequence[str | None]) -> NDArray[np.int64]:
     """Where labels are the top."""
-    return np.array([place for place, label in enumerate(labels) if label == TOP], dtype=np.int64)
+    return np.array([number for number, label in enumerate(labels) if label == TOP], dtype=np.int64)
 
 
 def _without_unused(
@@ -556,12 +575,12 @@ def _without_unused(
     fresh[used] = np.arange(len(used))
     spread = np.concatenate([np.eye(len(used)), labels.wide[:, used]])
     kinds = np.concatenate([fresh, len(used) + np.arange(len(labels.wide))])
-    moved = kinds[labels.kind].astype(np.min_scalar_type(len(spread)))
+    new_kinds = kinds[labels.kind].astype(np.min_scalar_type(len(spread)))
     return Binned(
         reading.name,
         tuple(names[i] for i in used),
         kernels.keys.mapped(reading.before.narrow, fresh[bin_of]),
-        kernels.keys.mapped(reading.after.narrow, moved),
+        kernels.keys.mapped(reading.after.narrow, new_kinds),
         spread,
         np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
     )
@@ -571,11 +590,15 @@ def _without_unused(
 
 
 def distance_of_tables(
-    one: Binned, before: NDArray[np.float64], after: NDArray[np.float64]
+    binned_column: Binned, before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> float:
     """Total variation between the table of a column and another before, and the one after."""
     return float(
-        np.abs(before / max(1, len(one.original)) - after / max(1, len(one.released))).sum() / 2
+        np.abs(
+            before / max(1, len(binned_column.original))
+            - after / max(1, len(binned_column.released))
+        ).sum()
+        / 2
     )
 
 

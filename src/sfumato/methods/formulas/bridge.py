@@ -193,9 +193,12 @@ class BucketPlan:
 
     def sentences(self) -> list[str]:
         """The plan in plain words."""
-        many, most = self.bucket_sizes[-1], self.bucket_sizes[0]
+        smallest, largest = self.bucket_sizes[-1], self.bucket_sizes[0]
         sentences = [
-            f"Confidential values go into {self.buckets} buckets of {_span(many, most)} records."
+            (
+                f"Confidential values go into {self.buckets} buckets of {_span(smallest, largest)}"
+                " records."
+            )
         ]
         if not self.feasible:
             sentences.append(f"No class of {self.k:,} can be made of {self.n:,} records: lower k.")
@@ -244,18 +247,22 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
         raise ParameterError(f"n is a number of records, from 1 to {LARGEST:,}")
     if k < 2:
         raise ParameterError("k must be at least 2")
-    chosen = min(bucket_count(t), k) if buckets is None else buckets
-    if not 2 <= chosen <= k:
+    bucket_number = min(bucket_count(t), k) if buckets is None else buckets
+    if not 2 <= bucket_number <= k:
         raise ParameterError(
             f"there must be 2 to k = {k} buckets: every class needs a record of each"
         )
     room = next(
-        (room for e in _worth_trying(n, k, t, chosen) if (room := _Room(n, e, chosen)).holds(t)),
+        (
+            room
+            for e in _worth_trying(n, k, t, bucket_number)
+            if (room := _Room(n, e, bucket_number)).holds(t)
+        ),
         None,
     )
     if room is None:
-        return BucketPlan(n, k, t, chosen, 0, None, None)
-    return BucketPlan(n, k, t, chosen, room.classes, room.farthest(t), room.nearest(t))
+        return BucketPlan(n, k, t, bucket_number, 0, None, None)
+    return BucketPlan(n, k, t, bucket_number, room.classes, room.farthest(t), room.nearest(t))
 
 
 def _worth_trying(n: int, k: int, t: float, buckets: int) -> Iterator[int]:
@@ -334,22 +341,22 @@ class _Room:
     def _farthest(self, t: float, apart: int, bucket: int) -> float:
         """The largest distance by one bucket of one class of the size number ``apart``."""
         size = self.sizes[apart][0]
-        rest = [(s, amount - (i == apart)) for i, (s, amount) in enumerate(self.sizes)]
-        rows = [(size, 1), *((s, amount) for s, amount in rest if amount)]
-        some = self._counts(rows, t)
-        if some is None:
+        other_sizes = [(s, amount - (i == apart)) for i, (s, amount) in enumerate(self.sizes)]
+        rows = [(size, 1), *((s, amount) for s, amount in other_sizes if amount)]
+        class_counts = self._counts(rows, t)
+        if class_counts is None:
             return 1.0
 
         def fits(count: int) -> bool:
             return self._counts(rows, t, (bucket, count)) is not None
 
         low, high = count_bounds([size], self.shares, t)
-        inside, expected = int(some[0, bucket]), size * self.shares[bucket] / self.n
-        least, most = (
+        inside, expected = int(class_counts[0, bucket]), size * self.shares[bucket] / self.n
+        fewest, largest = (
             _last(inside, int(low[0, bucket]), fits),
             _last(inside, int(high[0, bucket]), fits),
         )
-        return max(most / expected, expected / least)
+        return max(largest / expected, expected / fewest)
 
     def _counts(
         self, rows: Sequence[tuple[int, int]], t: float, fixed: tuple[int, int] | None = None

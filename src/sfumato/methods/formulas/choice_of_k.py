@@ -83,8 +83,9 @@ class ChosenK:
             self._in_practice(),
         ]
         sentences += [
-            f"{one.name}: risk {one.risk:g} taken as k = {one.k} ({one.source}; {one.seen})."
-            for one in self.published
+            f"{threshold.name}: risk {threshold.risk:g} taken as k = {threshold.k}"
+            f" ({threshold.source}; {threshold.seen})."
+            for threshold in self.published
         ]
         if self.sample is not None:
             sentences.append(
@@ -130,9 +131,9 @@ def k_for(risk: float, strict: bool = True) -> int:
     if strict:
         return math.ceil(1 / risk * (1 - TOLERANCE))
     paired = [
-        one.k
-        for one in published_thresholds()
-        if one.risk is not None and math.isclose(one.risk, risk)
+        threshold.k
+        for threshold in published_thresholds()
+        if threshold.risk is not None and math.isclose(threshold.risk, risk)
     ]
     return max(paired, default=max(1, round(1 / risk)))
 
@@ -166,9 +167,9 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
     """
     strict = k_for(risk)
     published = tuple(
-        one
-        for one in published_thresholds()
-        if one.risk is not None and math.isclose(one.risk, risk)
+        threshold
+        for threshold in published_thresholds()
+        if threshold.risk is not None and math.isclose(threshold.risk, risk)
     )
     if (population is None) != (records is None):
         raise ParameterError(

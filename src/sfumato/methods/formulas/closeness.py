@@ -152,10 +152,10 @@ def distance_of(counts: Any) -> float:
     ... )
     (1.5, 2.0)
     """
-    counted = np.asarray(counts, dtype=np.float64)
-    counted = counted[:, counted.sum(axis=0) > 0]
-    shares = counted / counted.sum(axis=1, keepdims=True)
-    table = counted.sum(axis=0) / counted.sum()
+    count_table = np.asarray(counts, dtype=np.float64)
+    count_table = count_table[:, count_table.sum(axis=0) > 0]
+    shares = count_table / count_table.sum(axis=1, keepdims=True)
+    table = count_table.sum(axis=0) / count_table.sum()
     with np.errstate(divide="ignore"):
         return float(np.maximum(shares / table, table / shares).max(initial=1.0))
 

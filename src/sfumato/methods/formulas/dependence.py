@@ -124,8 +124,8 @@ def dense(codes: Codes) -> Codes:
     """Codes from 0 without gaps, in the same order."""
     if not len(codes) or int(codes.min()) < 0 or int(codes.max()) > MOST_CELLS:
         return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    place = np.cumsum(np.bincount(codes) > 0) - 1
-    return np.asarray(place[codes], dtype=np.int64)
+    new_codes = np.cumsum(np.bincount(codes) > 0) - 1
+    return np.asarray(new_codes[codes], dtype=np.int64)
 
 
 def counted(keys: Codes) -> tuple[Codes, Codes]:
@@ -139,9 +139,9 @@ def counted(keys: Codes) -> tuple[Codes, Codes]:
     return np.unique(keys, return_counts=True)
 
 
-def number_codes(values: Numbers, most: int) -> Codes:
-    """Codes of numbers: one a value, or ``most`` bins by rank where there are more; equal values
-    share a bin, missing is a code.
+def number_codes(values: Numbers, max_codes: int) -> Codes:
+    """Codes of numbers: one a value, or ``max_codes`` bins by rank where there are more; equal
+    values share a bin, missing is a code.
 
     >>> (
     ...     number_codes(np.array([5.0, 7.0, np.nan, 5.0]), 10).tolist(),
@@ -149,46 +149,48 @@ def number_codes(values: Numbers, most: int) -> Codes:
     ... )
     ([0, 1, 2, 0], [0, 0, 1, 1, 2, 2])
     """
-    there = ~np.isnan(values)
-    distinct, which, counts = np.unique(values[there], return_inverse=True, return_counts=True)
+    is_number = ~np.isnan(values)
+    distinct, which, counts = np.unique(values[is_number], return_inverse=True, return_counts=True)
     which = which.reshape(-1)
     codes = np.full(len(values), len(distinct), dtype=np.int64)
-    codes[there] = which
-    if len(distinct) <= most:
+    codes[is_number] = which
+    if len(distinct) <= max_codes:
         return codes
     below = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    bins = dense(below * most // max(1, int(there.sum())))
-    codes[there] = bins[which]
-    codes[~there] = int(bins.max()) + 1
+    bins = dense(below * max_codes // max(1, int(is_number.sum())))
+    codes[is_number] = bins[which]
+    codes[~is_number] = int(bins.max()) + 1
     return codes
 
 
-def frequent_codes(codes: Codes, most: int = MOST_RELEASED) -> Codes:
+def frequent_codes(codes: Codes, max_codes: int = MOST_RELEASED) -> Codes:
     """Codes of a nominal column; where there are many values, those that nobody shares become one
     code.
     """
     own = dense(codes)
     counts = np.bincount(own)
-    if len(counts) <= most or not (counts == 1).any():
+    if len(counts) <= max_codes or not (counts == 1).any():
         return own
     return dense(np.where(counts[own] == 1, -1, own))
 
 
-def within_labels(values: Numbers, label: Codes, most: int = MOST_QUASI) -> Codes:
+def within_labels(values: Numbers, label: Codes, max_codes: int = MOST_QUASI) -> Codes:
     """Codes of numbers that are told apart inside their label: bins by rank among the records with
     the same label.
     """
-    if len(np.unique(values)) <= most:
-        return number_codes(values, most)
+    if len(np.unique(values)) <= max_codes:
+        return number_codes(values, max_codes)
     order = np.lexsort((values, label))
     starts, sizes = _runs(label[order])
-    place = np.arange(len(order)) - np.repeat(starts, sizes)
+    position = np.arange(len(order)) - np.repeat(starts, sizes)
     fine = np.empty(len(order), dtype=np.int64)
     fresh = np.concatenate([[True], (np.diff(values[order]) != 0) | (np.diff(label[order]) != 0)])
-    first = place[
+    first = position[
         np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))
     ]  # equal values share a rank
-    fine[order] = np.where(np.isnan(values[order]), most, first * most // np.repeat(sizes, sizes))
+    fine[order] = np.where(
+        np.isnan(values[order]), max_codes, first * max_codes // np.repeat(sizes, sizes)
+    )
     return fine
 
 
@@ -239,23 +241,25 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     lesser = np.where(counts < best[of], counts, 0)
     second = np.zeros(len(totals), dtype=np.int64)
     second[of[starts]] = np.maximum.reduceat(lesser, starts) if len(starts) else 0
-    same, others = counts[which] - 1, totals[context] - 1
-    own_is_best = same + 1 == best[context]
+    same_count, other_count = counts[which] - 1, totals[context] - 1
+    own_is_best = same_count + 1 == best[context]
     rival = np.where(own_is_best & (tied[context] == 1), second[context], best[context])
-    hit = np.where(same > rival, 1.0, np.where((same == rival) & (same > 0), 0.5, 0.0))
-    return same, others, hit
+    hit = np.where(
+        same_count > rival, 1.0, np.where((same_count == rival) & (same_count > 0), 0.5, 0.0)
+    )
+    return same_count, other_count, hit
 
 
 def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     """Hits, bits and values of a pair of columns."""
-    there = open_records(q, label)
-    records = int(there.sum())
+    is_open = open_records(q, label)
+    records = int(is_open.sum())
     if records < 2:
         return Figures(records=records)
-    q, label, r = dense(q[there]), dense(label[there]), dense(r[there])
-    both = dense(label * (int(r.max()) + 1) + r)
+    q, label, r = dense(q[is_open]), dense(label[is_open]), dense(r[is_open])
+    label_and_released = dense(label * (int(r.max()) + 1) + r)
     same0, others0, hit0 = leave_one_out(q, label)
-    same1, others1, hit1 = leave_one_out(q, both)
+    same1, others1, hit1 = leave_one_out(q, label_and_released)
     hit1 = np.where(others1 > 0, hit1, hit0)
     width = int(q.max()) + 1
     p0 = (same0 + 1 / width) / (others0 + 1)
@@ -293,15 +297,19 @@ def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
     """Records whose released value leaves the quasi-identifier nearly certain where the label does
     not.
     """
-    there = np.flatnonzero(open_records(q, label))
+    open_rows = np.flatnonzero(open_records(q, label))
     marked = np.zeros(len(q), dtype=bool)
-    if len(there) < 2:
+    if len(open_rows) < 2:
         return marked
-    quasi, labels, released = dense(q[there]), dense(label[there]), dense(r[there])
-    same, others, before = leave_one_out(quasi, labels)
-    _, known, after = leave_one_out(quasi, dense(labels * (int(released.max()) + 1) + released))
-    after = np.where(known > 0, after, before)
-    marked[there] = _sure_values(released, before, after, same / np.maximum(1, others))[released]
+    quasi, labels, released = dense(q[open_rows]), dense(label[open_rows]), dense(r[open_rows])
+    same_count, other_count, before = leave_one_out(quasi, labels)
+    _, known_count, after = leave_one_out(
+        quasi, dense(labels * (int(released.max()) + 1) + released)
+    )
+    after = np.where(known_count > 0, after, before)
+    marked[open_rows] = _sure_values(
+        released, before, after, same_count / np.maximum(1, other_count)
+    )[released]
     return marked
 
 
@@ -374,9 +382,13 @@ class Spans:
         lower, upper = ranked[starts + sizes // 4], ranked[starts + (3 * (sizes - 1) + 3) // 4]
         middle = (ranked[starts + (sizes - 1) // 2] + ranked[starts + sizes // 2]) / 2
         near = np.minimum(high - low, upper - lower) / 4
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.repeat(np.arange(len(starts)), sizes)
-        return cls(near[place] + 1e-9 * (1 + np.abs(values)), middle[place], (high - low)[place])
+        group_numbers = np.empty(len(order), dtype=np.int64)
+        group_numbers[order] = np.repeat(np.arange(len(starts)), sizes)
+        return cls(
+            near[group_numbers] + 1e-9 * (1 + np.abs(values)),
+            middle[group_numbers],
+            (high - low)[group_numbers],
+        )
 
 
 def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers] | None:
@@ -387,23 +399,23 @@ def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers
     neighbours, their median. Each is fitted on half of the records and judged on the other. None:
     too few records have both numbers and a label that leaves more than one value open.
     """
-    there = ~np.isnan(q) & ~np.isnan(r)
-    if int(there.sum()) < FEWEST_REPEATS:
+    both_numbers = ~np.isnan(q) & ~np.isnan(r)
+    if int(both_numbers.sum()) < FEWEST_REPEATS:
         return None
-    values, released = q[there], r[there]
-    spans = Spans.of(values, label[there])
+    values, released = q[both_numbers], r[both_numbers]
+    spans = Spans.of(values, label[both_numbers])
     hidden = spans.width > 0
     if int(hidden.sum()) < FEWEST_REPEATS:
         return None
     whole = bool((values == np.round(values)).all())
-    best, chosen = -1.0, released
+    best, best_prediction = -1.0, released
     for function in _predictions(values, released):
         predicted = np.round(function) if whole else function
         share = float((np.abs(values - predicted) <= spans.near)[hidden].mean())
         if share > best:
-            best, chosen = share, predicted
+            best, best_prediction = share, predicted
     everywhere = np.full(len(q), np.nan)
-    everywhere[there] = chosen
+    everywhere[both_numbers] = best_prediction
     middle = np.round(spans.middle) if whole else spans.middle
     base = float((np.abs(values - middle) <= spans.near)[hidden].mean())
     return best, base, everywhere
@@ -415,16 +427,16 @@ def _predictions(q: Numbers, r: Numbers) -> list[Numbers]:
     """
     half = np.random.default_rng(len(q)).permutation(len(q)) % 2 == 0
     predictions = [r, *(np.empty_like(r) for _ in range(5))]
-    for learnt in (half, ~half):
-        asked = ~learnt
-        predictions[1][asked] = r[asked] + np.median(q[learnt] - r[learnt])
-        predictions[2][asked] = np.median(q[learnt] + r[learnt]) - r[asked]
-        slope, intercept = trimmed_line(r[learnt], q[learnt])
-        predictions[3][asked] = slope * r[asked] + intercept
-        predictions[4][asked] = nearest_median(r[learnt], q[learnt], r[asked])
-        known, which = np.unique(r[learnt], return_inverse=True)
-        predictions[5][asked] = np.interp(
-            r[asked], known, np.bincount(which, q[learnt]) / np.bincount(which)
+    for training in (half, ~half):
+        test = ~training
+        predictions[1][test] = r[test] + np.median(q[training] - r[training])
+        predictions[2][test] = np.median(q[training] + r[training]) - r[test]
+        slope, intercept = trimmed_line(r[training], q[training])
+        predictions[3][test] = slope * r[test] + intercept
+        predictions[4][test] = nearest_median(r[training], q[training], r[test])
+        training_values, which = np.unique(r[training], return_inverse=True)
+        predictions[5][test] = np.interp(
+            r[test], training_values, np.bincount(which, q[training]) / np.bincount(which)
         )
     return predictions
 
@@ -433,30 +445,33 @@ def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
     """Slope and intercept by least squares, again and again on the three quarters that lie nearest:
     exceptions do not bend it.
     """
-    kept = np.ones(len(x), dtype=bool)
+    is_kept = np.ones(len(x), dtype=bool)
     slope, intercept = 0.0, float(np.median(y))
     for _ in range(5):
-        spread = float(np.var(x[kept]))
+        spread = float(np.var(x[is_kept]))
         if spread <= 0:
             break
-        slope = float(np.mean((x[kept] - x[kept].mean()) * (y[kept] - y[kept].mean()))) / spread
-        intercept = float(y[kept].mean() - slope * x[kept].mean())
+        slope = (
+            float(np.mean((x[is_kept] - x[is_kept].mean()) * (y[is_kept] - y[is_kept].mean())))
+            / spread
+        )
+        intercept = float(y[is_kept].mean() - slope * x[is_kept].mean())
         apart = np.abs(y - slope * x - intercept)
-        kept = apart <= np.partition(apart, 3 * len(apart) // 4)[3 * len(apart) // 4]
+        is_kept = apart <= np.partition(apart, 3 * len(apart) // 4)[3 * len(apart) // 4]
     return slope, intercept
 
 
-def nearest_median(x: Numbers, y: Numbers, asked: Numbers) -> Numbers:
+def nearest_median(x: Numbers, y: Numbers, points: Numbers) -> Numbers:
     """The median of ``y`` of the three records whose ``x`` is nearest in rank; among equal ones, of
     the middle of them.
     """
     order = np.argsort(x, kind="stable")
-    ordered, known = x[order], y[order]
-    place = (
-        np.searchsorted(ordered, asked, "left") + np.searchsorted(ordered, asked, "right")
+    ordered, ordered_values = x[order], y[order]
+    positions = (
+        np.searchsorted(ordered, points, "left") + np.searchsorted(ordered, points, "right")
     ) // 2
-    around = np.clip(place[:, None] + np.arange(-1, 2)[None, :], 0, len(x) - 1)
-    return np.asarray(np.median(known[around], axis=1))
+    around = np.clip(positions[:, None] + np.arange(-1, 2)[None, :], 0, len(x) - 1)
+    return np.asarray(np.median(ordered_values[around], axis=1))
 
 
 # Sums.
@@ -487,29 +502,31 @@ def standardised(columns: Numbers) -> Numbers:
     return np.asarray(filled / np.where(spread > 0, spread, 1.0))
 
 
-def chosen_sum(q: Numbers, block: NumberBlock, left: list[int], most: int = 3) -> tuple[int, ...]:
-    """Up to ``most`` of the columns ``left`` whose least squares tell most of a number, chosen one
-    by one.
+def chosen_sum(
+    q: Numbers, block: NumberBlock, candidates: list[int], max_terms: int = 3
+) -> tuple[int, ...]:
+    """Up to ``max_terms`` of the columns ``candidates`` whose least squares tell most of a number,
+    chosen one by one.
     """
     with_q = standardised(q[:, None])[:, 0] @ block.standard / max(1, len(q))
-    chosen: list[int] = []
-    told = 0.0
-    for _ in range(most):
+    terms: list[int] = []
+    explained_share = 0.0
+    for _ in range(max_terms):
         explained = {
-            c: _explained(block.gram, with_q, [*chosen, c]) for c in left if c not in chosen
+            c: _explained(block.gram, with_q, [*terms, c]) for c in candidates if c not in terms
         }
         best = max(explained, key=lambda c: explained[c], default=None)
-        if best is None or explained[best] <= told + 1e-6:
+        if best is None or explained[best] <= explained_share + 1e-6:
             break
-        chosen.append(best)
-        told = explained[best]
-    return tuple(chosen)
+        terms.append(best)
+        explained_share = explained[best]
+    return tuple(terms)
 
 
-def _explained(gram: Numbers, with_q: Numbers, chosen: list[int]) -> float:
+def _explained(gram: Numbers, with_q: Numbers, terms: list[int]) -> float:
     """The share of the variance of a number that some columns explain."""
-    inner = gram[np.ix_(chosen, chosen)] + 1e-9 * np.eye(len(chosen))
-    return float(with_q[chosen] @ np.linalg.solve(inner, with_q[chosen]))
+    inner = gram[np.ix_(terms, terms)] + 1e-9 * np.eye(len(terms))
+    return float(with_q[terms] @ np.linalg.solve(inner, with_q[terms]))
 
 
 def predicted_sum(q: Numbers, columns: Numbers) -> Numbers:
@@ -518,9 +535,9 @@ def predicted_sum(q: Numbers, columns: Numbers) -> Numbers:
     """
     design = np.column_stack([np.ones(len(q)), columns])
     whole = ~np.isnan(design).any(axis=1)
-    known = whole & ~np.isnan(q)
+    is_known = whole & ~np.isnan(q)
     predicted = np.full(len(q), np.nan)
-    if int(known.sum()) > design.shape[1]:
-        weights = np.linalg.lstsq(design[known], q[known], rcond=None)[0]
+    if int(is_known.sum()) > design.shape[1]:
+        weights = np.linalg.lstsq(design[is_known], q[is_known], rcond=None)[0]
         predicted[whole] = design[whole] @ weights
     return predicted

@@ -43,11 +43,11 @@ class RecordColumn:
         """``rows`` has the row of every record."""
         self._read, self._rows = read, rows
 
-    def __getitem__(self, some: Any) -> NDArray[Any]:
+    def __getitem__(self, selection: Any) -> NDArray[Any]:
         """The values of some records; ``slice(None)`` stands for all."""
-        if isinstance(some, slice):
+        if isinstance(selection, slice):
             return self.whole
-        return self._read(self._rows[some])
+        return self._read(self._rows[selection])
 
     @cached_property
     def whole(self) -> NDArray[Any]:
@@ -95,10 +95,13 @@ def days_of(dataset: Table, name: str) -> pl.Series | None:
     encoded = dataset.encoded(name)
     labels = pl.Series(encoded.labels, dtype=pl.String)
     start = labels.str.slice(0, DATE_LENGTH)
-    known = start.drop_nulls()
+    present_texts = start.drop_nulls()
     for form in DATE_FORMATS:
         # Most text is no date: one value tells.
-        if len(known) and known.head(1).str.to_date(form, strict=False).null_count() == 0:
+        if (
+            len(present_texts)
+            and present_texts.head(1).str.to_date(form, strict=False).null_count() == 0
+        ):
             parsed = start.str.to_date(form, strict=False)
             if parsed.null_count() == labels.null_count():
                 return parsed.gather(encoded.narrow.astype(np.int64))
@@ -108,12 +111,12 @@ def days_of(dataset: Table, name: str) -> pl.Series | None:
 def date_part(days: pl.Series, part: str) -> Codes:
     """Year, month or weekday of days, −1 where there is none."""
     if part == "year":
-        found = days.dt.year()
+        parts = days.dt.year()
     elif part == "month":
-        found = days.dt.month()
+        parts = days.dt.month()
     else:
-        found = days.dt.weekday()
-    return np.asarray(found.cast(pl.Int64).fill_null(-1).to_numpy())
+        parts = days.dt.weekday()
+    return np.asarray(parts.cast(pl.Int64).fill_null(-1).to_numpy())
 
 
 def _floats(column: pl.Series) -> Numbers:

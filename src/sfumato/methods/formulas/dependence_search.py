@@ -100,24 +100,24 @@ class Dependence:
 
     def sentence(self) -> str:
         """What was found, with figures: for the owner."""
-        seen = self.figures
-        told = [
+        figures = self.figures
+        parts = [
             (
-                f"the value is right for {percent(seen.hit)} of {seen.records:,} records instead of"
-                f" {percent(seen.base)}"
+                f"the value is right for {percent(figures.hit)} of {figures.records:,} records instead"
+                f" of {percent(figures.base)}"
             )
         ]
-        if seen.bits:
-            told.append(f"{percent(seen.bits)} of the remaining bits are gone")
-        if seen.sure:
-            told.append(f"nearly certain for {percent(seen.sure)}")
-        if seen.line is not None and seen.line_gain >= WEAK:
-            told.append(
-                f"a function of it comes near for {percent(seen.line)} instead of"
-                f" {percent(seen.line_base)}"
+        if figures.bits:
+            parts.append(f"{percent(figures.bits)} of the remaining bits are gone")
+        if figures.sure:
+            parts.append(f"nearly certain for {percent(figures.sure)}")
+        if figures.line is not None and figures.line_gain >= WEAK:
+            parts.append(
+                f"a function of it comes near for {percent(figures.line)} instead of"
+                f" {percent(figures.line_base)}"
             )
         names = " + ".join(self.columns)
-        return f"{names} {self.finding} {self.quasi} beyond its released label ({'; '.join(told)})"
+        return f"{names} {self.finding} {self.quasi} beyond its released label ({'; '.join(parts)})"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -134,16 +134,19 @@ class Dependences:
     k: int | None = None
 
     def linkage(
-        self, found: Sequence[Dependence] | None = None, people: Codes | None = None
+        self, dependences: Sequence[Dependence] | None = None, people: Codes | None = None
     ) -> Linkage | None:
         """Linkage by some of the dependences (by default all); None without any. ``people`` are
         places in :attr:`rows`.
         """
-        chosen = self.found if found is None else found
-        if not chosen:
+        dependences_used = self.found if dependences is None else dependences
+        if not dependences_used:
             return None
         return implied_linkage(
-            self.classes, [each.evidence for each in chosen], k=self.k or 2, people=people
+            self.classes,
+            [dependence.evidence for dependence in dependences_used],
+            k=self.k or 2,
+            people=people,
         )
 
 
@@ -206,8 +209,8 @@ class _Search:
         rng = np.random.default_rng(self.records)
         self.sets: dict[str, Any] = {
             "all": slice(None),
-            "sample": _drawn(rng, self.records, SAMPLE),
-            "few": _drawn(rng, self.records, FEW),
+            "sample": _sample_records(rng, self.records, SAMPLE),
+            "few": _sample_records(rng, self.records, FEW),
         }
         self.known: dict[Any, Any] = {}
 
@@ -239,7 +242,12 @@ class _Search:
                     own.append(dependence)
                 elif dependence is DependenceKind.UNKNOWN:
                     unknown.append((column, name))
-            alone = {column for each in own if each.refused for column in each.columns}
+            alone = {
+                column
+                for own_dependence in own
+                if own_dependence.refused
+                for column in own_dependence.columns
+            }
             own += self.sums(identifier, [c for c in self.columns if c not in alone])
             dependences += own
             self.known = {key: value for key, value in self.known.items() if name != key[-1]}
@@ -266,12 +274,12 @@ class _Search:
         # How many bits of the values the labels leave open: one of T records, c of them with a
         # value, leaves Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c; a value that one record has adds
         # nothing.
-        several = np.bincount(of) > 1
-        totals = np.bincount(of, weights=counts)[several]
+        has_many = np.bincount(of) > 1
+        totals = np.bincount(of, weights=counts)[has_many]
         hidden = int(totals.sum())
         if not hidden:
             return None
-        repeated = counts[(counts > 1) & several[of]]
+        repeated = counts[(counts > 1) & has_many[of]]
         spread = float((totals * np.log2(totals)).sum()) - float(
             (repeated * np.log2(repeated)).sum()
         )
@@ -299,23 +307,23 @@ class _Search:
 
     def inside(self, q: _Quasi, records: str) -> Codes:
         """Codes of a quasi-identifier that tell values apart inside labels."""
-        some = self.sets[records]
+        selection = self.sets[records]
         if q.values is None:
-            return np.asarray(q.codes[some])
-        values, label = q.values[some], q.label[some]
-        found: Codes = self.once(("inside", records, q.name), lambda: within_labels(values, label))
-        return found
+            return np.asarray(q.codes[selection])
+        values, label = q.values[selection], q.label[selection]
+        codes: Codes = self.once(("inside", records, q.name), lambda: within_labels(values, label))
+        return codes
 
     def plain(self, q: _Quasi, records: str) -> Codes:
         """Codes of a quasi-identifier whatever its label."""
-        some = self.sets[records]
+        selection = self.sets[records]
         if q.values is None:
-            return np.asarray(q.codes[some])
-        values = q.values[some]
-        found: Codes = self.once(
+            return np.asarray(q.codes[selection])
+        values = q.values[selection]
+        codes: Codes = self.once(
             ("plain", records, q.name), lambda: number_codes(values, MOST_QUASI)
         )
-        return found
+        return codes
 
     # released columns
 
@@ -326,15 +334,15 @@ class _Search:
             read = number_reader(self.pair.released, column)
             return None if read is None else RecordColumn(read, self.rows)
 
-        found: RecordColumn | None = self.once(("numbers", column, None), numbers_of_records)
-        return found
+        numbers: RecordColumn | None = self.once(("numbers", column, None), numbers_of_records)
+        return numbers
 
     def days(self, column: str) -> pl.Series | None:
         """A released column as days of the calendar, or None."""
-        found: pl.Series | None = self.once(
+        days: pl.Series | None = self.once(
             ("days", column, None), lambda: days_of(self.pair.released, column)
         )
-        return found
+        return days
 
     def codes(self, column: str, records: str, view: str | int = MOST_RELEASED) -> Codes:
         """Codes of a released column; ``view``: bins of numbers, a part of a date, or whether there
@@ -350,12 +358,12 @@ class _Search:
             records,
             None if of is None else of.removeprefix("labels of "),
         )
-        found: Codes = self.once(key, lambda: self.coded(column, self.sets[records], view))
-        return found
+        codes: Codes = self.once(key, lambda: self.coded(column, self.sets[records], view))
+        return codes
 
-    def coded(self, column: str, some: Any, view: str | int) -> Codes:
+    def coded(self, column: str, selection: Any, view: str | int) -> Codes:
         """Codes made anew."""
-        released, rows = self.pair.released, self.rows[some]
+        released, rows = self.pair.released, self.rows[selection]
         if view == THERE:
             return np.asarray(
                 released.column(column).gather(rows).is_null().to_numpy().astype(np.int64)
@@ -365,7 +373,7 @@ class _Search:
             return dense(date_part(days.gather(rows), view))
         values = self.numbers(column)
         if values is not None:
-            return number_codes(values[some], view)
+            return number_codes(values[selection], view)
         if column in released.known.codes or len(rows) > SAMPLE:
             return frequent_codes(released.encoded(column).narrow[rows].astype(np.int64))
         return frequent_codes(encode(released.column(column).gather(rows)).codes)
@@ -427,8 +435,8 @@ class _Search:
             pairs, _ = counted(classes * (int(codes.max(initial=0)) + 1) + codes)
             return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
 
-        found: bool = self.once(("same in classes", column, None), same)
-        return found
+        is_same: bool = self.once(("same in classes", column, None), same)
+        return is_same
 
     def found_by(
         self, q: _Quasi, column: str, views: Sequence[str | int], evidence: ImpliedEvidence
@@ -447,7 +455,7 @@ class _Search:
         combination = classes * (int(quasi.max(initial=0)) + 1) + quasi
         concerned = np.flatnonzero(np.isin(combination, combination[sure]))
         people = concerned[
-            _drawn(np.random.default_rng(len(concerned)), len(concerned), MOST_PEOPLE)
+            _sample_records(np.random.default_rng(len(concerned)), len(concerned), MOST_PEOPLE)
         ]
         return implied_linkage(classes, [evidence], k=self.k or 2, people=people).exceeds(self.k)
 
@@ -458,8 +466,8 @@ class _Search:
             labels = [self.pair.released.encoded(c).narrow[self.rows] for c in self.pair.quasi]
             return classes_of_codes(labels, self.records)
 
-        found: Codes = self.once(("classes", None), grouped)
-        return found
+        class_codes: Codes = self.once(("classes", None), grouped)
+        return class_codes
 
     def unknown(self, q: _Quasi, column: str) -> DependenceKind:
         """Nothing was found; unknown where fewer records than tell anything share label and
@@ -468,8 +476,8 @@ class _Search:
         if q.values is not None and self.numbers(column) is not None:
             return DependenceKind.SILENT
         r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]
-        both = dense(label * (int(r.max(initial=0)) + 1) + r)
-        repeated = np.bincount(both)[both] > 1
+        label_and_released = dense(label * (int(r.max(initial=0)) + 1) + r)
+        repeated = np.bincount(label_and_released)[label_and_released] > 1
         return (
             DependenceKind.UNKNOWN
             if int(repeated.sum()) < FEWEST_REPEATS
@@ -482,10 +490,10 @@ class _Search:
         """
         quasi, r = self.plain(q, "sample"), self.codes(column, "sample", view)
         gain, saved, totals = screened_bits(quasi, r)
-        left = max(KEPT_BITS, q.remaining)
-        if gain >= KEPT_GAIN or float(saved.sum()) >= KEPT_BITS * left * len(r):
+        remaining_bits = max(KEPT_BITS, q.remaining)
+        if gain >= KEPT_GAIN or float(saved.sum()) >= KEPT_BITS * remaining_bits * len(r):
             return True
-        telling = (totals >= FEWEST) & (saved >= KEPT_BITS_OF_A_VALUE * left * totals)
+        telling = (totals >= FEWEST) & (saved >= KEPT_BITS_OF_A_VALUE * remaining_bits * totals)
         return bool(totals[telling].sum() >= SMALLEST_SHARE / 2 * len(r))
 
     def near(self, q: _Quasi, column: str) -> bool:
@@ -497,21 +505,25 @@ class _Search:
             return False
         values, released = q.values[self.sets["few"]], numbers[self.sets["few"]]
         differences = values - released
-        there = ~np.isnan(differences)
-        if int(there.sum()) < FEWEST_REPEATS:
+        both_numbers = ~np.isnan(differences)
+        if int(both_numbers.sum()) < FEWEST_REPEATS:
             return False
-        apart = differences[there]
-        same = max(int((apart == 0).sum()), int((np.abs(apart - np.median(apart)) <= 1e-9).sum()))
-        if same >= SAME_NUMBERS * len(apart):
-            return True
-        asked, around = self.once(("neighbours", column, None), lambda: _neighbours(released))
-        told = values[around]
-        middle = np.maximum(
-            np.minimum(told[:, 0], told[:, 1]),
-            np.minimum(np.maximum(told[:, 0], told[:, 1]), told[:, 2]),
+        apart = differences[both_numbers]
+        same_differences = max(
+            int((apart == 0).sum()), int((np.abs(apart - np.median(apart)) <= 1e-9).sum())
         )
-        off = np.abs(values[asked] - middle)
-        spread = np.abs(values[there] - np.median(values[there]))
+        if same_differences >= SAME_NUMBERS * len(apart):
+            return True
+        test_rows, around = self.once(("neighbours", column, None), lambda: _neighbours(released))
+        neighbour_values = values[around]
+        middle = np.maximum(
+            np.minimum(neighbour_values[:, 0], neighbour_values[:, 1]),
+            np.minimum(
+                np.maximum(neighbour_values[:, 0], neighbour_values[:, 1]), neighbour_values[:, 2]
+            ),
+        )
+        off = np.abs(values[test_rows] - middle)
+        spread = np.abs(values[both_numbers] - np.median(values[both_numbers]))
         off = off[~np.isnan(off)]
         return bool(len(off) and np.median(off) <= NEAR_LINE * np.median(spread))
 
@@ -526,11 +538,11 @@ class _Search:
             rng = np.random.default_rng(self.records)
             sizes = np.bincount(q.label.whole)
             order = rng.permutation(len(sizes))
-            wanted = order[: int(np.searchsorted(np.cumsum(sizes[order]), SAMPLE)) + 1]
-            chosen = np.zeros(len(sizes), dtype=bool)
-            chosen[wanted] = True
-            rows = np.flatnonzero(chosen[q.label.whole])
-            self.sets[name] = rows[_drawn(rng, len(rows), SAMPLE)]
+            label_numbers = order[: int(np.searchsorted(np.cumsum(sizes[order]), SAMPLE)) + 1]
+            is_chosen = np.zeros(len(sizes), dtype=bool)
+            is_chosen[label_numbers] = True
+            rows = np.flatnonzero(is_chosen[q.label.whole])
+            self.sets[name] = rows[_sample_records(rng, len(rows), SAMPLE)]
         return name
 
     def measured(
@@ -539,8 +551,8 @@ class _Search:
         """The figures of a pair over a set of records: those of the view that tells most, and the
         line.
         """
-        some = self.sets[records]
-        inside, label, numbers = self.inside(q, records), q.label[some], self.numbers(column)
+        selection = self.sets[records]
+        inside, label, numbers = self.inside(q, records), q.label[selection], self.numbers(column)
         used = views or [MOST_RELEASED]  # none: the line alone was followed
         tables = [figures_of(inside, label, self.codes(column, records, view)) for view in used]
         best = max(tables, key=lambda figures: max(figures.gain, figures.bits))
@@ -551,10 +563,16 @@ class _Search:
         # it.
         which = self.sets[self.whole_labels(q)]
         values, labels, released = q.values[which], q.label[which], numbers[which]
-        told: Any = (0.0, 0.0)
+        line_figures: Any = (0.0, 0.0)
         if near:
-            told = self.once(("line", column, q.name), lambda: line_of(values, labels, released))
-        return best if told is None else dataclasses.replace(best, line=told[0], line_base=told[1])
+            line_figures = self.once(
+                ("line", column, q.name), lambda: line_of(values, labels, released)
+            )
+        return (
+            best
+            if line_figures is None
+            else dataclasses.replace(best, line=line_figures[0], line_base=line_figures[1])
+        )
 
     def beyond_chance(
         self, q: _Quasi, column: str, views: Sequence[str | int], figures: Figures, *, near: bool
@@ -591,9 +609,9 @@ class _Search:
         """
         numbers = self.numbers(column)
         if q.values is not None and numbers is not None and figures.line_gain > figures.gain:
-            told = line_of(q.values.whole, q.label.whole, numbers.whole)
-            if told is not None:
-                return LineEvidence.of(q.values.whole, told[2])
+            line = line_of(q.values.whole, q.label.whole, numbers.whole)
+            if line is not None:
+                return LineEvidence.of(q.values.whole, line[2])
         quasi = self.plain(q, "all")
         bits = {
             v: float(screened_bits(quasi, self.codes(column, "all", v))[1].sum())
@@ -607,9 +625,13 @@ class _Search:
 
     def block(self) -> tuple[list[str], NumberBlock | None]:
         """The released columns of numbers, in a few records."""
-        some = self.sets["few"]
-        told = {c: values[some] for c in self.columns if (values := self.numbers(c)) is not None}
-        usable = {c: values for c, values in told.items() if not np.isnan(values).all()}
+        selection = self.sets["few"]
+        numbers_by_column = {
+            c: values[selection] for c in self.columns if (values := self.numbers(c)) is not None
+        }
+        usable = {
+            c: values for c, values in numbers_by_column.items() if not np.isnan(values).all()
+        }
         return list(usable), (
             NumberBlock.of(np.column_stack(list(usable.values()))) if usable else None
         )
@@ -621,34 +643,44 @@ class _Search:
         if q.values is None or len(columns) < 2 or self.records < FEWEST_REPEATS:
             return []
         names, block = self.once(("block", None), self.block)
-        left = [place for place, name in enumerate(names) if name in columns]
-        if len(left) < 2:
+        candidates = [number for number, name in enumerate(names) if name in columns]
+        if len(candidates) < 2:
             return []
         values = q.values[self.sets["few"]]
         if np.isnan(values).all():
             return []
-        places = chosen_sum(values, block, left)
-        predicted = predicted_sum(values, block.columns[:, list(places)])
+        term_numbers = chosen_sum(values, block, candidates)
+        predicted = predicted_sum(values, block.columns[:, list(term_numbers)])
         off = np.abs(values - predicted)
-        there = ~np.isnan(off)
-        spread = np.median(np.abs(values[there] - np.median(values[there]))) if there.any() else 0.0
-        if len(places) < 2 or not there.any() or np.median(off[there]) > NEAR_LINE * spread:
+        is_known = ~np.isnan(off)
+        spread = (
+            np.median(np.abs(values[is_known] - np.median(values[is_known])))
+            if is_known.any()
+            else 0.0
+        )
+        if (
+            len(term_numbers) < 2
+            or not is_known.any()
+            or np.median(off[is_known]) > NEAR_LINE * spread
+        ):
             return []
-        chosen = tuple(names[place] for place in places)
-        terms = [column.whole for name in chosen if (column := self.numbers(name)) is not None]
+        term_names = tuple(names[number] for number in term_numbers)
+        terms = [column.whole for name in term_names if (column := self.numbers(name)) is not None]
         predicted = predicted_sum(q.values.whole, np.column_stack(terms))
-        told = line_of(q.values.whole, q.label.whole, predicted)
-        if told is None:
+        line = line_of(q.values.whole, q.label.whole, predicted)
+        if line is None:
             return []
         figures = figures_of(
             self.inside(q, "all"), q.label.whole, number_codes(predicted, MOST_RELEASED)
         )
-        figures = dataclasses.replace(figures, line=told[0], line_base=told[1])
+        figures = dataclasses.replace(figures, line=line[0], line_base=line[1])
         finding = figures.finding(self.k or 2)
         if finding not in REFUSED:
             return []
         return [
-            Dependence(chosen, q.name, finding, figures, LineEvidence.of(q.values.whole, told[2]))
+            Dependence(
+                term_names, q.name, finding, figures, LineEvidence.of(q.values.whole, line[2])
+            )
         ]
 
 
@@ -656,34 +688,37 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     """Places of every other record, and of the three of the rest whose released number is nearest
     in rank.
     """
-    there = np.flatnonzero(~np.isnan(released))
-    learnt, asked = there[::2], there[1::2]
-    order = learnt[np.argsort(released[learnt], kind="stable")]
+    number_rows = np.flatnonzero(~np.isnan(released))
+    training, test_rows = number_rows[::2], number_rows[1::2]
+    order = training[np.argsort(released[training], kind="stable")]
     ranked = released[order]
-    place = (
-        np.searchsorted(ranked, released[asked], "left")
-        + np.searchsorted(ranked, released[asked], "right")
+    positions = (
+        np.searchsorted(ranked, released[test_rows], "left")
+        + np.searchsorted(ranked, released[test_rows], "right")
     ) // 2
-    return asked, order[np.clip(place[:, None] + np.arange(-1, 2)[None, :], 0, len(order) - 1)]
+    return (
+        test_rows,
+        order[np.clip(positions[:, None] + np.arange(-1, 2)[None, :], 0, len(order) - 1)],
+    )
 
 
-def _drawn(rng: np.random.Generator, records: int, most: int) -> Codes:
-    if records <= most:
+def _sample_records(rng: np.random.Generator, records: int, limit: int) -> Codes:
+    if records <= limit:
         return np.arange(records)
-    return np.sort(rng.choice(records, most, replace=False))
+    return np.sort(rng.choice(records, limit, replace=False))
 
 
 def linkage_words(linkage: Linkage, k: int | None) -> str:
     """What implied linkage reaches, in words."""
-    told = (
+    message = (
         f"whoever knows the quasi-identifiers finds {percent(linkage.rate)} of people instead of"
         f" {percent(linkage.class_only)}"
     )
     if k:
-        told += f", and fewer than {k} records fit {percent(linkage.exposed)} of people"
-    return told
+        message += f", and fewer than {k} records fit {percent(linkage.exposed)} of people"
+    return message
 
 
-def by_pair(found: Iterable[Dependence]) -> Mapping[tuple[tuple[str, ...], str], Dependence]:
+def by_pair(dependences: Iterable[Dependence]) -> Mapping[tuple[tuple[str, ...], str], Dependence]:
     """Dependences by their columns and quasi-identifier."""
-    return {(each.columns, each.quasi): each for each in found}
+    return {(dependence.columns, dependence.quasi): dependence for dependence in dependences}

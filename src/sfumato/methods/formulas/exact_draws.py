@@ -73,8 +73,8 @@ class Draws:
             raise ParameterError(
                 "the noise would leave the range of whole numbers; raise epsilon or k"
             )
-        if self.secure and (drawn := _by_opendp(scale, count)) is not None:
-            return np.array(drawn, dtype=np.int64)
+        if self.secure and (opendp_draws := _by_opendp(scale, count)) is not None:
+            return np.array(opendp_draws, dtype=np.int64)
         return np.array(
             [discrete_laplace(scale, self._below) for _ in range(count)], dtype=np.int64
         )

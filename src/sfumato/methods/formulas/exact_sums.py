@@ -27,10 +27,10 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.int64], count: in
     >>> rounded(found[0])
     1.5
     """
-    found = [0] * count
+    sums = [0] * count
     for start in range(0, len(values), MOST):
-        _add(found, values[start : start + MOST], groups[start : start + MOST])
-    return found
+        _add(sums, values[start : start + MOST], groups[start : start + MOST])
+    return sums
 
 
 def _add(sums: list[int], values: NDArray[np.float64], groups: NDArray[np.int64]) -> None:
@@ -38,13 +38,13 @@ def _add(sums: list[int], values: NDArray[np.float64], groups: NDArray[np.int64]
     whole = np.ldexp(fractions, 53)
     high = np.floor(np.ldexp(whole, -HALF))
     low = whole - np.ldexp(high, HALF)
-    least = int(powers.min(initial=0))
-    width = int(powers.max(initial=0)) - least + 1
-    place = groups * width + (powers - least)
-    upper, lower = np.bincount(place, high), np.bincount(place, low)
+    lowest_power = int(powers.min(initial=0))
+    width = int(powers.max(initial=0)) - lowest_power + 1
+    positions = groups * width + (powers - lowest_power)
+    upper, lower = np.bincount(positions, high), np.bincount(positions, low)
     for at in np.flatnonzero((upper != 0) | (lower != 0)).tolist():
         total = (int(upper[at]) << HALF) + int(lower[at])
-        sums[at // width] += total << (at % width + least - 53 + DEEPEST)
+        sums[at // width] += total << (at % width + lowest_power - 53 + DEEPEST)
 
 
 def rounded(total: int) -> float:

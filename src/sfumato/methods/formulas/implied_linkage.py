@@ -57,9 +57,9 @@ class TableEvidence:
         out.
         """
         value, released = self.q[person], self.r[members]
-        wanted = released * len(self.prior) + value
-        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        together = np.where(self.keys[place] == wanted, self.counts[place], 0) - (
+        pair_keys = released * len(self.prior) + value
+        positions = np.minimum(np.searchsorted(self.keys, pair_keys), len(self.keys) - 1)
+        together = np.where(self.keys[positions] == pair_keys, self.counts[positions], 0) - (
             self.q[members] == value
         )
         return np.asarray((together + 2 * self.prior[value]) / (self.totals[released] + 1))
@@ -130,25 +130,27 @@ def implied_linkage(
     order = np.argsort(classes, kind="stable")
     ends = np.cumsum(np.bincount(classes))
     credit, alone, nearly = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
-    for place, person in enumerate(rows.tolist()):
+    for number, person in enumerate(rows.tolist()):
         end = int(ends[classes[person]])
         start = int(ends[classes[person] - 1]) if classes[person] else 0
         members = order[start:end]
-        alone[place] = 1 / len(members)
+        alone[number] = 1 / len(members)
         share = 1.0
         if len(members) > MOST_MEMBERS:
             share = len(members) / MOST_MEMBERS
-            others = rng.choice(members[members != person], MOST_MEMBERS - 1, replace=False)
-            members = np.append(others, person)
+            sampled_members = rng.choice(
+                members[members != person], MOST_MEMBERS - 1, replace=False
+            )
+            members = np.append(sampled_members, person)
         scores = np.ones(len(members))
-        for each in evidence:
-            scores *= each.scores(person, members)
+        for source in evidence:
+            scores *= source.scores(person, members)
         best = float(scores.max())
         tied = scores >= best - TIE * max(1.0, best)
         # Of a class that is sampled each tied record stands for several.
         if tied[members == person][0]:
-            credit[place] = 1 / (1 + (int(tied.sum()) - 1) * share)
-        nearly[place] = int((scores >= best / 4).sum()) * share
+            credit[number] = 1 / (1 + (int(tied.sum()) - 1) * share)
+        nearly[number] = int((scores >= best / 4).sum()) * share
     rate = float(credit.mean()) if len(rows) else 0.0
     error = float(credit.std() / np.sqrt(len(rows))) if len(rows) else 0.0
     return Linkage(

@@ -44,7 +44,7 @@ class ItemSets:
     @classmethod
     def of(cls, sets: Iterable[Sequence[int]], size: int | None = None) -> ItemSets:
         """From lists of numbers, in any order, repeats merged."""
-        rows = [sorted(set(one)) for one in sets]
+        rows = [sorted(set(item_set)) for item_set in sets]
         pointers = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         items = np.fromiter(
             (item for row in rows for item in row), dtype=np.int32, count=int(pointers[-1])
@@ -100,10 +100,10 @@ class ItemSets:
         """Some of the people, in the order given."""
         lengths = self.lengths[people]
         pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        places = np.arange(int(pointers[-1])) + np.repeat(
+        positions = np.arange(int(pointers[-1])) + np.repeat(
             self.pointers[:-1][people] - pointers[:-1], lengths
         )
-        return ItemSets(pointers, self.items[places], self.size)
+        return ItemSets(pointers, self.items[positions], self.size)
 
     def mapped(self, image: NDArray[Any], size: int) -> ItemSets:
         """Every item replaced by its image, equal ones merged; a negative image leaves it out."""
@@ -167,7 +167,8 @@ class Violations:
     def sets(self) -> list[tuple[int, ...]]:
         """The listed sets as tuples, smaller ones first, then in order."""
         return sorted(
-            (tuple(row[row >= 0].tolist()) for row in self.members), key=lambda one: (len(one), one)
+            (tuple(row[row >= 0].tolist()) for row in self.members),
+            key=lambda item_set: (len(item_set), item_set),
         )
 
 
@@ -179,7 +180,7 @@ def violating(
     private: ItemSets | None = None,
     share: float = 1.0,
     new: NDArray[np.bool_] | None = None,
-    most: int = MOST_LISTED,
+    limit: int = MOST_LISTED,
     enough: int = 0,
 ) -> Violations:
     """Minimal sets of at most ``m`` items that fewer than ``k`` people carry, or of whose carriers
@@ -196,32 +197,32 @@ def violating(
         raise ParameterError("sets have at least one item, and k is not negative")
     work, order = ranked(sets, new)
     roots = len(order) if new is None else int(new[order].sum())
-    listed = _listed(work, m, most)
+    listed = _listed(work, m, limit)
     secret = without_items(len(sets)) if private is None else private
     room = max(secret.size, 1)
     loop = kernels.baskets.Private(
         secret.pointers, secret.items, np.zeros(room, np.int64), np.zeros(room, np.int64)
     )
     kernels.baskets.violating(work.kernel(), loop, m, k, float(share), roots, enough, listed)
-    shown, count, least = (int(number) for number in listed.tallies)
-    found = Violations(
-        _renumbered(listed.members[:shown], order),
-        listed.supports[:shown].copy(),
-        listed.private_counts[:shown].copy(),
+    listed_count, count, smallest = (int(number) for number in listed.tallies)
+    violations = Violations(
+        _renumbered(listed.members[:listed_count], order),
+        listed.supports[:listed_count].copy(),
+        listed.private_counts[:listed_count].copy(),
         listed.carriers,
         count,
-        least if least <= len(sets) else None,
+        smallest if smallest <= len(sets) else None,
         float(listed.worst[0]),
     )
-    return _minimal(found) if found.complete else found
+    return _minimal(violations) if violations.complete else violations
 
 
-def _listed(sets: ItemSets, m: int, most: int) -> Any:
+def _listed(sets: ItemSets, m: int, limit: int) -> Any:
     """Room for sets that are found; what is not written to costs no memory."""
     return kernels.baskets.Listed(
-        np.empty((most, m), np.int32),
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
+        np.empty((limit, m), np.int32),
+        np.empty(limit, np.int64),
+        np.empty(limit, np.int64),
         np.zeros(len(sets), np.bool_),
         np.array([0, 0, len(sets) + 1], dtype=np.int64),
         np.zeros(1),
@@ -233,49 +234,49 @@ def _renumbered(members: NDArray[np.int32], order: NDArray[np.int64]) -> NDArray
     if not len(order):
         return members.copy()
     behind = np.iinfo(np.int32).max
-    named = np.where(members >= 0, order[np.maximum(members, 0)].astype(np.int32), behind)
-    named.sort(axis=1)
-    named[named == behind] = -1
-    return named
+    item_numbers = np.where(members >= 0, order[np.maximum(members, 0)].astype(np.int32), behind)
+    item_numbers.sort(axis=1)
+    item_numbers[item_numbers == behind] = -1
+    return item_numbers
 
 
-def _minimal(found: Violations) -> Violations:
+def _minimal(violations: Violations) -> Violations:
     """The same without sets that hold a smaller one. The walk has left out those whose first items
     are one.
     """
-    lengths = (found.members >= 0).sum(axis=1)
+    lengths = (violations.members >= 0).sum(axis=1)
     if not len(lengths) or lengths.min() == lengths.max():
-        return found
+        return violations
     keep = np.ones(len(lengths), dtype=bool)
     for length in range(2, int(lengths.max(initial=0)) + 1):
         rows = np.flatnonzero(lengths == length)
         for smaller in range(1, length):
-            known = found.members[(lengths == smaller) & keep][:, :smaller]
-            if len(known) and len(rows):
-                rows = rows[~_holds_one(found.members[rows][:, :length], known)]
+            smaller_sets = violations.members[(lengths == smaller) & keep][:, :smaller]
+            if len(smaller_sets) and len(rows):
+                rows = rows[~_holds_one(violations.members[rows][:, :length], smaller_sets)]
         keep[lengths == length] = False
         keep[rows] = True
     return dataclasses.replace(
-        found,
-        members=found.members[keep],
-        supports=found.supports[keep],
-        private=found.private[keep],
+        violations,
+        members=violations.members[keep],
+        supports=violations.supports[keep],
+        private=violations.private[keep],
         count=int(keep.sum()),
     )
 
 
-def _holds_one(rows: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _holds_one(rows: NDArray[np.int32], known_sets_given: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Which rows hold all items of one of the known ones."""
     from itertools import combinations
 
-    width = known.shape[1]
-    held = np.zeros(len(rows), dtype=bool)
+    width = known_sets_given.shape[1]
+    holds = np.zeros(len(rows), dtype=bool)
     for columns in combinations(range(rows.shape[1]), width):
-        both = np.concatenate([known, rows[:, columns]])
-        _, codes = np.unique(both, axis=0, return_inverse=True)
+        stacked = np.concatenate([known_sets_given, rows[:, columns]])
+        _, codes = np.unique(stacked, axis=0, return_inverse=True)
         codes = codes.reshape(-1)
-        held |= np.isin(codes[len(known) :], codes[: len(known)])
-    return held
+        holds |= np.isin(codes[len(known_sets_given) :], codes[: len(known_sets_given)])
+    return holds
 
 
 def smallest_support(sets: ItemSets, m: int) -> int | None:
@@ -285,18 +286,18 @@ def smallest_support(sets: ItemSets, m: int) -> int | None:
     >>> smallest_support(ItemSets.of([[0, 1], [0, 1], [0]]), 2)
     2
     """
-    return violating(sets, m, 0, most=0, enough=1).least
+    return violating(sets, m, 0, limit=0, enough=1).least
 
 
 def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     """How many people carry each of some sets; everybody carries the empty one."""
     counts = np.empty(len(queries), dtype=np.int64)
-    for place, query in enumerate(queries):
-        wanted = sorted(set(query), key=lambda item: int(sets.supports[item]))
-        carriers = np.arange(len(sets)) if not wanted else sets.carriers(wanted[0]).astype(np.int64)
-        for item in wanted[1:]:
+    for number, query in enumerate(queries):
+        items = sorted(set(query), key=lambda item: int(sets.supports[item]))
+        carriers = np.arange(len(sets)) if not items else sets.carriers(items[0]).astype(np.int64)
+        for item in items[1:]:
             carriers = np.intersect1d(carriers, sets.carriers(item), assume_unique=True)
-        counts[place] = len(carriers)
+        counts[number] = len(carriers)
     return counts
 
 
@@ -329,20 +330,20 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
     totals = np.ones(len(sets))
     for j in range(m):
         totals *= np.where(lengths > m, (lengths - j) / (j + 1), 1.0)
-    there = lengths > 0
+    has_items = lengths > 0
     return KnownSets(
-        np.where(there, alone / totals, 0.0),
-        np.where(there, inverse / totals, 0.0),
-        np.where(there, rarest, 0),
-        np.where(there, totals, 0.0),
+        np.where(has_items, alone / totals, 0.0),
+        np.where(has_items, inverse / totals, 0.0),
+        np.where(has_items, rarest, 0),
+        np.where(has_items, totals, 0.0),
     )
 
 
 def frequent(
-    sets: ItemSets, m: int, least: int, most: int = MOST_LISTED
+    sets: ItemSets, m: int, least: int, limit: int = MOST_LISTED
 ) -> dict[tuple[int, ...], int]:
     """Sets of at most ``m`` items that at least ``least`` people carry, with their supports;
-    refused beyond ``most``.
+    refused beyond ``limit``.
 
     >>> frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
     {(0,): 3, (1,): 2, (0, 1): 2}
@@ -350,24 +351,28 @@ def frequent(
     if least < 1:
         raise ParameterError("a frequent set has at least one carrier")
     work, order = ranked(sets)
-    listed = _listed(work, m, most)
+    listed = _listed(work, m, limit)
     kernels.baskets.frequent(work.kernel(), m, least, listed)
-    shown, count, _ = (int(number) for number in listed.tallies)
-    if count > shown:
+    listed_count, count, _ = (int(number) for number in listed.tallies)
+    if count > listed_count:
         raise ParameterError(
-            f"there are {count:,} frequent sets, more than {most:,}; ask for a higher support"
+            f"there are {count:,} frequent sets, more than {limit:,}; ask for a higher support"
         )
-    members = _renumbered(listed.members[:shown], order)
-    named = [
+    members = _renumbered(listed.members[:listed_count], order)
+    named_sets = [
         (tuple(row[row >= 0].tolist()), int(n))
-        for row, n in zip(members, listed.supports[:shown], strict=True)
+        for row, n in zip(members, listed.supports[:listed_count], strict=True)
     ]
-    return dict(sorted(named, key=lambda one: (len(one[0]), one[0])))
+    return dict(
+        sorted(
+            named_sets, key=lambda set_and_support: (len(set_and_support[0]), set_and_support[0])
+        )
+    )
 
 
-def closed_sets(sets: ItemSets, most: int = MOST_CLOSED) -> dict[frozenset[int], int] | None:
+def closed_sets(sets: ItemSets, limit: int = MOST_CLOSED) -> dict[frozenset[int], int] | None:
     """All intersections of people's sets with their supports, the set that everybody carries too;
-    None when there are more than ``most``.
+    None when there are more than ``limit``.
 
     A set q and its closure (the intersection of its carriers) have the same carriers, so what holds
     of supports and confidences need only be looked at on closed sets.
@@ -380,28 +385,33 @@ def closed_sets(sets: ItemSets, most: int = MOST_CLOSED) -> dict[frozenset[int],
         return None if bits is None else {}
     everybody = (1 << len(sets)) - 1
     waiting = [(_closure(sets, bits, everybody), everybody, -1)]
-    found: dict[frozenset[int], int] = {}
+    supports: dict[frozenset[int], int] = {}
     while (
         waiting
     ):  # each closed set is reached once: by the extension that adds nothing before its last item
         closed, carriers, last = waiting.pop()
-        found[closed] = carriers.bit_count()
-        if len(found) > most:
+        supports[closed] = carriers.bit_count()
+        if len(supports) > limit:
             return None
         for item in range(last + 1, sets.size):
             fewer = carriers & bits[item]
             if item in closed or not fewer:
                 continue
             larger = _closure(sets, bits, fewer)
-            if all(other >= item or other in closed for other in larger):
+            if all(other_item >= item or other_item in closed for other_item in larger):
                 waiting.append((larger, fewer, item))
-    return {one: found[one] for one in sorted(found, key=lambda one: (len(one), sorted(one)))}
+    return {
+        item_set: supports[item_set]
+        for item_set in sorted(supports, key=lambda item_set: (len(item_set), sorted(item_set)))
+    }
 
 
 def _closure(sets: ItemSets, bits: Sequence[int], carriers: int) -> frozenset[int]:
     """The items that all of some people have: those of one of them that all others have too."""
-    one = (carriers & -carriers).bit_length() - 1
-    return frozenset(item for item in sets[one].tolist() if carriers & bits[item] == carriers)
+    first_carrier = (carriers & -carriers).bit_length() - 1
+    return frozenset(
+        item for item in sets[first_carrier].tolist() if carriers & bits[item] == carriers
+    )
 
 
 MOST_BITS = 2**32
@@ -430,9 +440,11 @@ def whole_classes(sets: ItemSets) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     """
     raw = sets.items.tobytes()
     width = sets.items.itemsize
-    known: dict[bytes, int] = {}
+    class_numbers: dict[bytes, int] = {}
     codes = np.empty(len(sets), dtype=np.int64)
     ends = (sets.pointers * width).tolist()
     for person in range(len(sets)):
-        codes[person] = known.setdefault(raw[ends[person] : ends[person + 1]], len(known))
-    return codes, np.bincount(codes, minlength=len(known)).astype(np.int64)
+        codes[person] = class_numbers.setdefault(
+            raw[ends[person] : ends[person + 1]], len(class_numbers)
+        )
+    return codes, np.bincount(codes, minlength=len(class_numbers)).astype(np.int64)

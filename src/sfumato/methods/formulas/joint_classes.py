@@ -40,11 +40,11 @@ class JointClasses:
     @property
     def of_person(self) -> NDArray[np.int64]:
         """Per person how many share the joint class."""
-        found: NDArray[np.int64] = self.sizes[self.member]
-        return found
+        class_sizes: NDArray[np.int64] = self.sizes[self.member]
+        return class_sizes
 
 
-def joint_classes(shown: NDArray[np.int64]) -> JointClasses:
+def joint_classes(classes_shown: NDArray[np.int64]) -> JointClasses:
     """The joint classes of persons (rows) in releases (columns); ``ABSENT`` where a release shows
     nothing of a person.
 
@@ -57,10 +57,10 @@ def joint_classes(shown: NDArray[np.int64]) -> JointClasses:
     >>> joint_classes(np.array([[0, 0], [0, ABSENT], [0, 1]])).compatible.tolist()
     [2, 3, 2]
     """
-    if not len(shown):
+    if not len(classes_shown):
         none = np.zeros(0, dtype=np.int64)
         return JointClasses(none, none, none)
-    kinds, member, sizes = np.unique(shown, axis=0, return_inverse=True, return_counts=True)
+    kinds, member, sizes = np.unique(classes_shown, axis=0, return_inverse=True, return_counts=True)
     member = member.reshape(-1)
     compatible = _compatible(kinds, sizes)
     return JointClasses(member, sizes.astype(np.int64), compatible[member])
@@ -72,22 +72,26 @@ def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[n
     """
     patterns, which = np.unique(kinds != ABSENT, axis=0, return_inverse=True)
     which = which.reshape(-1)
-    found = np.zeros(len(kinds), dtype=np.int64)
-    for (first, mine), (second, theirs) in itertools.product(enumerate(patterns), repeat=2):
-        both = np.flatnonzero(mine & theirs)
-        rows, others = np.flatnonzero(which == first), np.flatnonzero(which == second)
-        keys = np.concatenate([kinds[others][:, both], kinds[rows][:, both]])
+    compatible_counts = np.zeros(len(kinds), dtype=np.int64)
+    for (first, own_pattern), (second, other_pattern) in itertools.product(
+        enumerate(patterns), repeat=2
+    ):
+        common_columns = np.flatnonzero(own_pattern & other_pattern)
+        rows, other_rows = np.flatnonzero(which == first), np.flatnonzero(which == second)
+        keys = np.concatenate(
+            [kinds[other_rows][:, common_columns], kinds[rows][:, common_columns]]
+        )
         _, code = np.unique(keys, axis=0, return_inverse=True)
         code = code.reshape(-1)
         persons = np.bincount(
-            code[: len(others)], weights=sizes[others], minlength=int(code.max()) + 1
+            code[: len(other_rows)], weights=sizes[other_rows], minlength=int(code.max()) + 1
         )
-        found[rows] += persons[code[len(others) :]].astype(np.int64)
-    return found
+        compatible_counts[rows] += persons[code[len(other_rows) :]].astype(np.int64)
+    return compatible_counts
 
 
 def followed(
-    shown: NDArray[np.int64], joint: JointClasses, *, among: NDArray[np.bool_] | None = None
+    classes_shown: NDArray[np.int64], joint: JointClasses, *, among: NDArray[np.bool_] | None = None
 ) -> int:
     """How many persons (``among`` some of them) stand alone in all releases together although none
     of these shows them alone.
@@ -98,15 +102,15 @@ def followed(
     25
     """
     alone = joint.of_person == 1
-    crowded = np.ones(len(shown), dtype=bool)
-    for release in range(shown.shape[1]):
-        present = shown[:, release] != ABSENT
+    crowded = np.ones(len(classes_shown), dtype=bool)
+    for release in range(classes_shown.shape[1]):
+        present = classes_shown[:, release] != ABSENT
         _, member, sizes = np.unique(
-            shown[present, release], return_inverse=True, return_counts=True
+            classes_shown[present, release], return_inverse=True, return_counts=True
         )
         crowded[present] &= sizes[member.reshape(-1)] > 1
-    found = alone & crowded & (shown != ABSENT).any(axis=1)
-    return int(found.sum() if among is None else (found & among).sum())
+    is_followed = alone & crowded & (classes_shown != ABSENT).any(axis=1)
+    return int(is_followed.sum() if among is None else (is_followed & among).sum())
 
 
 def overlap_bounds(
@@ -122,8 +126,8 @@ def overlap_bounds(
     >>> overlap_bounds(5, 5, 25), overlap_bounds(20, 20, 25), overlap_bounds(5, 5, 25, common=3)
     ((1, 5), (15, 20), (1, 3))
     """
-    most = min(first, second) if common is None else min(first, second, common)
-    return max(1, first + second - people), max(1, most)
+    largest = min(first, second) if common is None else min(first, second, common)
+    return max(1, first + second - people), max(1, largest)
 
 
 def diversity(joint: JointClasses, values: NDArray[np.int64]) -> tuple[int, float]:

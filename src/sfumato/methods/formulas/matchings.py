@@ -39,13 +39,13 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
     first, last = _ways(joined), _ways(joined[::-1])
     full = (1 << size) - 1
     sizes = _bits(size)
-    found = np.zeros((size, size), dtype=np.int64)
+    counts = np.zeros((size, size), dtype=np.int64)
     for row in range(size):
         before = np.flatnonzero((sizes == row) & (first > 0))
         for column in np.flatnonzero(joined[row]).tolist():
             free = before[(before >> column & 1) == 0]
-            found[row, column] = int((first[free] * last[full ^ free ^ (1 << column)]).sum())
-    return int(first[full]), found
+            counts[row, column] = int((first[free] * last[full ^ free ^ (1 << column)]).sum())
+    return int(first[full]), counts
 
 
 def _bits(size: int) -> NDArray[np.int64]:

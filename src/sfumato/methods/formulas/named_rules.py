@@ -66,7 +66,7 @@ def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
     (Item(column='diagnosis', value='lung'),)
     """
     if isinstance(spoken, str):
-        arrow = next((one for one in ARROWS if one in spoken), None)
+        arrow = next((arrow_text for arrow_text in ARROWS if arrow_text in spoken), None)
         sides = [spoken] if arrow is None else spoken.split(arrow)
         if len(sides) > 2:
             raise ValueError("must have one arrow")
@@ -78,7 +78,10 @@ def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
             )
         parts = [_listed(spoken[side], values=values) for side in ("if", "then") if side in spoken]
     rule = NamedRule(
-        *(tuple(sorted(part, key=lambda one: (one.column, one.value or ""))) for part in parts)
+        *(
+            tuple(sorted(part, key=lambda arrow_text: (arrow_text.column, arrow_text.value or "")))
+            for part in parts
+        )
     )
     if not rule.left or not all(parts):
         raise ValueError("must name something on each side of its arrow")
@@ -107,24 +110,24 @@ def _listed(side: Any, *, values: bool) -> list[Item]:
     ]
 
 
-def _as_list(given: Any) -> Any:
-    return [given] if isinstance(given, str | Mapping) else given
+def _as_list(rules: Any) -> Any:
+    return [rules] if isinstance(rules, str | Mapping) else rules
 
 
-def _readable(given: Sequence[str | Mapping[str, Any]], *, values: bool = True) -> tuple[Any, ...]:
+def _readable(rules: Sequence[str | Mapping[str, Any]], *, values: bool = True) -> tuple[Any, ...]:
     """The rules as they were given, once each could be read; messages number them and tell no
     value.
     """
-    for number, spoken in enumerate(given, start=1):
+    for number, spoken in enumerate(rules, start=1):
         try:
             parse(spoken, values=values)
         except ValueError as error:
             raise ValueError(f"rule {number} {error}") from None
-    return tuple(spoken if isinstance(spoken, str) else dict(spoken) for spoken in given)
+    return tuple(spoken if isinstance(spoken, str) else dict(spoken) for spoken in rules)
 
 
-def _readable_items(given: Sequence[str | Mapping[str, Any]]) -> tuple[Any, ...]:
-    return _readable(given, values=False)
+def _readable_items(rules: Sequence[str | Mapping[str, Any]]) -> tuple[Any, ...]:
+    return _readable(rules, values=False)
 
 
 Spoken = Annotated[
@@ -154,10 +157,10 @@ def all_parsed(
     spoken: Iterable[str | Mapping[str, Any]], *, values: bool = True
 ) -> tuple[NamedRule, ...]:
     """Rules as written, each once."""
-    return tuple(dict.fromkeys(parse(one, values=values) for one in spoken))
+    return tuple(dict.fromkeys(parse(rule_text, values=values) for rule_text in spoken))
 
 
-def require_columns(who: str, rules: Iterable[NamedRule], schema: Schema) -> None:
+def require_columns(method: str, rules: Iterable[NamedRule], schema: Schema) -> None:
     """Refuse rules about columns that the schema does not have, or that are never released."""
     names = dict.fromkeys(name for rule in rules for name in rule.columns)
     unknown = [name for name in names if name not in schema.attributes]
@@ -165,12 +168,13 @@ def require_columns(who: str, rules: Iterable[NamedRule], schema: Schema) -> Non
     if unknown or direct:
         raise SchemaError(
             [
-                f"{who}: the schema has no column {name!r}.{did_you_mean(name, schema.attributes)}"
+                f"{method}: the schema has no column"
+                f" {name!r}.{did_you_mean(name, schema.attributes)}"
                 for name in unknown
             ]
             + [
-                f"{who}: column {name!r} is a direct identifier, which is not released; take it out"
-                " of the rules"
+                f"{method}: column {name!r} is a direct identifier, which is not released; take it"
+                " out of the rules"
                 for name in direct
             ]
         )
@@ -185,7 +189,7 @@ def item_columns(
     """The columns whose values are items: those of the rules, and ``among`` or, where nobody says
     which, all categories.
     """
-    named = {name for rule in rules for name in rule.columns}
+    rule_columns = {name for rule in rules for name in rule.columns}
     left_out = (Role.DIRECT, Role.UNIT, Role.WEIGHT)
     if among is None:
         among = [
@@ -194,7 +198,7 @@ def item_columns(
             if attribute.kind in (Kind.NOMINAL, Kind.ORDINAL)
             and not any(attribute.has(role) for role in left_out)
         ]
-    return tuple(sorted(named | set(among)))
+    return tuple(sorted(rule_columns | set(among)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -216,27 +220,37 @@ class TableItems:
         cls,
         dataset: Table,
         columns: Sequence[str],
-        known: Sequence[Sequence[str]] | None = None,
+        known_labels: Sequence[Sequence[str]] | None = None,
         order: NDArray[np.int64] | None = None,
     ) -> TableItems:
-        """The items of some columns; ``known`` are the values that have numbers already, in their
-        order.
+        """The items of some columns; ``known_labels`` are the values that have numbers already, in
+        their order.
         """
         order = canonical_order(dataset) if order is None else order
         labels, codes = [], []
         for at, name in enumerate(columns):
             encoded = dataset.encoded(name)
-            here = [text for text in encoded.labels if text not in (None, TOP)]
-            told = here if known is None else [*known[at], *sorted(set(here) - set(known[at]))]
-            place: dict[str | None, int] = {text: i for i, text in enumerate(told)}
-            moved = np.array([place.get(text, -1) for text in encoded.labels], dtype=np.int64)
-            codes.append(moved[encoded.codes[order]] if len(moved) else np.zeros(0, dtype=np.int64))
-            labels.append(tuple(told))
-        first = tuple(itertools.accumulate((len(one) for one in labels), initial=0))
+            own_labels = [text for text in encoded.labels if text not in (None, TOP)]
+            all_labels = (
+                own_labels
+                if known_labels is None
+                else [*known_labels[at], *sorted(set(own_labels) - set(known_labels[at]))]
+            )
+            label_codes: dict[str | None, int] = {text: i for i, text in enumerate(all_labels)}
+            new_codes = np.array(
+                [label_codes.get(text, -1) for text in encoded.labels], dtype=np.int64
+            )
+            codes.append(
+                new_codes[encoded.codes[order]] if len(new_codes) else np.zeros(0, dtype=np.int64)
+            )
+            labels.append(tuple(all_labels))
+        first = tuple(
+            itertools.accumulate((len(column_labels) for column_labels in labels), initial=0)
+        )
         cells = np.stack(codes, axis=1) if codes else np.zeros((len(order), 0), dtype=np.int64)
-        there = cells >= 0
-        items = (cells + np.array(first[:-1], dtype=np.int64))[there]
-        starts = np.r_[0, np.cumsum(there.sum(axis=1))].astype(np.int64)
+        has_item = cells >= 0
+        items = (cells + np.array(first[:-1], dtype=np.int64))[has_item]
+        starts = np.r_[0, np.cumsum(has_item.sum(axis=1))].astype(np.int64)
         return cls(
             tuple(columns), tuple(labels), first[:-1], order, Transactions(starts, items, first[-1])
         )
@@ -248,8 +262,12 @@ class TableItems:
         at = self.columns.index(item.column)
         if item.value is None:
             return list(range(self.first[at], self.first[at] + len(self.labels[at])))
-        known = self.labels[at]
-        return [self.first[at] + known.index(item.value)] if item.value in known else []
+        column_labels = self.labels[at]
+        return (
+            [self.first[at] + column_labels.index(item.value)]
+            if item.value in column_labels
+            else []
+        )
 
     def column_of(self, item: int) -> str:
         """The column of an item."""
@@ -271,25 +289,30 @@ class TableItems:
         """The rules that could be found: those whose items enough rows hold. Fewer rows never make
         one of the others found.
         """
-        found: dict[Association, None] = {}
+        associations: dict[Association, None] = {}
         for rule in rules:
             fixed = [self.numbers(item) for item in rule.items]
             if not all(fixed):
                 continue
-            for chosen in self._frequent(fixed, thresholds.support):
-                sides = chosen[: len(rule.left)], chosen[len(rule.left) :]
-                found[Association(tuple(sorted(sides[0])), tuple(sorted(sides[1])))] = None
-        return list(found)
+            for item_choice in self._frequent(fixed, thresholds.support):
+                sides = item_choice[: len(rule.left)], item_choice[len(rule.left) :]
+                associations[Association(tuple(sorted(sides[0])), tuple(sorted(sides[1])))] = None
+        return list(associations)
 
-    def _frequent(self, choices: Sequence[Sequence[int]], least: int) -> Iterator[tuple[int, ...]]:
+    def _frequent(
+        self, choices: Sequence[Sequence[int]], smallest_support: int
+    ) -> Iterator[tuple[int, ...]]:
         """The combinations, one item of each list, that enough rows hold; those that occur are
         counted, not all there could be.
         """
-        at = [self._column(one[0]) for one in choices]
-        rows = np.stack([self._cells(place) for place in at], axis=1)
-        inside = np.all([np.isin(rows[:, i], one) for i, one in enumerate(choices)], axis=0)
+        at = [self._column(column_choices[0]) for column_choices in choices]
+        rows = np.stack([self._cells(column_number) for column_number in at], axis=1)
+        inside = np.all(
+            [np.isin(rows[:, i], column_choices) for i, column_choices in enumerate(choices)],
+            axis=0,
+        )
         combined, counts = np.unique(rows[inside], axis=0, return_counts=True)
-        for values in combined[counts >= least].tolist():
+        for values in combined[counts >= smallest_support].tolist():
             yield tuple(values)
 
     def _column(self, item: int) -> int:

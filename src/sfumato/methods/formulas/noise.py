@@ -51,11 +51,11 @@ class Noise:
         """Numbers of the same distribution given that they are not negative (geometric for the
         discrete Laplace).
         """
-        kept = np.empty(0, dtype=np.int64)
-        while len(kept) < count:
-            fresh = self.draw(2 * (count - len(kept)) + 16)
-            kept = np.concatenate([kept, fresh[fresh >= 0]])
-        return kept[:count]
+        accepted = np.empty(0, dtype=np.int64)
+        while len(accepted) < count:
+            fresh = self.draw(2 * (count - len(accepted)) + 16)
+            accepted = np.concatenate([accepted, fresh[fresh >= 0]])
+        return accepted[:count]
 
     def tail(self, failure: float) -> int:
         """The smallest t with P(|noise| > t) ≤ failure.
@@ -158,8 +158,8 @@ def exponential(sensitivity: int, rho: Fraction) -> Selector:
             vectors, dp.linf_distance(T=WHOLE), dp.zero_concentrated_divergence(), scale=scale
         )
 
-    found = _confirmed("Gumbel", make, 2 * sensitivity / math.sqrt(8 * rho), sensitivity, rho)
-    return Selector(found.scale, found.measurement)
+    noise = _confirmed("Gumbel", make, 2 * sensitivity / math.sqrt(8 * rho), sensitivity, rho)
+    return Selector(noise.scale, noise.measurement)
 
 
 def _opendp() -> Any:

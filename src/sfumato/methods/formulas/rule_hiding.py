@@ -192,49 +192,53 @@ class _Work:
 
     def drop_right(self, rule: Association) -> bool:
         """Take an item of the right side out of as many transactions as it needs."""
-        holders, left = self.supporting(rule), self.now.support(rule.left)
-        if not self.thresholds.found(len(holders), left):
+        holders, left_support = self.supporting(rule), self.now.support(rule.left)
+        if not self.thresholds.found(len(holders), left_support):
             return False
-        most = self.thresholds.most_hidden(left) if rule.right else self.thresholds.support - 1
+        largest_support = (
+            self.thresholds.most_hidden(left_support) if rule.right else self.thresholds.support - 1
+        )
         item = _most_frequent(self.now, rule.right or rule.left)
-        return self.take([(t, item) for t in holders[: len(holders) - most]])
+        return self.take([(t, item) for t in holders[: len(holders) - largest_support]])
 
     def drop_most_frequent(self, rule: Association) -> bool:
         """Take the most frequent item of the rule out of the shortest transaction that holds it,
         until it is hidden.
         """
-        waiting, left = self.supporting(rule), self.now.support(rule.left)
+        waiting, left_support = self.supporting(rule), self.now.support(rule.left)
         supports = {item: int(self.now.supports[item]) for item in rule.both}
-        taken: list[tuple[int, int]] = []
-        for place, transaction in enumerate(waiting):
-            if not self.thresholds.found(len(waiting) - place, left):
+        pairs_taken: list[tuple[int, int]] = []
+        for number, transaction in enumerate(waiting):
+            if not self.thresholds.found(len(waiting) - number, left_support):
                 break
-            item = min(supports, key=lambda one: (-supports[one], one))
+            item = min(supports, key=lambda item_key: (-supports[item_key], item_key))
             supports[item] -= 1
-            left -= item in rule.left
-            taken.append((transaction, item))
-        return self.take(taken)
+            left_support -= item in rule.left
+            pairs_taken.append((transaction, item))
+        return self.take(pairs_taken)
 
     def lift_left(self, rule: Association) -> bool:
         """Put the left side into transactions that hold neither it nor the right side, until the
         rule is hidden.
         """
-        both, left = self.now.support(rule.both), self.now.support(rule.left)
-        if not rule.right or not self.thresholds.found(both, left):
+        rule_support, left_support = self.now.support(rule.both), self.now.support(rule.left)
+        if not rule.right or not self.thresholds.found(rule_support, left_support):
             return False
-        held = np.isin(self.now.items, rule.left)
-        lacking = len(rule.left) - np.bincount(self.now.owners[held], minlength=len(self.now))
-        free = np.flatnonzero((lacking > 0) & ~self.now.holding(rule.right))
-        free = free[np.lexsort((free, self.now.sizes[free], lacking[free]))]
+        in_left = np.isin(self.now.items, rule.left)
+        items_missing = len(rule.left) - np.bincount(
+            self.now.owners[in_left], minlength=len(self.now)
+        )
+        free = np.flatnonzero((items_missing > 0) & ~self.now.holding(rule.right))
+        free = free[np.lexsort((free, self.now.sizes[free], items_missing[free]))]
         exact = self.thresholds.confidence
-        wanted = exact.denominator * both // exact.numerator + 1 - left
-        for transaction in free[:wanted].tolist():
-            here = self.now.items[
+        transactions_needed = exact.denominator * rule_support // exact.numerator + 1 - left_support
+        for transaction in free[:transactions_needed].tolist():
+            own_items = self.now.items[
                 self.now.starts[transaction] : self.now.starts[transaction + 1]
             ].tolist()
-            self.more |= {(transaction, item) for item in rule.left if item not in here}
+            self.more |= {(transaction, item) for item in rule.left if item not in own_items}
         self.now = self.before.having(self.more)
-        return bool(len(free[:wanted]))
+        return bool(len(free[:transactions_needed]))
 
 
 def _most_frequent(transactions: Transactions, items: Itemset) -> int:
@@ -244,8 +248,8 @@ def _most_frequent(transactions: Transactions, items: Itemset) -> int:
 def occurrences(transactions: Transactions, pairs: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
     """Where items stand in transactions, given as pairs: a mark per occurrence."""
     kinds = max(1, transactions.kinds)
-    wanted = np.array([t * kinds + item for t, item in pairs], dtype=np.int64)
-    return np.isin(transactions.owners * kinds + transactions.items, wanted)
+    pair_keys = np.array([t * kinds + item for t, item in pairs], dtype=np.int64)
+    return np.isin(transactions.owners * kinds + transactions.items, pair_keys)
 
 
 # The exact way. Equal transactions are one type, and a pattern is a set of sensitive items that is
@@ -280,8 +284,10 @@ def hide_exactly(
     may take; when it does not suffice, the best found so far is taken, and the :class:`Proof` has
     the bound.
     """
-    shown = [rule for rule in dict.fromkeys(sensitive) if is_found(transactions, rule, thresholds)]
-    if not shown:
+    rules_found = [
+        rule for rule in dict.fromkeys(sensitive) if is_found(transactions, rule, thresholds)
+    ]
+    if not rules_found:
         return Hidden(
             transactions, np.zeros(len(transactions.items), dtype=np.bool_), proof=Proof(0, 0, 1)
         )
@@ -292,8 +298,8 @@ def hide_exactly(
     parts = rules.parts()
     for number, part in enumerate(parts):
         progress(number / len(parts), "hiding rules exactly")
-        taken, proof = _solved(transactions, part, thresholds, weight, effort)
-        pairs += taken
+        pairs_taken, proof = _solved(transactions, part, thresholds, weight, effort)
+        pairs += pairs_taken
         proofs.append(proof)
     work = _Work(transactions, thresholds)
     work.take(pairs)
@@ -332,24 +338,32 @@ class _Rules:
         gone = {item for rule in hide for item in rule.both}
         itemsets = frequent_itemsets(transactions, thresholds.support, largest)
         if not any(rule.right for rule in hide):
-            kept = [one for one in itemsets if not any(set(rule.left) <= set(one) for rule in hide)]
+            itemsets_kept = [
+                itemset
+                for itemset in itemsets
+                if not any(set(rule.left) <= set(itemset) for rule in hide)
+            ]
             border = {
-                one
-                for one in kept
-                if not any(set(one) < set(more) for more in kept if len(more) == len(one) + 1)
+                itemset
+                for itemset in itemsets_kept
+                if not any(
+                    set(itemset) < set(superset)
+                    for superset in itemsets_kept
+                    if len(superset) == len(itemset) + 1
+                )
             }
-            touched = [one for one in kept if gone & set(one)]
+            touched = [itemset for itemset in itemsets_kept if gone & set(itemset)]
             return cls(
                 tuple(hide),
-                tuple(Association(one) for one in touched),
+                tuple(Association(itemset) for itemset in touched),
                 (),
-                tuple(Association(one) for one in touched if one in border),
+                tuple(Association(itemset) for itemset in touched if itemset in border),
             )
         keep, ghosts = [], []
-        for rule, both, left in candidates(itemsets):
+        for rule, rule_support, left_support in candidates(itemsets):
             if rule in hide:
                 continue
-            if thresholds.found(both, left):
+            if thresholds.found(rule_support, left_support):
                 keep += [rule] if gone & set(rule.both) else []
             else:
                 ghosts += [rule] if gone & set(rule.left) else []
@@ -369,12 +383,12 @@ class _Rules:
             for rule in (*self.hide, *self.keep, *self.ghosts)
         }
         for items in touched.values():
-            for one, other in itertools.pairwise(items):
-                group[head(one)] = head(other)
+            for first_item, second_item in itertools.pairwise(items):
+                group[head(first_item)] = head(second_item)
         heads = sorted({head(item) for item in group})
 
-        def of(rules: tuple[Association, ...], wanted: int) -> tuple[Association, ...]:
-            return tuple(rule for rule in rules if head(touched[rule][0]) == wanted)
+        def of(rules: tuple[Association, ...], group_head: int) -> tuple[Association, ...]:
+            return tuple(rule for rule in rules if head(touched[rule][0]) == group_head)
 
         return [
             _Rules(of(self.hide, h), of(self.keep, h), of(self.ghosts, h), of(self.border, h))
@@ -402,42 +416,49 @@ class _Patterns:
         items = sorted(
             {item for rule in (*rules.hide, *rules.keep, *rules.ghosts) for item in rule.both}
         )
-        seen = np.isin(transactions.items, items)
-        owners, there = transactions.owners[seen], transactions.items[seen]
+        is_sensitive = np.isin(transactions.items, items)
+        owners, sensitive_items = (
+            transactions.owners[is_sensitive],
+            transactions.items[is_sensitive],
+        )
         ends = np.searchsorted(owners, np.arange(len(transactions) + 1)).tolist()
-        listed = there.tolist()
+        listed = sensitive_items.tolist()
         members: dict[Itemset, list[int]] = {}
         for transaction in range(len(transactions)):
             members.setdefault(tuple(listed[ends[transaction] : ends[transaction + 1]]), []).append(
                 transaction
             )
         deletable = rules.deletable
-        types, taken, left = [], [], []
+        types, items_taken, items_left = [], [], []
         kinds = sorted(members)
         for number, kind in enumerate(kinds):
             for out in _subsets([item for item in kind if item in deletable]):
                 types.append(number)
-                taken.append(out)
-                left.append(tuple(item for item in kind if item not in out))
+                items_taken.append(out)
+                items_left.append(tuple(item for item in kind if item not in out))
                 if len(types) > MOST_PATTERNS:
                     raise ParameterError(
                         f"the exact way would have to weigh more than {MOST_PATTERNS:,} ways to"
                         " take items out; use dsr or 2a, look at fewer columns, or hide fewer"
                         " rules at a time"
                     )
-        marks = np.zeros((len(left), len(items)), dtype=np.bool_)
-        place = {item: at for at, item in enumerate(items)}
-        for row, held in enumerate(left):
-            marks[row, [place[item] for item in held]] = True
+        marks = np.zeros((len(items_left), len(items)), dtype=np.bool_)
+        item_numbers = {item: at for at, item in enumerate(items)}
+        for row, row_items in enumerate(items_left):
+            marks[row, [item_numbers[item] for item in row_items]] = True
         return cls(
-            items, [members[kind] for kind in kinds], np.array(types, dtype=np.int64), taken, marks
+            items,
+            [members[kind] for kind in kinds],
+            np.array(types, dtype=np.int64),
+            items_taken,
+            marks,
         )
 
     def holding(self, itemset: Itemset) -> NDArray[np.float64]:
         """Per pattern, 1 where an itemset is still held."""
-        wanted = [self.items.index(item) for item in itemset]
-        held: NDArray[np.int64] = self.left[:, wanted].sum(axis=1)
-        return np.asarray(held == len(itemset), dtype=np.float64)
+        item_columns_wanted = [self.items.index(item) for item in itemset]
+        items_held: NDArray[np.int64] = self.left[:, item_columns_wanted].sum(axis=1)
+        return np.asarray(items_held == len(itemset), dtype=np.float64)
 
 
 def _subsets(items: Sequence[int]) -> Iterable[Itemset]:
@@ -492,9 +513,14 @@ def _as_pairs(patterns: _Patterns, amounts: NDArray[np.int64]) -> list[tuple[int
     }
     order = sorted(np.flatnonzero(amounts).tolist(), key=lambda j: (-len(patterns.taken[j]), j))
     for j in order:
-        here = waiting[int(patterns.types[j])]
-        chosen, here[: amounts[j]] = here[: amounts[j]], []
-        pairs += [(transaction, item) for transaction in chosen for item in patterns.taken[j]]
+        transactions_waiting = waiting[int(patterns.types[j])]
+        transactions_chosen, transactions_waiting[: amounts[j]] = (
+            transactions_waiting[: amounts[j]],
+            [],
+        )
+        pairs += [
+            (transaction, item) for transaction in transactions_chosen for item in patterns.taken[j]
+        ]
     return pairs
 
 
@@ -516,8 +542,8 @@ class _Program:
 
     def cost(self, amounts: NDArray[np.int64], weight: int) -> float:
         """What a solution costs, counted anew."""
-        supports = {itemset: round(float(held @ amounts)) for itemset, held in self.held.items()}
-        found = [
+        supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
+        still_found = [
             self.thresholds.found(supports[rule.both], supports[rule.left])
             for rule in self.rules.keep
         ]
@@ -526,15 +552,15 @@ class _Program:
             for rule in self.rules.ghosts
         ]
         out = sum(
-            len(taken) * int(amount)
-            for taken, amount in zip(self.patterns.taken, amounts, strict=True)
+            len(pattern) * int(amount)
+            for pattern, amount in zip(self.patterns.taken, amounts, strict=True)
             if amount
         )
-        return float(weight * (found.count(False) + ghosts.count(True)) + out)
+        return float(weight * (still_found.count(False) + ghosts.count(True)) + out)
 
     def hides(self, amounts: NDArray[np.int64]) -> bool:
         """Whether a solution hides all it must, counted in whole numbers."""
-        supports = {itemset: round(float(held @ amounts)) for itemset, held in self.held.items()}
+        supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
         return not any(
             self.thresholds.found(supports[rule.both], supports[rule.left])
             for rule in self.rules.hide
@@ -549,34 +575,34 @@ class _Program:
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_matrix, hstack
 
-        shown, ghosts = (*self.rules.hide, *self.rules.ghosts), len(self.rules.ghosts)
+        rules_shown, ghosts = (*self.rules.hide, *self.rules.ghosts), len(self.rules.ghosts)
         lost = 0 if hard else len(keep)
         width = len(self.patterns.taken)
-        many = width + 2 * len(shown) + ghosts + lost
+        variable_count = width + 2 * len(rules_shown) + ghosts + lost
         rows = _Rows(self.held, width)
         self._types(rows)
-        self._hidden(rows, shown)
-        self._kept(rows, keep, width + 2 * len(shown) + ghosts, hard=hard)
-        matrix = hstack([rows.supports(), csr_matrix(rows.others(many - width))]).tocsr()
-        price = np.zeros(many)
-        price[:width] = [len(taken) for taken in self.patterns.taken]
-        price[width + 2 * len(shown) :] = weight
-        upper = np.r_[self.sizes[self.patterns.types], np.ones(many - width)]
-        found = milp(
+        self._hidden(rows, rules_shown)
+        self._keep_rules(rows, keep, width + 2 * len(rules_shown) + ghosts, hard=hard)
+        matrix = hstack([rows.supports(), csr_matrix(rows.others(variable_count - width))]).tocsr()
+        price = np.zeros(variable_count)
+        price[:width] = [len(pattern) for pattern in self.patterns.taken]
+        price[width + 2 * len(rules_shown) :] = weight
+        upper = np.r_[self.sizes[self.patterns.types], np.ones(variable_count - width)]
+        solution = milp(
             price,
-            integrality=np.ones(many),
+            integrality=np.ones(variable_count),
             bounds=Bounds(0, upper),
             constraints=LinearConstraint(matrix, rows.low, rows.high),
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
         bound = (
             None
-            if found.mip_dual_bound is None or not np.isfinite(found.mip_dual_bound)
-            else found.mip_dual_bound
+            if solution.mip_dual_bound is None or not np.isfinite(solution.mip_dual_bound)
+            else solution.mip_dual_bound
         )
-        if found.x is None:
+        if solution.x is None:
             return None, bound
-        amounts = np.rint(found.x[:width]).astype(np.int64)
+        amounts = np.rint(solution.x[:width]).astype(np.int64)
         sums = np.bincount(self.patterns.types, weights=amounts, minlength=len(self.sizes))
         if not (sums == self.sizes).all() or not self.hides(
             amounts
@@ -589,32 +615,42 @@ class _Program:
         for number, size in enumerate(self.sizes):
             rows.add({}, {}, size, size, plain=np.flatnonzero(self.patterns.types == number))
 
-    def _hidden(self, rows: _Rows, shown: Sequence[Association]) -> None:
+    def _hidden(self, rows: _Rows, rules_shown: Sequence[Association]) -> None:
         """A rule loses its support (a), or its confidence (b), or is a ghost (g)."""
         p, q = _fraction(self.thresholds.confidence)
-        least = self.thresholds.support
+        smallest_support = self.thresholds.support
         sensitive = len(self.rules.hide)
-        for number, rule in enumerate(shown):
+        for number, rule in enumerate(rules_shown):
             a, b = 2 * number, 2 * number + 1
-            slack = max(0, self.most[rule.both] - least + 1)
-            rows.add({rule.both: 1.0}, {a: slack}, -np.inf, least - 1 + slack)
+            slack = max(0, self.most[rule.both] - smallest_support + 1)
+            rows.add({rule.both: 1.0}, {a: slack}, -np.inf, smallest_support - 1 + slack)
             slack = (q - p) * self.most[rule.both] + 1
             rows.add(_difference(rule, p, q), {b: slack}, -np.inf, slack - 1)
-            g = {2 * len(shown) + number - sensitive: 1.0} if number >= sensitive else {}
+            g = {2 * len(rules_shown) + number - sensitive: 1.0} if number >= sensitive else {}
             rows.add({}, {a: 1.0, b: 1.0, **g}, 1, np.inf)
 
-    def _kept(self, rows: _Rows, keep: Sequence[Association], first: int, *, hard: bool) -> None:
+    def _keep_rules(
+        self, rows: _Rows, keep: Sequence[Association], first: int, *, hard: bool
+    ) -> None:
         """A rule that is found keeps its support and its confidence, unless it is lost (l)."""
         p, q = _fraction(self.thresholds.confidence)
-        least = self.thresholds.support
+        smallest_support = self.thresholds.support
         offset = first - len(self.patterns.taken)
         for number, rule in enumerate(keep):
             lost = {} if hard else {offset + number: 1.0}
-            rows.add({rule.both: 1.0}, {at: least * one for at, one in lost.items()}, least, np.inf)
+            rows.add(
+                {rule.both: 1.0},
+                {at: smallest_support * coefficient for at, coefficient in lost.items()},
+                smallest_support,
+                np.inf,
+            )
             if rule.right:
-                most = p * self.most[rule.left]
+                largest = p * self.most[rule.left]
                 rows.add(
-                    _difference(rule, p, q), {at: most * one for at, one in lost.items()}, 0, np.inf
+                    _difference(rule, p, q),
+                    {at: largest * coefficient for at, coefficient in lost.items()},
+                    0,
+                    np.inf,
                 )
 
 
@@ -632,8 +668,8 @@ class _Rows:
     between what they must lie.
     """
 
-    def __init__(self, held: Mapping[Itemset, NDArray[np.float64]], width: int) -> None:
-        self.held, self.width = held, width
+    def __init__(self, holds: Mapping[Itemset, NDArray[np.float64]], width: int) -> None:
+        self.held, self.width = holds, width
         self.sums: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self.rest: list[Mapping[int, float]] = []
         self.low: list[float] = []
@@ -642,7 +678,7 @@ class _Rows:
     def add(
         self,
         supports: Mapping[Itemset, float],
-        others: Mapping[int, float],
+        other_terms: Mapping[int, float],
         low: float,
         high: float,
         plain: NDArray[np.int64] | None = None,
@@ -653,9 +689,9 @@ class _Rows:
             total += times * self.held[itemset]
         if plain is not None:
             total[plain] = 1.0
-        there = np.flatnonzero(total)
-        self.sums.append((there, total[there]))
-        self.rest.append(others)
+        used_columns = np.flatnonzero(total)
+        self.sums.append((used_columns, total[used_columns]))
+        self.rest.append(other_terms)
         self.low.append(low)
         self.high.append(high)
 
@@ -663,17 +699,17 @@ class _Rows:
         """The coefficients of the patterns."""
         from scipy.sparse import csr_matrix
 
-        starts = np.cumsum([0, *(len(there) for there, _ in self.sums)])
-        places = np.concatenate([there for there, _ in self.sums])
+        starts = np.cumsum([0, *(len(used_columns) for used_columns, _ in self.sums)])
+        column_numbers = np.concatenate([used_columns for used_columns, _ in self.sums])
         values = np.concatenate([amounts for _, amounts in self.sums])
-        return csr_matrix((values, places, starts), shape=(len(self.sums), self.width))
+        return csr_matrix((values, column_numbers, starts), shape=(len(self.sums), self.width))
 
     def others(self, width: int) -> object:
         """The coefficients of all other variables."""
         from scipy.sparse import csr_matrix
 
         cells = [
-            (row, at, value) for row, rest in enumerate(self.rest) for at, value in rest.items()
+            (row, at, value) for row, terms in enumerate(self.rest) for at, value in terms.items()
         ]
-        rows, places, values = zip(*cells, strict=True) if cells else ((), (), ())
-        return csr_matrix((values, (rows, places)), shape=(len(self.rest), width))
+        rows, column_numbers, values = zip(*cells, strict=True) if cells else ((), (), ())
+        return csr_matrix((values, (rows, column_numbers)), shape=(len(self.rest), width))

@@ -66,7 +66,7 @@ class Transactions:
         >>> Transactions.of([{2, 0}, set()]).items.tolist()
         [0, 2]
         """
-        rows = [sorted(set(one)) for one in sets]
+        rows = [sorted(set(item_set)) for item_set in sets]
         items = np.array([item for row in rows for item in row], dtype=np.int64)
         starts = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
         return cls(starts, items, int(items.max(initial=-1)) + 1 if kinds is None else kinds)
@@ -96,8 +96,8 @@ class Transactions:
         hits: NDArray[np.int64] = np.bincount(
             self.owners[np.isin(self.items, itemset)], minlength=len(self)
         )
-        held: NDArray[np.bool_] = hits == len(itemset)
-        return held
+        holds: NDArray[np.bool_] = hits == len(itemset)
+        return holds
 
     def support(self, itemset: Sequence[int]) -> int:
         """How many transactions hold all of an itemset."""
@@ -112,9 +112,9 @@ class Transactions:
         )
         return Transactions(starts, self.items[~gone], self.kinds)
 
-    def having(self, more: Iterable[tuple[int, int]]) -> Transactions:
+    def having(self, added_pairs: Iterable[tuple[int, int]]) -> Transactions:
         """The same transactions when items are put in, as pairs of a transaction and an item."""
-        pairs = np.array(sorted(set(more)), dtype=np.int64).reshape(-1, 2)
+        pairs = np.array(sorted(set(added_pairs)), dtype=np.int64).reshape(-1, 2)
         keys = np.union1d(
             self.owners * self.kinds + self.items, pairs[:, 0] * self.kinds + pairs[:, 1]
         )
@@ -145,67 +145,70 @@ class Thresholds:
         )
         return cls(support, exact)
 
-    def found(self, both: int, left: int) -> bool:
+    def found(self, rule_support: int, left_support: int) -> bool:
         """Whether a rule is found whose items together, and whose left side, are held by so many
         transactions.
         """
         exact = self.confidence
-        return both >= self.support and exact.denominator * both >= exact.numerator * left
+        return (
+            rule_support >= self.support
+            and exact.denominator * rule_support >= exact.numerator * left_support
+        )
 
-    def most_hidden(self, left: int) -> int:
+    def most_hidden(self, left_support: int) -> int:
         """The largest support of a rule that is not found, when so many transactions hold its left
         side.
         """
         exact = self.confidence
-        below = -(-exact.numerator * left // exact.denominator) - 1
+        below = -(-exact.numerator * left_support // exact.denominator) - 1
         return max(self.support - 1, below)
 
 
 def frequent_itemsets(
-    transactions: Transactions, least: int, largest: int = LARGEST_RULE
+    transactions: Transactions, smallest_support: int, largest: int = LARGEST_RULE
 ) -> dict[Itemset, int]:
-    """Every itemset of at most ``largest`` items that at least ``least`` transactions hold, and how
-    many do.
+    """Every itemset of at most ``largest`` items that at least ``smallest_support`` transactions
+    hold, and how many do.
 
     >>> frequent_itemsets(Transactions.of([{0, 1}, {0, 1, 2}, {2}]), 2)
     {(0,): 2, (0, 1): 2, (1,): 2, (2,): 2}
     """
-    found: dict[Itemset, int] = {}
+    supports: dict[Itemset, int] = {}
     everyone = np.arange(len(transactions), dtype=np.int64)
     for itemset, support in _grown(
-        (), transactions, everyone, transactions.starts[:-1], (max(1, least), largest)
+        (), transactions, everyone, transactions.starts[:-1], (max(1, smallest_support), largest)
     ):
-        found[itemset] = support
-        if len(found) > MOST_ITEMSETS:
+        supports[itemset] = support
+        if len(supports) > MOST_ITEMSETS:
             raise ParameterError(
-                f"more than {MOST_ITEMSETS:,} sets of items are held by {least:,} transactions;"
-                " raise the support, or look at fewer columns or items a rule"
+                f"more than {MOST_ITEMSETS:,} sets of items are held by {smallest_support:,}"
+                " transactions; raise the support, or look at fewer columns or items a rule"
             )
-    return found
+    return supports
 
 
 def _grown(
     prefix: Itemset,
     transactions: Transactions,
     holders: NDArray[np.int64],
-    places: NDArray[np.int64],
+    positions: NDArray[np.int64],
     limits: tuple[int, int],
 ) -> Iterator[tuple[Itemset, int]]:
-    """The frequent itemsets that begin with a prefix; ``places`` are where the items behind it
+    """The frequent itemsets that begin with a prefix; ``positions`` are where the items behind it
     begin in its holders.
     """
-    least, largest = limits
-    if len(holders) < least or len(prefix) >= largest:
+    smallest_support, largest = limits
+    if len(holders) < smallest_support or len(prefix) >= largest:
         return
     starts, items = transactions.starts, transactions.items
-    counts = kernels.rules.count_behind(starts, items, holders, places, transactions.kinds)
-    frequent = np.flatnonzero(counts >= least)
+    counts = kernels.rules.count_behind(starts, items, holders, positions, transactions.kinds)
+    frequent = np.flatnonzero(counts >= smallest_support)
     if len(prefix) + 1 == largest or not len(frequent):
         yield from (((*prefix, item), int(counts[item])) for item in frequent.tolist())
         return
-    wanted = np.full(transactions.kinds, -1, dtype=np.int64)
-    wanted[frequent] = np.arange(len(frequent))
-    runs, grown, behind = kernels.rules.grow(starts, items, holders, places, wanted)
+    item_codes = np.full(transactions.kinds, -1, dtype=np.int64)
+    item_codes[frequent] = np.arange(len(frequent))
+    runs, grown, behind = kernels.rules.grow(starts, items, holders, positions, item_codes)
     for number, item in enumerate(frequent.tolist()):
         inside = slice(runs[number], runs[number + 1])
         yield (*prefix, item), int(counts[item])
@@ -214,13 +217,15 @@ def _grown(
 
 def candidates(itemsets: Mapping[Itemset, int]) -> Iterator[tuple[Association, int, int]]:
     """Every rule that frequent itemsets make, with its support and that of its left side."""
-    for both, support in itemsets.items():
-        for size in range(1, len(both)):
-            for left in itertools.combinations(both, size):
+    for itemset, support in itemsets.items():
+        for size in range(1, len(itemset)):
+            for left_items in itertools.combinations(itemset, size):
                 yield (
-                    Association(left, tuple(item for item in both if item not in left)),
+                    Association(
+                        left_items, tuple(item for item in itemset if item not in left_items)
+                    ),
                     support,
-                    itemsets[left],
+                    itemsets[left_items],
                 )
 
 
@@ -229,7 +234,11 @@ def mine(
 ) -> set[Association]:
     """The rules that are found, with at most ``largest`` items each."""
     itemsets = frequent_itemsets(transactions, thresholds.support, largest)
-    return {rule for rule, both, left in candidates(itemsets) if thresholds.found(both, left)}
+    return {
+        rule
+        for rule, rule_support, left_support in candidates(itemsets)
+        if thresholds.found(rule_support, left_support)
+    }
 
 
 def is_found(transactions: Transactions, rule: Association, thresholds: Thresholds) -> bool:

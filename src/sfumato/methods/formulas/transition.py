@@ -121,10 +121,10 @@ def local_epsilon(matrix: Any) -> float:
     inf
     """
     square = checked_matrix(matrix)
-    most, least = square.max(axis=0), square.min(axis=0)
-    if (least[most > 0] == 0).any():
+    highest, lowest = square.max(axis=0), square.min(axis=0)
+    if (lowest[highest > 0] == 0).any():
         return math.inf
-    return float((np.log(most[most > 0]) - np.log(least[most > 0])).max())
+    return float((np.log(highest[highest > 0]) - np.log(lowest[highest > 0])).max())
 
 
 def estimate_frequencies(released_counts: Any, matrix: Any) -> Floats:

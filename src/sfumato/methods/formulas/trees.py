@@ -166,15 +166,15 @@ def route(tree: DecisionTree, bins: NDArray[np.uint8]) -> NDArray[np.int64]:
     """The leaf, as a number of a node, that each of some records falls into; ``UNSEEN`` bins go
     where more records went.
     """
-    found: NDArray[np.int64] = kernels.trees.route(
+    leaves: NDArray[np.int64] = kernels.trees.route(
         tree.nodes, np.ascontiguousarray(bins, dtype=np.uint8)
     )
-    return found
+    return leaves
 
 
-def cuts_of(values: NDArray[np.float64], most: int = MOST_BINS) -> NDArray[np.float64]:
-    """Where numbers are cut into bins: half way between values that occur, into at most ``most``
-    bins of about equal size.
+def cuts_of(values: NDArray[np.float64], max_bins: int = MOST_BINS) -> NDArray[np.float64]:
+    """Where numbers are cut into bins: half way between values that occur, into at most
+    ``max_bins`` bins of about equal size.
 
     Missing values (NaN) do not count.
 
@@ -188,12 +188,12 @@ def cuts_of(values: NDArray[np.float64], most: int = MOST_BINS) -> NDArray[np.fl
     if len(distinct) < 2:
         return np.zeros(0)
     middles: NDArray[np.float64] = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
-    if len(distinct) <= most:
+    if len(distinct) <= max_bins:
         return middles
     below = np.cumsum(counts)[:-1]
-    wanted = np.arange(1, most) * (counts.sum() / most)
-    chosen = np.unique(np.minimum(np.searchsorted(below, wanted), len(middles) - 1))
-    return middles.take(chosen)
+    target_counts = np.arange(1, max_bins) * (counts.sum() / max_bins)
+    cut_numbers = np.unique(np.minimum(np.searchsorted(below, target_counts), len(middles) - 1))
+    return middles.take(cut_numbers)
 
 
 def binned(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.uint8]:
@@ -206,21 +206,21 @@ def binned(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np
 
 
 def fewer_classes(
-    codes: NDArray[Any], classes: int, most: int = MOST_CLASSES
+    codes: NDArray[Any], classes: int, max_classes: int = MOST_CLASSES
 ) -> tuple[NDArray[np.uint8], int]:
-    """Codes with at most ``most`` classes: the most frequent ones keep theirs apart, all others are
-    one class.
+    """Codes with at most ``max_classes`` classes: the most frequent ones keep theirs apart, all
+    others are one class.
 
     >>> fewer_classes(np.array([0, 1, 1, 2, 2, 3]), 4, most=3)
     (array([0, 1, 1, 2, 2, 0], dtype=uint8), 3)
     """
-    if classes <= most:
+    if classes <= max_classes:
         return codes.astype(np.uint8), classes
     counts = np.bincount(codes, minlength=classes)
-    frequent = np.argsort(-counts, kind="stable")[: most - 1]
-    place = np.zeros(classes, dtype=np.uint8)
-    place[np.sort(frequent)] = np.arange(1, most)
-    return place[codes], most
+    frequent = np.argsort(-counts, kind="stable")[: max_classes - 1]
+    new_codes = np.zeros(classes, dtype=np.uint8)
+    new_codes[np.sort(frequent)] = np.arange(1, max_classes)
+    return new_codes[codes], max_classes
 
 
 def level_order(
@@ -228,15 +228,15 @@ def level_order(
     n_levels: int,
     target: NDArray[Any],
     classes: int | None,
-    most: int = UNSEEN,
+    max_levels: int = UNSEEN,
 ) -> NDArray[np.uint8]:
     """The bin of every level of a category without an order, so that similar levels are neighbours.
 
     For numbers a level's score is its mean of the target. For classes it is (P(y | level) −
     P(y))·v, where v is the first right singular vector of the rows (P(y | level) − P(y))·√n_level:
     with two classes the best cut of that order is the best of all ways to part the levels in two.
-    Levels that do not occur are ``UNSEEN``; where there are more than ``most``, neighbours share a
-    bin.
+    Levels that do not occur are ``UNSEEN``; where there are more than ``max_levels``, neighbours
+    share a bin.
 
     Reference: D. Coppersmith, S. J. Hong and J. R. M. Hosking, Partitioning nominal attributes in
     decision trees, Data Mining and Knowledge Discovery 3 (1999), DOI 10.1023/A:1009869804967.
@@ -252,11 +252,11 @@ def level_order(
         scores = _class_scores(levels, n_levels, target, classes)[present]
     ranked = present[np.lexsort((present, scores))]
     bins = np.full(n_levels, UNSEEN, dtype=np.uint8)
-    places = np.arange(len(ranked))
-    if len(ranked) > most:
+    ranks = np.arange(len(ranked))
+    if len(ranked) > max_levels:
         before = np.cumsum(counts[ranked]) - counts[ranked]
-        places = np.minimum(before * most // counts.sum(), most - 1)
-    bins[ranked] = places
+        ranks = np.minimum(before * max_levels // counts.sum(), max_levels - 1)
+    bins[ranked] = ranks
     return bins
 
 

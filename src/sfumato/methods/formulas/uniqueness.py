@@ -49,14 +49,16 @@ def individual_risk(sample: ArrayLike, population: ArrayLike) -> NDArray[np.floa
     """
     from scipy.special import hyp2f1
 
-    f, most = np.broadcast_arrays(
+    f, weights = np.broadcast_arrays(
         np.asarray(sample, dtype=np.float64), np.asarray(population, dtype=np.float64)
     )
-    share = np.minimum(f / np.maximum(most, np.finfo(np.float64).tiny), 1)
-    few = f < MANY
+    share = np.minimum(f / np.maximum(weights, np.finfo(np.float64).tiny), 1)
+    is_small = f < MANY
     risk = np.empty(f.shape)
-    risk[few] = share[few] / f[few] * hyp2f1(1.0, 1.0, f[few] + 1, 1 - share[few])
-    risk[~few] = _of_many(f[~few], share[~few])
+    risk[is_small] = (
+        share[is_small] / f[is_small] * hyp2f1(1.0, 1.0, f[is_small] + 1, 1 - share[is_small])
+    )
+    risk[~is_small] = _of_many(f[~is_small], share[~is_small])
     return risk
 
 
@@ -344,24 +346,26 @@ def population_uniques(
     (195.07, 550, 'zayatz')
     """
     sample = Frequencies.of(class_sizes, fraction)
-    most = sample.having(1) / fraction
-    if not most or fraction == 1:
-        return Uniques(most, sample.population, "counted" if fraction == 1 else estimator)
+    largest = sample.having(1) / fraction
+    if not largest or fraction == 1:
+        return Uniques(largest, sample.population, "counted" if fraction == 1 else estimator)
     number, used = _estimate(sample, estimator)
-    return Uniques(min(number, most), sample.population, used, capped=number > most)
+    return Uniques(min(number, largest), sample.population, used, capped=number > largest)
 
 
 def _estimate(sample: Frequencies, estimator: Estimator) -> tuple[float, str]:
     simple = zayatz(sample)
-    wanted = ("pitman" if sample.fraction <= 0.1 else "snb") if estimator == "dankar" else estimator
+    estimator_used = (
+        ("pitman" if sample.fraction <= 0.1 else "snb") if estimator == "dankar" else estimator
+    )
     fitted = (
-        {"pitman": pitman, "snb": slide_negative_binomial}[wanted](sample)
-        if wanted != "zayatz"
+        {"pitman": pitman, "snb": slide_negative_binomial}[estimator_used](sample)
+        if estimator_used != "zayatz"
         else None
     )
-    if fitted is None or (estimator == "dankar" and wanted == "snb" and simple < fitted):
+    if fitted is None or (estimator == "dankar" and estimator_used == "snb" and simple < fitted):
         return simple, "zayatz"
-    return fitted, wanted
+    return fitted, estimator_used
 
 
 def zayatz(sample: Frequencies) -> float:

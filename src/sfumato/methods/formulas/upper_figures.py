@@ -19,6 +19,6 @@ def upper_figure(value: float, digits: int) -> str:
     ... )
     ('1.001', '33.4', '0.1', '1250')
     """
-    written = Decimal(f"{value:.{NOISE}g}")
-    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(written)
+    shown_value = Decimal(f"{value:.{NOISE}g}")
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(shown_value)
     return f"{float(rounded):.{digits}g}"

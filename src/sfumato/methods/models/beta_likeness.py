@@ -116,10 +116,10 @@ class BetaLikeness(SensitiveModel):
         limits = np.full(len(shares), self.beta)
         if self.kind == "enhanced":
             limits = np.minimum(limits, -np.log(np.maximum(shares, 1e-300)))
-        least = kernels.distributions.least_removed(
+        fewest_removed = kernels.distributions.least_removed(
             counts.starts, counts.codes, counts.counts, shares * (1 + limits), np.zeros(len(shares))
         )
-        return forced_records(evidence, self.failing(evidence), least)
+        return forced_records(evidence, self.failing(evidence), fewest_removed)
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest β that holds, and the classes that exceed the promised one."""
@@ -135,11 +135,11 @@ class BetaLikeness(SensitiveModel):
             sentence=self._sentence,
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """The enhanced kind implies the basic one, a smaller β a larger one."""
-        if not isinstance(other, BetaLikeness) or other.sensitive != self.sensitive:
+        if not isinstance(model, BetaLikeness) or model.sensitive != self.sensitive:
             return False
-        return self.beta <= other.beta and (self.kind == "enhanced" or other.kind == "basic")
+        return self.beta <= model.beta and (self.kind == "enhanced" or model.kind == "basic")
 
     def _gains(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class the relative gain of the value that gains most; infinite where no β holds."""
@@ -262,10 +262,10 @@ class DeltaDisclosure(SensitiveModel):
             reference_of(evidence, self.sensitive),
         )
         shares, factor = reference / max(1, reference.sum()), factor_of(self.delta)
-        least = kernels.distributions.least_removed(
+        fewest_removed = kernels.distributions.least_removed(
             counts.starts, counts.codes, counts.counts, shares * factor, shares / factor
         )
-        return forced_records(evidence, self.failing(evidence), least)
+        return forced_records(evidence, self.failing(evidence), fewest_removed)
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The δ that is just too small, and the classes that break the promised one."""
@@ -281,19 +281,19 @@ class DeltaDisclosure(SensitiveModel):
             sentence=self._sentence,
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A smaller δ implies a larger one, the closeness of :math:`e^δ`, and the basic likeness
         of :math:`e^δ − 1`.
         """
-        if self.absent == "fail" and other.holds_within(self.sensitive, factor_of(self.delta)):
+        if self.absent == "fail" and model.holds_within(self.sensitive, factor_of(self.delta)):
             return True
-        if isinstance(other, BetaLikeness):
+        if isinstance(model, BetaLikeness):
             return BetaLikeness(self.sensitive, beta=math.expm1(min(self.delta, LARGEST))).implies(
-                other
+                model
             )
-        if not isinstance(other, DeltaDisclosure) or other.sensitive != self.sensitive:
+        if not isinstance(model, DeltaDisclosure) or model.sensitive != self.sensitive:
             return False
-        return self.delta <= other.delta and (self.absent == "fail" or other.absent == "skip")
+        return self.delta <= model.delta and (self.absent == "fail" or model.absent == "skip")
 
     def _changes(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class the largest absolute logarithm of a change of share."""

@@ -114,7 +114,7 @@ class OneKAnonymity(_OnPairs):
         pairs = self._pairs(evidence)
         counts = pairs.neighbours_of_originals()
         short = int(pairs.originals[counts < self.k].sum())
-        return _judged(
+        return _judge_counts(
             self,
             self.k,
             evidence,
@@ -123,9 +123,9 @@ class OneKAnonymity(_OnPairs):
             "released records a person could be",
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A larger k implies a smaller one."""
-        return isinstance(other, OneKAnonymity) and self.k >= other.k
+        return isinstance(model, OneKAnonymity) and self.k >= model.k
 
 
 @parameters
@@ -155,11 +155,13 @@ class KOneAnonymity(_OnPairs):
         pairs = self._pairs(evidence)
         counts = pairs.neighbours_of_released()
         short = int(pairs.released[counts < self.k].sum())
-        return _judged(self, self.k, evidence, counts, short, "people a released record could be")
+        return _judge_counts(
+            self, self.k, evidence, counts, short, "people a released record could be"
+        )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A larger k implies a smaller one."""
-        return isinstance(other, KOneAnonymity) and self.k >= other.k
+        return isinstance(model, KOneAnonymity) and self.k >= model.k
 
 
 @parameters
@@ -188,10 +190,15 @@ class KKAnonymity(_OnPairs):
         with too few.
         """
         pairs = self._pairs(evidence)
-        left, right = pairs.neighbours_of_originals(), pairs.neighbours_of_released()
-        short = (left[pairs.same[0]] < self.k) | (right[pairs.same[1]] < self.k)
-        values = np.minimum(pairs.least_per_released(left), right)
-        return _judged(
+        original_neighbours, released_neighbours = (
+            pairs.neighbours_of_originals(),
+            pairs.neighbours_of_released(),
+        )
+        short = (original_neighbours[pairs.same[0]] < self.k) | (
+            released_neighbours[pairs.same[1]] < self.k
+        )
+        values = np.minimum(pairs.least_per_released(original_neighbours), released_neighbours)
+        return _judge_counts(
             self,
             self.k,
             evidence,
@@ -200,9 +207,9 @@ class KKAnonymity(_OnPairs):
             "records of the other side one could be",
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A larger k implies a smaller one, of either side too."""
-        return isinstance(other, KKAnonymity | OneKAnonymity | KOneAnonymity) and self.k >= other.k
+        return isinstance(model, KKAnonymity | OneKAnonymity | KOneAnonymity) and self.k >= model.k
 
 
 @parameters
@@ -243,28 +250,35 @@ class KConcealment(_OnPairs):
         pairs = self._pairs(evidence)
         counts = pairs.matches_of_originals()
         short = int(pairs.originals[counts < self.k].sum())
-        what = "released records a person could be, whatever the others are"
-        return _judged(self, self.k, evidence, pairs.least_per_released(counts), short, what)
+        subject = "released records a person could be, whatever the others are"
+        return _judge_counts(
+            self, self.k, evidence, pairs.least_per_released(counts), short, subject
+        )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A larger k implies a smaller one, and (1,k)-anonymity."""
-        return isinstance(other, KConcealment | OneKAnonymity) and self.k >= other.k
+        return isinstance(model, KConcealment | OneKAnonymity) and self.k >= model.k
 
 
-def _judged(
-    model: Model, k: int, evidence: ClassEvidence, values: NDArray[np.int64], short: int, what: str
+def _judge_counts(
+    model: Model,
+    k: int,
+    evidence: ClassEvidence,
+    values: NDArray[np.int64],
+    short: int,
+    subject: str,
 ) -> Verdict:
     """A verdict on the least count of each released class; ``short`` records have too small a
     one.
     """
     attained = extreme(values, "smallest")
-    sentence = f"{what}: at least {attained}"
+    sentence = f"{subject}: at least {attained}"
     if short:
         sentence = (
-            f"{what}: fewer than {k} for {short:,} of {evidence.classes.total:,} records, at worst"
-            f" {attained}"
+            f"{subject}: fewer than {k} for {short:,} of {evidence.classes.total:,} records, at"
+            f" worst {attained}"
         )
-    judged = verdict(
+    result = verdict(
         model,
         evidence,
         values < k,
@@ -274,4 +288,4 @@ def _judged(
         sentence=sentence,
         counts_crowds=True,
     )
-    return dataclasses.replace(judged, records=short)
+    return dataclasses.replace(result, records=short)

@@ -101,10 +101,10 @@ class KConfusion(Model):
             records=len(failing),
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """More originals that are likelier imply fewer that are less likely."""
         return (
-            isinstance(other, KConfusion) and self.k >= other.k and (self.t or 0) >= (other.t or 0)
+            isinstance(model, KConfusion) and self.k >= model.k and (self.t or 0) >= (model.t or 0)
         )
 
     def _likely(self, posteriors: Sequence[Any], records: int) -> NDArray[np.int64]:
@@ -117,8 +117,8 @@ class KConfusion(Model):
                 " limits (linkage or probabilistic_linkage; linkage: 1 allows all), or give"
                 " matrices with posteriors="
             )
-        counted = [_count_likely(matrix, records, self.t) for matrix in posteriors]
-        return np.asarray(np.minimum.reduce(counted))
+        likely_counts = [_count_likely(matrix, records, self.t) for matrix in posteriors]
+        return np.asarray(np.minimum.reduce(likely_counts))
 
     def _sentence(self, evidence: ClassEvidence, attained: int | None, short: int) -> str:
         if attained is None:
@@ -135,7 +135,7 @@ class KConfusion(Model):
         return f"for every released record at least {attained} originals remain likely; {against}"
 
 
-def _count_likely(matrix: Any, records: int, least: float | None) -> NDArray[np.int64]:
+def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray[np.int64]:
     """Per row, how many probabilities are large enough; what is no matrix of probabilities is
     refused.
     """
@@ -147,7 +147,7 @@ def _count_likely(matrix: Any, records: int, least: float | None) -> NDArray[np.
                 f"an attack gives probabilities for {matrix.records:,} released records; there are"
                 f" {records:,}"
             )
-        return matrix.likely(least)
+        return matrix.likely(threshold)
     table = (
         csr_array(matrix)
         if issparse(matrix)
@@ -167,6 +167,6 @@ def _count_likely(matrix: Any, records: int, least: float | None) -> NDArray[np.
             f"an attack gives {wrong:,} of {records:,} released records probabilities that do not"
             " sum to 1"
         )
-    enough = table.data > 0 if least is None else table.data >= least - TOLERANCE
+    enough = table.data > 0 if threshold is None else table.data >= threshold - TOLERANCE
     rows = np.repeat(np.arange(records), np.diff(table.indptr))
     return np.bincount(rows[enough], minlength=records)

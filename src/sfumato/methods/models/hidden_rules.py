@@ -100,15 +100,15 @@ class HiddenRules(Model):
     def needs(self, schema: Schema) -> Needs:
         """The columns of every rule, counted together."""
         require_columns(self.name, self.parsed, schema)
-        return Needs(counts=tuple(dict.fromkeys(_counted(rule) for rule in self.parsed)))
+        return Needs(counts=tuple(dict.fromkeys(_count_column(rule) for rule in self.parsed)))
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes without whose records no rule is found: those in which a rule holds most often go
         first.
         """
         gone = np.zeros(len(evidence.classes), dtype=np.bool_)
-        for one in self._found(evidence):
-            gone |= one.fewest(self.thresholds)
+        for occurrence in self._find_rules(evidence):
+            gone |= occurrence.fewest(self.thresholds)
         return gone
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
@@ -116,13 +116,18 @@ class HiddenRules(Model):
         rules.
         """
         every = list(self._met(evidence))
-        found = [one for one in every if self.thresholds.found(one.support, one.left_support)]
-        supported = [one.support / one.left_support for one in every]
-        shown = len({one.rule for one in found})
+        rules_found = [
+            occurrence
+            for occurrence in every
+            if self.thresholds.found(occurrence.support, occurrence.left_support)
+        ]
+        supported = [occurrence.support / occurrence.left_support for occurrence in every]
+        rule_count = len({occurrence.rule for occurrence in rules_found})
         sentence = (
-            f"{shown} of {len(self.rules)} can be found; the largest support is"
-            f" {max(one.support for one in found):,}, the largest confidence {max(supported):.3g}"
-            if found
+            f"{rule_count} of {len(self.rules)} can be found; the largest support is"
+            f" {max(occurrence.support for occurrence in rules_found):,}, the largest confidence"
+            f" {max(supported):.3g}"
+            if rules_found
             else f"none has {self.support:,} records and a confidence of {self.confidence:g}"
         )
         return verdict(
@@ -135,21 +140,25 @@ class HiddenRules(Model):
             sentence=sentence,
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """The same rules and more, hidden from whoever looks closer."""
-        if not isinstance(other, HiddenRules):
+        if not isinstance(model, HiddenRules):
             return False
-        closer = self.support <= other.support and self.confidence <= other.confidence
-        return closer and set(other.parsed) <= set(self.parsed)
+        closer = self.support <= model.support and self.confidence <= model.confidence
+        return closer and set(model.parsed) <= set(self.parsed)
 
-    def _found(self, evidence: ClassEvidence) -> Iterator[_Met]:
+    def _find_rules(self, evidence: ClassEvidence) -> Iterator[_Met]:
         met = self._met(evidence)
-        return (one for one in met if self.thresholds.found(one.support, one.left_support))
+        return (
+            occurrence
+            for occurrence in met
+            if self.thresholds.found(occurrence.support, occurrence.left_support)
+        )
 
     def _met(self, evidence: ClassEvidence) -> Iterator[_Met]:
         """Every rule with values that enough records have."""
         for rule in self.parsed:
-            counts = evidence.classes.counts[_counted(rule)]
+            counts = evidence.classes.counts[_count_column(rule)]
             yield from _meetings(rule, counts, len(evidence.classes), self.support)
 
 
@@ -160,54 +169,59 @@ class _Met:
     """
 
     rule: NamedRule
-    both: NDArray[np.int64]
-    left: NDArray[np.int64]
+    both_counts: NDArray[np.int64]
+    left_counts: NDArray[np.int64]
 
     @property
     def support(self) -> int:
         """Records that have all values."""
-        return int(self.both.sum())
+        return int(self.both_counts.sum())
 
     @property
     def left_support(self) -> int:
         """Records that have the values of the left side."""
-        return int(self.left.sum())
+        return int(self.left_counts.sum())
 
     def fewest(self, thresholds: Thresholds) -> NDArray[np.bool_]:
         """Classes that go, those that hold the rule most often first, until it is not found."""
-        order = np.lexsort((np.arange(len(self.both)), -self.both / np.maximum(self.left, 1)))
-        both, left = (
-            self.support - np.cumsum(self.both[order]),
-            self.left_support - np.cumsum(self.left[order]),
+        order = np.lexsort(
+            (np.arange(len(self.both_counts)), -self.both_counts / np.maximum(self.left_counts, 1))
+        )
+        both_after, left_after = (
+            self.support - np.cumsum(self.both_counts[order]),
+            self.left_support - np.cumsum(self.left_counts[order]),
         )
         hidden = [
-            not thresholds.found(b, a) for b, a in zip(both.tolist(), left.tolist(), strict=True)
+            not thresholds.found(b, a)
+            for b, a in zip(both_after.tolist(), left_after.tolist(), strict=True)
         ]
         gone = np.zeros(len(order), dtype=np.bool_)
         gone[order[: hidden.index(True) + 1]] = True
         return gone
 
 
-def _counted(rule: NamedRule) -> Column:
+def _count_column(rule: NamedRule) -> Column:
     return rule.columns[0] if len(rule.columns) == 1 else rule.columns
 
 
-def _meetings(rule: NamedRule, counts: Counts, classes: int, least: int) -> Iterator[_Met]:
-    columns = parts_of(_counted(rule))
+def _meetings(
+    rule: NamedRule, counts: Counts, classes: int, smallest_support: int
+) -> Iterator[_Met]:
+    columns = parts_of(_count_column(rule))
     values = [
         (text,) if len(columns) == 1 else parts_of_label(text, len(columns))
         for text in counts.labels
     ]
     where = {name: at for at, name in enumerate(columns)}
-    left: dict[tuple[str | None, ...], list[int]] = {}
-    both: dict[tuple[tuple[str | None, ...], tuple[str | None, ...]], list[int]] = {}
+    codes_by_left: dict[tuple[str | None, ...], list[int]] = {}
+    codes_by_rule: dict[tuple[tuple[str | None, ...], tuple[str | None, ...]], list[int]] = {}
     for code, parts in enumerate(values):
         if all(_fits(parts[where[item.column]], item.value) for item in rule.left):
             start = tuple(parts[where[item.column]] for item in rule.left)
-            left.setdefault(start, []).append(code)
+            codes_by_left.setdefault(start, []).append(code)
             if all(_fits(parts[where[item.column]], item.value) for item in rule.right):
                 whole = start, tuple(parts[where[item.column]] for item in rule.right)
-                both.setdefault(whole, []).append(code)
+                codes_by_rule.setdefault(whole, []).append(code)
     members = np.repeat(np.arange(classes), np.diff(counts.starts))
 
     def per_class(codes: list[int]) -> NDArray[np.int64]:
@@ -217,11 +231,11 @@ def _meetings(rule: NamedRule, counts: Counts, classes: int, least: int) -> Iter
         ).astype(np.int64)
 
     totals = counts.total()
-    for whole, codes in both.items():
-        if totals[codes].sum() < least:
+    for whole, codes in codes_by_rule.items():
+        if totals[codes].sum() < smallest_support:
             continue
-        yield _Met(rule, per_class(codes), per_class(left[whole[0]]))
+        yield _Met(rule, per_class(codes), per_class(codes_by_left[whole[0]]))
 
 
-def _fits(value: str | None, wanted: str | None) -> bool:
-    return value not in (None, TOP) and wanted in (None, value)
+def _fits(value: str | None, expected: str | None) -> bool:
+    return value not in (None, TOP) and expected in (None, value)

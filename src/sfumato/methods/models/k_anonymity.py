@@ -64,20 +64,20 @@ class KAnonymity(Model):
         failing = np.flatnonzero(sizes < self.k)
         short = int(classes.records[failing].sum())
         attained = int(sizes.min()) if len(sizes) else None
-        who = "persons" if classes.person else "records"
+        units = "persons" if classes.person else "records"
         if attained is None:
             sentence = "the table is empty, there is nobody to protect"
         elif attained < self.k:
             share = percent(short / classes.total)
             sentence = (
                 f"{short:,} of {classes.total:,} records ({share}) stand in a class of fewer than"
-                f" {self.k} {who}; the smallest has {attained}"
+                f" {self.k} {units}; the smallest has {attained}"
             )
         elif evidence.wildcard is not None:
             sentence = _compatible(self.k, attained, evidence)
         else:
-            others = f"{attained - 1} other {who}"
-            sentence = f"everyone shares the quasi-identifiers with at least {others}"
+            other_units = f"{attained - 1} other {units}"
+            sentence = f"everyone shares the quasi-identifiers with at least {other_units}"
         return Verdict(
             model=self.name,
             promise=self.promise,
@@ -105,9 +105,9 @@ class KAnonymity(Model):
         """
         return self.k
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A larger k implies a smaller one, and every promise for which some ``enough_k`` is."""
-        return other.enough_k is not None and self.k >= other.enough_k
+        return model.enough_k is not None and self.k >= model.enough_k
 
 
 def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:

@@ -159,17 +159,19 @@ class LDiversity(SensitiveModel):
         if self.kind == "distinct" or not len(values):
             return records * failing
         counts = counts_of(evidence, self.sensitive)
-        few = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
+        too_few_values_left = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
         top = np.maximum.reduceat(counts.counts, counts.starts[:-1])
         if self.kind == "entropy":
-            lacking, reach = (
+            shortfall, reach = (
                 math.log(self.l) - np.log(values),
                 math.log(self.l) + np.log(top / records),
             )
-            least = records * lacking / np.where(failing, reach, 1.0)
+            fewest_removed = records * shortfall / np.where(failing, reach, 1.0)
         else:
-            least = top - (self.c or 0) * top / values
-        return forced_records(evidence, failing, np.where(few, records, least))
+            fewest_removed = top - (self.c or 0) * top / values
+        return forced_records(
+            evidence, failing, np.where(too_few_values_left, records, fewest_removed)
+        )
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The largest l that holds (for the given c), and the classes below the promised one."""
@@ -193,18 +195,18 @@ class LDiversity(SensitiveModel):
             self.l == 1 or (self.kind == "distinct" and self.l <= values)
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """Every kind implies distinct diversity, hence as large classes; a kind implies its own
         weaker degrees.
         """
         surely = math.ceil(self.l - TOLERANCE)
-        if isinstance(other, KAnonymity):
-            return other.k <= surely
-        if not isinstance(other, LDiversity) or other.sensitive != self.sensitive:
-            return other.holds_where_diverse(self.sensitive, surely)
-        if other.kind == "distinct" or other.l == 1:
-            return other.l <= surely
-        return other.kind == self.kind and other.l <= self.l and (other.c or 0) >= (self.c or 0)
+        if isinstance(model, KAnonymity):
+            return model.k <= surely
+        if not isinstance(model, LDiversity) or model.sensitive != self.sensitive:
+            return model.holds_where_diverse(self.sensitive, surely)
+        if model.kind == "distinct" or model.l == 1:
+            return model.l <= surely
+        return model.kind == self.kind and model.l <= self.l and (model.c or 0) >= (self.c or 0)
 
     def _values(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class: distinct values, effective values, or the c that is just too small."""
@@ -353,14 +355,14 @@ class PSensitive(SensitiveModel):
             counts_crowds=True,
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """Equal to k-anonymity with distinct p-diversity; p values need p records."""
         crowd = max(self.k, self.p)
-        if isinstance(other, KAnonymity):
-            return other.k <= crowd
-        if isinstance(other, PSensitive):
-            return other.sensitive == self.sensitive and other.p <= self.p and other.k <= crowd
-        return LDiversity(self.sensitive, l=self.p).implies(other)
+        if isinstance(model, KAnonymity):
+            return model.k <= crowd
+        if isinstance(model, PSensitive):
+            return model.sensitive == self.sensitive and model.p <= self.p and model.k <= crowd
+        return LDiversity(self.sensitive, l=self.p).implies(model)
 
     def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
         """Classes with so many values have as many records."""
@@ -376,11 +378,13 @@ class PSensitive(SensitiveModel):
                 f"every class has at least {smallest} members and {attained} different values of"
                 f" {column}"
             )
-        most = max_groups(counts_of(evidence, self.sensitive).total().tolist(), self.p, self.k)
+        largest_class_count = max_groups(
+            counts_of(evidence, self.sensitive).total().tolist(), self.p, self.k
+        )
         sentence = (
             f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with"
             f" fewer than {self.p} values of {column}; the smallest class has {smallest}, the least"
-            f" diverse {attained}; no recoding can form more than {most:,} classes"
+            f" diverse {attained}; no recoding can form more than {largest_class_count:,} classes"
         )
         return with_reason(sentence, too_few_values(evidence, self.sensitive, self.p))
 
@@ -491,8 +495,8 @@ class AlphaKAnonymity(SensitiveModel):
         """
         shares, records = self._shares(evidence), evidence.classes.records
         small, common = evidence.frequencies < self.k, shares > self.alpha + TOLERANCE
-        least = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
-        return forced_records(evidence, small | common, np.where(small, records, least))
+        fewest_removed = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
+        return forced_records(evidence, small | common, np.where(small, records, fewest_removed))
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest α that holds, and the classes that are too small or too uniform."""
@@ -509,16 +513,16 @@ class AlphaKAnonymity(SensitiveModel):
             counts_crowds=True,
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """Shares of at most α mean at least 1/α values, evenly enough for entropy diversity too."""
-        if isinstance(other, KAnonymity):
-            return other.k <= self.k
-        if isinstance(other, AlphaKAnonymity):
-            same = other.sensitive == self.sensitive and self._protects(other.values)
-            return same and self.alpha <= other.alpha and self.k >= other.k
+        if isinstance(model, KAnonymity):
+            return model.k <= self.k
+        if isinstance(model, AlphaKAnonymity):
+            protects_as_much = model.sensitive == self.sensitive and self._protects(model.values)
+            return protects_as_much and self.alpha <= model.alpha and self.k >= model.k
         # as many persons as values are needed where persons have several rows; k sees to that
         diverse = LDiversity(self.sensitive, l=min(float(self.k), 1 / self.alpha), kind="entropy")
-        return self.values is None and diverse.implies(other)
+        return self.values is None and diverse.implies(model)
 
     def _protects(self, values: tuple[str, ...] | None) -> bool:
         return self.values is None or (values is not None and set(values) <= set(self.values))

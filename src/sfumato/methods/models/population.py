@@ -140,9 +140,9 @@ class KMap(Model):
             counts_crowds=True,
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A larger k implies a smaller one when the population is known in the same way."""
-        return isinstance(other, KMap) and self.k >= other.k and self._basis() == other._basis()
+        return isinstance(model, KMap) and self.k >= model.k and self._basis() == model._basis()
 
     def _basis(self) -> tuple[Any, ...]:
         return self.population, self.weights, self.fraction, self.confidence or USUAL_CONFIDENCE
@@ -156,8 +156,10 @@ class KMap(Model):
             )
         people = classes.weights if self.weights else classes.population
         if people is None:
-            what = "survey weights" if self.weights else "a population table"
-            raise SchemaError(f"{self.promise} was judged without {what}; gather evidence with it")
+            source = "survey weights" if self.weights else "a population table"
+            raise SchemaError(
+                f"{self.promise} was judged without {source}; gather evidence with it"
+            )
         return people
 
     def _sentence(
@@ -198,8 +200,8 @@ def least_population(
     if fraction == 1:
         return sizes
     distinct, at = np.unique(sizes, return_inverse=True)
-    least = distinct + nbinom.ppf(1 - confidence + TOLERANCE, distinct, fraction)
-    return np.asarray(least, dtype=np.int64)[at]
+    lower_bound = distinct + nbinom.ppf(1 - confidence + TOLERANCE, distinct, fraction)
+    return np.asarray(lower_bound, dtype=np.int64)[at]
 
 
 # δ-presence: whether somebody is in the table stays open.
@@ -286,20 +288,20 @@ class DeltaPresence(Model):
             sentence=sentence,
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """Narrower bounds imply wider ones, and a chance of at most 1/k implies k-map with the same
         population.
         """
-        if isinstance(other, KMap):
-            same_population = (other.weights, other.fraction, other.population) == (
+        if isinstance(model, KMap):
+            same_population = (model.weights, model.fraction, model.population) == (
                 False,
                 None,
                 self.population,
             )
-            return same_population and other.k <= math.ceil(1 / self.high - TOLERANCE)
-        if not isinstance(other, DeltaPresence) or self.population != other.population:
+            return same_population and model.k <= math.ceil(1 / self.high - TOLERANCE)
+        if not isinstance(model, DeltaPresence) or self.population != model.population:
             return False
-        return self.low >= other.low and self.high <= other.high
+        return self.low >= model.low and self.high <= model.high
 
     def _chances(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         everyone = evidence.classes.population
@@ -314,7 +316,7 @@ class DeltaPresence(Model):
         return chances
 
     def _sentence(self, evidence: ClassEvidence, values: NDArray[np.float64]) -> str:
-        least = 0.0 if evidence.absent else float(values.min())
+        lowest = 0.0 if evidence.absent else float(values.min())
         beyond = int(np.isinf(values).sum())
         if beyond:
             return (
@@ -322,7 +324,7 @@ class DeltaPresence(Model):
                 " contain the whole table"
             )
         text = (
-            f"an intruder finds somebody in the table with a chance between {least:.3g} and"
+            f"an intruder finds somebody in the table with a chance between {lowest:.3g} and"
             f" {float(values.max()):.3g}"
         )
         if evidence.absent and self.low > 0:

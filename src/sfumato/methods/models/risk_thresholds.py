@@ -114,11 +114,11 @@ class _Sack:
             return first  # no set of fewer classes is enough, and none of as many has fewer records
         needed = self._without_needless(first)
         spent = int(self.costs[needed].sum())
-        return needed if spent <= self._least(len(first)) else self._hit(spent - 1, needed)
+        return needed if spent <= self._fewest_records(len(first)) else self._hit(spent - 1, needed)
 
-    def _least(self, many: int) -> int:
+    def _fewest_records(self, count: int) -> int:
         """Records that are lost at least: as if a part of the last class could go."""
-        before, last = slice(0, many - 1), many - 1
+        before, last = slice(0, count - 1), count - 1
         part = self.costs[last] * (self.need - float(self.gains[before].sum())) / self.gains[last]
         step = math.gcd(*self.costs.tolist())
         return step * math.ceil((int(self.costs[before].sum()) + float(part)) / step * (1 - NEAR))
@@ -126,7 +126,7 @@ class _Sack:
     def _without_needless(self, first: NDArray[np.int64]) -> NDArray[np.int64]:
         """Keep again what need not go, the least risky first; classes alike are taken together."""
         spare = float(self.gains[first].sum()) - self.need
-        kept = np.zeros(len(first), dtype=np.bool_)
+        needless = np.zeros(len(first), dtype=np.bool_)
         alike = (
             np.flatnonzero((np.diff(self.costs[first]) != 0) | (np.diff(self.gains[first]) != 0))
             + 1
@@ -134,42 +134,42 @@ class _Sack:
         for start, end in zip(
             [0, *alike.tolist()][::-1], [*alike.tolist(), len(first)][::-1], strict=True
         ):
-            many = min(end - start, int(spare / self.gains[start]))
-            kept[end - many : end] = True
-            spare -= many * float(self.gains[start])
-        return first[~kept]
+            count = min(end - start, int(spare / self.gains[start]))
+            needless[end - count : end] = True
+            spare -= count * float(self.gains[start])
+        return first[~needless]
 
-    def _hit(self, most: int, known: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A set with at most so many records that is enough, of the fewest records; ``known`` where
-        there is none.
+    def _hit(self, record_limit: int, incumbent: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A set with at most so many records that is enough, of the fewest records; ``incumbent``
+        where there is none.
         """
-        items = self._few_enough(most)
-        if len(items) * (most + 1) > MOST_WORK:
-            return known
-        best = np.zeros(most + 1)
-        taken = np.zeros((len(items), most + 1), dtype=np.bool_)
-        for row, item in zip(taken, items.tolist(), strict=True):
+        items = self._few_enough(record_limit)
+        if len(items) * (record_limit + 1) > MOST_WORK:
+            return incumbent
+        best = np.zeros(record_limit + 1)
+        choices = np.zeros((len(items), record_limit + 1), dtype=np.bool_)
+        for row, item in zip(choices, items.tolist(), strict=True):
             cost = int(self.costs[item])
-            more = best[: most + 1 - cost] + self.gains[item]
-            row[cost:] = more > best[cost:] + NEAR * self.need
-            best[cost:] = np.where(row[cost:], more, best[cost:])
+            gains_with = best[: record_limit + 1 - cost] + self.gains[item]
+            row[cost:] = gains_with > best[cost:] + NEAR * self.need
+            best[cost:] = np.where(row[cost:], gains_with, best[cost:])
         hits = np.flatnonzero(best >= self.need)
-        return self._read_back(items, taken, int(hits[0])) if len(hits) else known
+        return self._read_back(items, choices, int(hits[0])) if len(hits) else incumbent
 
-    def _few_enough(self, most: int) -> NDArray[np.int64]:
+    def _few_enough(self, record_limit: int) -> NDArray[np.int64]:
         """The classes that may take part: of those with one number of records the most helpful, as
         many as fit.
         """
         order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
         rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
-        return np.sort(order[(rank + 1) * self.costs[order] <= most])[::-1]
+        return np.sort(order[(rank + 1) * self.costs[order] <= record_limit])[::-1]
 
     def _read_back(
-        self, items: NDArray[np.int64], taken: NDArray[np.bool_], records: int
+        self, items: NDArray[np.int64], choices: NDArray[np.bool_], records: int
     ) -> NDArray[np.int64]:
         """The set that the table of sums stands for."""
         dropped = []
-        for row, item in zip(taken[::-1], items[::-1].tolist(), strict=True):
+        for row, item in zip(choices[::-1], items[::-1].tolist(), strict=True):
             if row[records]:
                 dropped.append(item)
                 records -= int(self.costs[item])
@@ -263,9 +263,9 @@ class MaximumRisk(_BelowThreshold):
             )
         return risk_verdict(self, evidence, failing, attained, self.threshold, risks, sentence)
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """Whatever k-anonymity implies."""
-        return KAnonymity(self.enough_k).implies(other)
+        return KAnonymity(self.enough_k).implies(model)
 
 
 @parameters
@@ -309,9 +309,9 @@ class AverageRisk(_SumOfRecords):
             self, evidence, self.failing(evidence), attained, self.threshold, risks, sentence
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A lower mean implies a higher one."""
-        return isinstance(other, AverageRisk) and self.threshold <= other.threshold
+        return isinstance(model, AverageRisk) and self.threshold <= model.threshold
 
 
 @parameters
@@ -365,12 +365,12 @@ class RecordsAtRisk(_SumOfRecords):
             self, evidence, self.failing(evidence), attained, self.share, risks, sentence
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A smaller share above a lower threshold implies a larger one above a higher."""
         return (
-            isinstance(other, RecordsAtRisk)
-            and self.threshold <= other.threshold
-            and self.share <= other.share
+            isinstance(model, RecordsAtRisk)
+            and self.threshold <= model.threshold
+            and self.share <= model.share
         )
 
 
@@ -475,11 +475,11 @@ class ExpectedReidentifications(Model):
             self, evidence, self.failing(evidence), attained, self.limit, risks, sentence
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A smaller number implies a larger one for the same intruder."""
-        if not isinstance(other, ExpectedReidentifications):
+        if not isinstance(model, ExpectedReidentifications):
             return False
-        return self.weights == other.weights and self.limit <= other.limit
+        return self.weights == model.weights and self.limit <= model.limit
 
     def _risks(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         if not self.weights:
@@ -558,11 +558,11 @@ class PopulationUniqueness(Model):
             self, evidence, self._failing(evidence, uniques), attained, self.share, risks, sentence
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A smaller share implies a larger one under the same estimate."""
-        if not isinstance(other, PopulationUniqueness) or self.share > other.share:
+        if not isinstance(model, PopulationUniqueness) or self.share > model.share:
             return False
-        return (self.fraction, self.estimator) == (other.fraction, other.estimator)
+        return (self.fraction, self.estimator) == (model.fraction, model.estimator)
 
     def _uniques(self, evidence: ClassEvidence) -> Uniques:
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)

@@ -90,7 +90,7 @@ def reference_of(
 
 
 def too_few_values(
-    evidence: ClassEvidence, column: Column, least: float, which: Reference = "original"
+    evidence: ClassEvidence, column: Column, required: float, which: Reference = "original"
 ) -> str:
     """Why no recoding can keep a promise that asks for so many values of a column; empty where it
     has them.
@@ -100,7 +100,7 @@ def too_few_values(
     """
     counts = counts_of(evidence, column)
     distinct = len(counts.labels) if which == "original" else int((counts.total() > 0).sum())
-    if distinct >= least or not len(evidence.classes):
+    if distinct >= required or not len(evidence.classes):
         return ""
     has = "is constant" if distinct == 1 else f"has only {distinct} different values"
     return f"column {spoken(column)!r} {has}, so no recoding can keep this"
@@ -145,17 +145,17 @@ def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str
 
 
 def forced_records(
-    evidence: ClassEvidence, failing: NDArray[np.bool_], least: NDArray[Any]
+    evidence: ClassEvidence, failing: NDArray[np.bool_], fewest_removed: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Records that failing classes must lose under every finer recoding: ``least`` of them, one if
-    that is unknown.
+    """Records that failing classes must lose under every finer recoding: ``fewest_removed`` of
+    them, one if that is unknown.
 
     Whatever a finer recoding keeps of a class holds, so what it keeps of it together holds too (the
     model is monotone): no fewer records are lost than make the class hold when they go.
     """
     records = evidence.classes.records
     with np.errstate(invalid="ignore"):
-        enough = np.minimum(np.fmax(np.ceil(least - 1e-6), 1), records)
+        enough = np.minimum(np.fmax(np.ceil(fewest_removed - 1e-6), 1), records)
     return np.where(failing, enough, 0).astype(np.int64)
 
 

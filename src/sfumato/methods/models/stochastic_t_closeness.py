@@ -206,17 +206,17 @@ class StochasticTCloseness(SensitiveModel):
             sentence=self._sentence,
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A smaller t implies a larger one for the same mechanism; a factor t is an equal distance
         of 1 − 1/t.
         """
-        if not isinstance(other, StochasticTCloseness) or self._setting() != other._setting():
+        if not isinstance(model, StochasticTCloseness) or self._setting() != model._setting():
             return False
-        if self.distance == other.distance:
-            return self.t <= other.t
+        if self.distance == model.distance:
+            return self.t <= model.t
         if self.distance == "multiplicative":
-            return 1 - 1 / self.t <= other.t
-        return self.distance == "equal" and other.distance == "ordered" and self.t <= other.t
+            return 1 - 1 / self.t <= model.t
+        return self.distance == "equal" and model.distance == "ordered" and self.t <= model.t
 
     def _setting(self) -> tuple[Any, ...]:
         return self.sensitive, self.mechanism, self.scale, self.matrix, self.reference
@@ -236,7 +236,7 @@ class StochasticTCloseness(SensitiveModel):
         self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         attribute = evidence.schema[self.sensitive]
-        places, values = axis(
+        positions, values = axis(
             counts, reference, self.sensitive, attribute, "numeric", only_reference=False
         )
         if self.mechanism == "discrete_laplace" and (values != np.round(values)).any():
@@ -246,11 +246,11 @@ class StochasticTCloseness(SensitiveModel):
             )
         decay = np.exp(-np.diff(values) / (self.scale or math.inf))
         mass = np.zeros(len(values))
-        mass[places] = reference
+        mass[positions] = reference
         table = kernels.distributions.mixture(mass, decay) / reference.sum()
         return np.asarray(
             kernels.distributions.farthest_ratios(
-                counts.starts, places[counts.codes], counts.counts, table, decay
+                counts.starts, positions[counts.codes], counts.counts, table, decay
             )
         )
 
@@ -278,19 +278,21 @@ class StochasticTCloseness(SensitiveModel):
         self, labels: Sequence[str | None]
     ) -> tuple[NDArray[np.float64], list[str | None]]:
         """The matrix for the values that occur, and the values they may become."""
-        given = self.matrix or {}
-        unknown = sum(1 for label in labels if label is not None and label not in given)
+        rows_by_label = self.matrix or {}
+        unknown = sum(1 for label in labels if label is not None and label not in rows_by_label)
         if unknown:
             raise SchemaError(
                 f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the"
                 " matrix"
             )
-        outcomes: list[str | None] = [*sorted({after for row in given.values() for after in row})]
+        outcomes: list[str | None] = [
+            *sorted({after for row in rows_by_label.values() for after in row})
+        ]
         outcomes += [None] if None in labels else []
         at = {label: i for i, label in enumerate(outcomes)}
         matrix = np.zeros((len(labels), len(outcomes)))
         for i, label in enumerate(labels):
-            row = {None: 1.0} if label is None else given[label]
+            row = {None: 1.0} if label is None else rows_by_label[label]
             for after, chance in row.items():
                 matrix[i, at[after]] = chance
         return matrix, outcomes
@@ -300,7 +302,7 @@ class StochasticTCloseness(SensitiveModel):
         nothing = np.zeros(0, dtype=np.int64)
         counts = Counts(np.zeros(1, dtype=np.int64), nothing, nothing, tuple(outcomes))
         zeros = np.zeros(len(outcomes), dtype=np.int64)
-        places, _ = axis(
+        positions, _ = axis(
             counts,
             zeros,
             self.sensitive,
@@ -308,7 +310,7 @@ class StochasticTCloseness(SensitiveModel):
             "ordered",
             only_reference=False,
         )
-        return np.argsort(places)
+        return np.argsort(positions)
 
     def _sentence(
         self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float

@@ -47,9 +47,9 @@ class _OnColumns(Model, Protocol):
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are in too small a group of some set of columns."""
-        return self._least(evidence) < self.k
+        return self._smallest(evidence) < self.k
 
-    def _least(self, evidence: ClassEvidence) -> NDArray[np.int64]:
+    def _smallest(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, the size of the smallest group it belongs to."""
         ...
 
@@ -112,21 +112,21 @@ class KOnSubsets(_OnColumns):
             self,
             self.k,
             evidence,
-            self._least(evidence),
+            self._smallest(evidence),
             "column" if self.size == 1 else f"{self.size} columns",
         )
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A larger k on as many columns or more implies a smaller one, on all subsets and on named
         combinations.
         """
-        if isinstance(other, KOnCombinations):
-            return self.k >= other.k and all(
-                len(names) <= self.size for names in other.combinations
+        if isinstance(model, KOnCombinations):
+            return self.k >= model.k and all(
+                len(names) <= self.size for names in model.combinations
             )
-        return isinstance(other, KOnSubsets) and self.k >= other.k and self.size >= other.size
+        return isinstance(model, KOnSubsets) and self.k >= model.k and self.size >= model.size
 
-    def _least(self, evidence: ClassEvidence) -> NDArray[np.int64]:
+    def _smallest(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         return smallest_groups(
             evidence, itertools.combinations(evidence.classes.columns, self.size)
         )
@@ -167,8 +167,8 @@ class KOnCombinations(_OnColumns):
 
     def needs(self, schema: Schema) -> Needs:
         """Nothing but the classes; but the columns must be quasi-identifiers."""
-        named = dict.fromkeys(name for names in self.combinations for name in names)
-        wrong = [name for name in named if name not in schema.quasi]
+        column_names = dict.fromkeys(name for names in self.combinations for name in names)
+        wrong = [name for name in column_names if name not in schema.quasi]
         if wrong:
             raise SchemaError(
                 [
@@ -181,18 +181,18 @@ class KOnCombinations(_OnColumns):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest group of any combination, and the classes in too small ones."""
-        return _judge(self, self.k, evidence, self._least(evidence), "named combination")
+        return _judge(self, self.k, evidence, self._smallest(evidence), "named combination")
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A larger k on combinations that contain all the other's implies the other."""
-        if not isinstance(other, KOnCombinations) or self.k < other.k:
+        if not isinstance(model, KOnCombinations) or self.k < model.k:
             return False
         return all(
-            any(set(theirs) <= set(ours) for ours in self.combinations)
-            for theirs in other.combinations
+            any(set(model_columns) <= set(own_columns) for own_columns in self.combinations)
+            for model_columns in model.combinations
         )
 
-    def _least(self, evidence: ClassEvidence) -> NDArray[np.int64]:
+    def _smallest(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         return smallest_groups(evidence, self.combinations)
 
 
@@ -203,22 +203,22 @@ def smallest_groups(
     columns.
     """
     classes = evidence.classes
-    least = np.full(len(classes), np.iinfo(np.int64).max, dtype=np.int64)
+    smallest = np.full(len(classes), np.iinfo(np.int64).max, dtype=np.int64)
     for names in combinations:
         groups, ids = projected(classes, names)
         wildcard = (
             None if evidence.wildcard is None else wildcard_frequencies(groups, evidence.schema)
         )
-        np.minimum(least, (groups.sizes if wildcard is None else wildcard)[ids], out=least)
-    return least
+        np.minimum(smallest, (groups.sizes if wildcard is None else wildcard)[ids], out=smallest)
+    return smallest
 
 
 def _judge(
-    model: Model, k: int, evidence: ClassEvidence, least: NDArray[np.int64], where: str
+    model: Model, k: int, evidence: ClassEvidence, smallest: NDArray[np.int64], where: str
 ) -> Verdict:
-    failing = least < k
-    attained = extreme(least, "smallest")
-    if not len(least):
+    failing = smallest < k
+    attained = extreme(smallest, "smallest")
+    if not len(smallest):
         sentence = ""
     elif failing.any():
         sentence = (
@@ -233,7 +233,7 @@ def _judge(
         failing,
         attained=attained,
         required=k,
-        per_class=least,
+        per_class=smallest,
         sentence=sentence,
         counts_crowds=True,
     )

@@ -70,16 +70,16 @@ def axis(
     Under the ordered distance values are 1 apart, under the numeric one they lie where they are.
     With ``only_reference`` values that the reference lacks do not stretch the axis.
     """
-    order, places, values = _once(
+    order, positions, values = _once(
         counts,
         (attribute.kind, attribute.order),
-        lambda: _measured(counts, reference, column, attribute),
+        lambda: _measure_axis(counts, reference, column, attribute),
     )
     occurring = reference[order] > 0 if only_reference else np.ones(len(order), dtype=np.bool_)
     if distance == "numeric":
         inside = values[occurring]
-        return places, np.clip(values, inside[0], inside[-1])
-    return places, np.maximum(np.cumsum(occurring) - 1.0, 0.0)
+        return positions, np.clip(values, inside[0], inside[-1])
+    return positions, np.maximum(np.cumsum(occurring) - 1.0, 0.0)
 
 
 def tree(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
@@ -98,7 +98,7 @@ def _once(counts: Counts, key: Any, work: Callable[[], T]) -> T:
     return worked_out
 
 
-def _measured(
+def _measure_axis(
     counts: Counts, reference: NDArray[np.int64], column: str, attribute: Attribute
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Codes from the lowest value to the highest, the rank of each code, and the ascending values
@@ -113,12 +113,12 @@ def _measured(
         )
     keys = sort_keys([label for label in counts.labels if label is not None], column, attribute)
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order))
+    positions = np.empty(len(order), dtype=np.int64)
+    positions[order] = np.arange(len(order))
     numeric = attribute.kind is Kind.NUMERIC
     return (
         order,
-        places,
+        positions,
         np.array([keys[code] if numeric else 0.0 for code in order], dtype=np.float64),
     )
 
@@ -265,16 +265,16 @@ class TCloseness(SensitiveModel):
                 reference_of(evidence, self.sensitive),
             )
             shares = reference / max(1, reference.sum())
-            least = kernels.distributions.least_removed(
+            fewest_removed = kernels.distributions.least_removed(
                 counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t
             )
         else:
-            least = np.array(
+            fewest_removed = np.array(
                 evidence.classes.records, dtype=np.float64
             )  # of a constant column all: no class of it holds
-            some = failing & np.isfinite(pulls)
-            least[some] *= (distances[some] - self.t) / (pulls[some] - self.t)
-        return forced_records(evidence, failing, least)
+            movable = failing & np.isfinite(pulls)
+            fewest_removed[movable] *= (distances[movable] - self.t) / (pulls[movable] - self.t)
+        return forced_records(evidence, failing, fewest_removed)
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest t that holds, and the classes farther away than promised."""
@@ -362,35 +362,35 @@ class TCloseness(SensitiveModel):
             low, high = np.zeros_like(distances), equal
         return max(0.0, float(low.max()) - slack), min(1.0, float(high.max()) + slack)
 
-    def implies(self, other: Model) -> bool:
+    def implies(self, model: Model) -> bool:
         """A smaller t implies a larger one; the equal distance bounds all others in [0, 1], as
         values are at most 1 apart.
 
         The multiplicative distance bounds both a gain and a loss of share: hence δ-disclosure,
         basic β-likeness, and an equal distance of at most ``1 − 1/t``.
         """
-        if isinstance(other, TCloseness):
-            return self._nearer_than(other)
+        if isinstance(model, TCloseness):
+            return self._nearer_than(model)
         if self.distance != "multiplicative" or self.reference != "original":
             return False
-        if isinstance(other, DeltaDisclosure):
+        if isinstance(model, DeltaDisclosure):
             return (
-                other.sensitive == self.sensitive and math.log(self.t) < other.delta - 2 * TOLERANCE
+                model.sensitive == self.sensitive and math.log(self.t) < model.delta - 2 * TOLERANCE
             )
-        return self.t > 1 and BetaLikeness(self.sensitive, beta=self.t - 1).implies(other)
+        return self.t > 1 and BetaLikeness(self.sensitive, beta=self.t - 1).implies(model)
 
     def holds_within(self, sensitive: Column, factor: float) -> bool:
         """A factor is a multiplicative distance, whichever distance is asked for here."""
         return TCloseness(sensitive, t=factor, distance="multiplicative")._nearer_than(self)
 
-    def _nearer_than(self, other: TCloseness) -> bool:
-        if (other.sensitive, other.reference) != (self.sensitive, self.reference):
+    def _nearer_than(self, model: TCloseness) -> bool:
+        if (model.sensitive, model.reference) != (self.sensitive, self.reference):
             return False
-        if self.distance == other.distance:
-            return self.t <= other.t
+        if self.distance == model.distance:
+            return self.t <= model.t
         if self.distance == "multiplicative":
-            return 1 - 1 / self.t <= other.t
-        return self.distance == "equal" and other.distance != "multiplicative" and self.t <= other.t
+            return 1 - 1 / self.t <= model.t
+        return self.distance == "equal" and model.distance != "multiplicative" and self.t <= model.t
 
     def _distances(self, evidence: ClassEvidence, which: Reference) -> NDArray[Any]:
         """Distance of every class to a reference."""
@@ -425,10 +425,10 @@ class TCloseness(SensitiveModel):
         else:
             column, only_reference = str(self.sensitive), which == "released"
             attribute = evidence.schema[column]
-            places = axis(
+            positions = axis(
                 counts, reference, column, attribute, self.distance, only_reference=only_reference
             )
-            compared = kernels.distributions.cumulative_distances(*rows, *places)
+            compared = kernels.distributions.cumulative_distances(*rows, *positions)
         return compared
 
     def _sentence(

@@ -62,14 +62,14 @@ def gone(pair: TablePair) -> NDArray[np.bool_]:
     return lost
 
 
-def share_lost(pair: TablePair, released: float, *, most: float = 1.0) -> float:
+def share_lost(pair: TablePair, released: float, *, loss_of_suppressed: float = 1.0) -> float:
     """The mean over all records when the released ones cost ``released`` together and every other
-    one ``most``.
+    one ``loss_of_suppressed``.
 
     Without any record nothing can be lost.
     """
     records = records_of(pair)
-    return (released + suppressed_of(pair) * most) / records if records else 0.0
+    return (released + suppressed_of(pair) * loss_of_suppressed) / records if records else 0.0
 
 
 def added(pair: TablePair, amounts: NDArray[np.float64], side: Side = "released") -> float:
@@ -78,8 +78,8 @@ def added(pair: TablePair, amounts: NDArray[np.float64], side: Side = "released"
     return float(amounts.sum() if copies is None else (amounts * copies).sum())
 
 
-def normalised(raw: float, most: float, pair: TablePair, *, least: float = 0.0) -> float:
-    """A raw loss as a share of the way from ``least`` to ``most``, which is what suppressing
+def normalised(raw: float, highest: float, pair: TablePair, *, lowest: float = 0.0) -> float:
+    """A raw loss as a share of the way from ``lowest`` to ``highest``, which is what suppressing
     everything costs.
 
     Where these are equal nothing could be lost, except everything: then the release without records
@@ -87,9 +87,9 @@ def normalised(raw: float, most: float, pair: TablePair, *, least: float = 0.0) 
     """
     if not len(pair.released):
         return 1.0 if records_of(pair) else 0.0
-    if not most > least:
+    if not highest > lowest:
         return 0.0
-    return min(1.0, max(0.0, (raw - least) / (most - least)))
+    return min(1.0, max(0.0, (raw - lowest) / (highest - lowest)))
 
 
 def mean_cost(
@@ -184,8 +184,8 @@ def classes_of(
 
 def class_sizes(pair: TablePair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
     """Records per class, in any order: where the table was grouped before, no row is looked at."""
-    known = remembered_classes(pair.original if side == "original" else pair.released, columns)
-    return classes_of(pair, columns, side).sizes if known is None else known.records
+    cached = remembered_classes(pair.original if side == "original" else pair.released, columns)
+    return classes_of(pair, columns, side).sizes if cached is None else cached.records
 
 
 def encoded_of(pair: TablePair, name: str, side: Side) -> Encoded:

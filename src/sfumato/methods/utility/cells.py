@@ -86,24 +86,24 @@ def _cells(pair: TablePair, name: str) -> Cells:
     level, column_level = _levels(ladder, reading, leaf, label, pair.as_it_was(name))
     blank, missing = missing_in(reading.labels)[label], missing_in(reading.values)[value]
     lost = reading.everything[label] | (blank & ~missing)
-    meant = _Meant(reading, counts, ladder)
+    meanings = _Meant(reading, counts, ladder)
     placed = level >= 0
-    leaves, records = meant.leaves[label], meant.records[label]
+    leaves, records = meanings.leaves[label], meanings.records[label]
     loss = np.where(blank & missing, 0.0, reading.loss[label])
     for rung in np.unique(level[placed]).tolist() if column_level is None else [column_level]:
         at = slice(None) if column_level is not None else level == rung
         node = ladder.climb(0, rung)[leaf[at]]
         loss[at] = ladder.loss[rung][node]
-        leaves[at] = ladder.leaves[rung][node] + (meant.missing if rung == ladder.top > 0 else 0)
+        leaves[at] = ladder.leaves[rung][node] + (meanings.missing if rung == ladder.top > 0 else 0)
         sizes = np.bincount(
-            ladder.climb(0, rung), weights=meant.by_leaf, minlength=len(ladder.labels[rung])
+            ladder.climb(0, rung), weights=meanings.by_leaf, minlength=len(ladder.labels[rung])
         )
         records[at] = sizes[node]
-    leaves[lost & ~placed], records[lost & ~placed] = meant.all_leaves, float(counts.sum())
+    leaves[lost & ~placed], records[lost & ~placed] = meanings.all_leaves, float(counts.sum())
     fits = placed | lost
     open_cells = np.flatnonzero(~fits)
-    fits[open_cells] = meant.fit(value[open_cells], label[open_cells])
-    height = _heights(ladder, meant, leaf, label, level, lost)
+    fits[open_cells] = meanings.fit(value[open_cells], label[open_cells])
+    height = _heights(ladder, meanings, leaf, label, level, lost)
     return Cells(
         reading,
         ladder,
@@ -120,7 +120,7 @@ def _cells(pair: TablePair, name: str) -> Cells:
         fits,
         lost,
         column_level,
-        meant.all_leaves,
+        meanings.all_leaves,
     )
 
 
@@ -138,18 +138,18 @@ def _levels(
     the label is the value itself, as it is on the lowest level.
     """
     level = np.full(len(leaf), -1, dtype=np.int64)
-    said = [] if reading.level is None else [reading.level]
-    for rung in (*said, *range(ladder.depth)):
+    known_levels = [] if reading.level is None else [reading.level]
+    for rung in (*known_levels, *range(ladder.depth)):
         if rung == 0:
-            same = unchanged
+            is_same = unchanged
         else:
-            same = (
+            is_same = (
                 positions_in(reading.labels, ladder.labels[rung])[ladder.climb(0, rung)[leaf]]
                 == label
             )
-        if len(leaf) and same.all():
+        if len(leaf) and is_same.all():
             return np.full(len(leaf), rung, dtype=np.int64), rung
-        level[same & (level < 0)] = rung
+        level[is_same & (level < 0)] = rung
     return level, None
 
 
@@ -193,9 +193,9 @@ class _Meant:
         reading = self.reading
         if reading.scale == "category":
             return reading.among_members(value, label)
-        place = reading.places[value]
-        return (reading.low[label] - self.slack <= place) & (
-            place <= reading.high[label] + self.slack
+        position = reading.places[value]
+        return (reading.low[label] - self.slack <= position) & (
+            position <= reading.high[label] + self.slack
         )
 
     def outermost(self, label: int) -> tuple[int, int] | None:
@@ -206,7 +206,7 @@ class _Meant:
 
 def _heights(
     ladder: Ladder,
-    meant: _Meant,
+    meanings: _Meant,
     leaf: NDArray[np.int64],
     label: NDArray[np.int64],
     level: NDArray[np.int64],
@@ -222,7 +222,7 @@ def _heights(
     odd = np.flatnonzero((level < 0) & ~lost)
     if not ladder.top or not len(odd):
         return height
-    ends = {code: meant.outermost(code) for code in np.unique(label[odd]).tolist()}
+    ends = {code: meanings.outermost(code) for code in np.unique(label[odd]).tolist()}
     ranged = odd[[ends[code] is not None for code in label[odd].tolist()]]
     pairs = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64).reshape(-1, 2)
     first, last = np.minimum(pairs[:, 0], leaf[ranged]), np.maximum(pairs[:, 1], leaf[ranged])

@@ -72,10 +72,10 @@ class AverageClassSize(ColumnUtility):
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
         raw = average_size(pair, names, count_suppressed=self.count_suppressed)
-        least = pair.original.records / max(1, len(class_sizes(pair, names, "original")))
+        lowest = pair.original.records / max(1, len(class_sizes(pair, names, "original")))
         return Measure(
             self.name,
-            normalised(raw, float(records_of(pair)), pair, least=least),
+            normalised(raw, float(records_of(pair)), pair, lowest=lowest),
             self.better,
             f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all"
             " records",
@@ -143,7 +143,7 @@ class NormalisedClassSize(ColumnUtility):
             average_size(pair, quasi_of(pair, self.columns), count_suppressed=self.count_suppressed)
             / self.k
         )
-        value = normalised(raw, records_of(pair) / self.k, pair, least=1.0)
+        value = normalised(raw, records_of(pair) / self.k, pair, lowest=1.0)
         meaning = f"average class size over k = {self.k}; 1 is best"
         return Measure(self.name, value, self.better, meaning, raw=raw)
 
@@ -198,10 +198,10 @@ class Discernibility(ColumnUtility):
         gone, records = suppressed_of(pair), records_of(pair)
         penalty = records if self.penalty == "table" else gone
         raw = _sum_of_squares(class_sizes(pair, names, "released")) + float(gone) * penalty
-        least = _sum_of_squares(class_sizes(pair, names, "original"))
+        lowest = _sum_of_squares(class_sizes(pair, names, "original"))
         return Measure(
             self.name,
-            normalised(raw, float(records) ** 2, pair, least=least),
+            normalised(raw, float(records) ** 2, pair, lowest=lowest),
             self.better,
             f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as"
             " a share of the most there can be",
@@ -276,14 +276,14 @@ class Classification(ColumnUtility):
                 shared[label.released] if len(shared) else label.released,
             )
             wrong = _wrong(pair, names, "released", labels, truth[pair.rows])
-            least = (
+            lowest = (
                 added(pair, _wrong(pair, names, "original", truth, truth), "original")
                 / pair.original.records
             )
         else:
-            wrong, least = np.ones(len(pair.released)), 0.0
+            wrong, lowest = np.ones(len(pair.released)), 0.0
         raw = share_lost(pair, added(pair, wrong))
-        value = normalised(raw, 1.0, pair, least=least)
+        value = normalised(raw, 1.0, pair, lowest=lowest)
         meaning = f"share of records whose {self.label} is not the majority's in their class"
         return Measure(self.name, value, self.better, meaning, raw=raw, parts=wrong)
 
@@ -301,14 +301,14 @@ def _wrong(
         return np.zeros(0)
     low = int(labels.min())
     width = int(labels.max()) - low + 1
-    both, which = np.unique(ids * width + (labels - low), return_inverse=True)
+    class_labels, which = np.unique(ids * width + (labels - low), return_inverse=True)
     amounts = tallied(
-        which, len(both), (pair.released if side == "released" else pair.original).copies
+        which, len(class_labels), (pair.released if side == "released" else pair.original).copies
     )
     order = np.lexsort(
-        (both, -amounts, both // width)
+        (class_labels, -amounts, class_labels // width)
     )  # by class, then most frequent, then first label
-    _, best = np.unique(both[order] // width, return_index=True)
-    majority = both[order][best] % width + low
+    _, best = np.unique(class_labels[order] // width, return_index=True)
+    majority = class_labels[order][best] % width + low
     wrong: NDArray[np.float64] = (majority[ids] != truth).astype(np.float64)
     return wrong

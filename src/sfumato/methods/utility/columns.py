@@ -87,10 +87,10 @@ def numeric_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...
     """The columns asked for, or all of the original that hold numbers."""
     if columns is not None:
         return quasi_of(pair, columns)
-    called = [
+    candidates = [
         name for name in data_of(pair, None) if pair.original.schema[name].kind is Kind.NUMERIC
     ]
-    return tuple(name for name in called if _holds_numbers(pair, name))
+    return tuple(name for name in candidates if _holds_numbers(pair, name))
 
 
 def _holds_numbers(pair: TablePair, name: str) -> bool:
@@ -113,11 +113,11 @@ def shares_of(columns: Sequence[str], weights: Mapping[str, float]) -> dict[str,
         raise SchemaError(
             f"weights: column {unknown[0]!r} is not looked at.{did_you_mean(unknown[0], columns)}"
         )
-    given = {name: weights.get(name, 1.0) for name in columns}
-    total = sum(given.values())
+    column_weights = {name: weights.get(name, 1.0) for name in columns}
+    total = sum(column_weights.values())
     if columns and total <= 0:
         raise ParameterError("weights: at least one column must have a weight above 0")
-    return {name: weight / total for name, weight in given.items()}
+    return {name: weight / total for name, weight in column_weights.items()}
 
 
 def why_not_generalised(pair: TablePair, columns: Sequence[str]) -> str | None:

@@ -149,7 +149,7 @@ class Completeness(_OfData):
         require_sense(self, pair)
         names = data_of(pair, self.columns)
         before = sum(len(pair.original) - _missing(pair.original, name) for name in names)
-        columns = {name: share_of(pair, _held(pair.released, name)) for name in names}
+        columns = {name: share_of(pair, _share_held(pair.released, name)) for name in names}
         value = sum(columns.values()) / len(columns)
         meaning = "share of cells that hold something"
         return Measure(
@@ -167,13 +167,14 @@ class Completeness(_OfData):
             n for n, attribute in original.attributes.items() if not NOT_DATA & set(attribute.roles)
         ]
         return (
-            sum(min(1.0, _held(released, name) / max(1, records)) for name in names) / len(names)
+            sum(min(1.0, _share_held(released, name) / max(1, records)) for name in names)
+            / len(names)
             if names
             else None
         )
 
 
-def _held(released: Table, name: str) -> float:
+def _share_held(released: Table, name: str) -> float:
     """How many cells of a column hold something; none of one that was not released."""
     if name not in released.columns:
         return 0.0
@@ -220,8 +221,8 @@ def columns_of(rule: str) -> tuple[str, str]:
     >>> columns_of("born <= died")
     ('born', 'died')
     """
-    left, _, right = _parts(rule)
-    return left, right
+    left_column, _, right_column = _parts(rule)
+    return left_column, right_column
 
 
 def _parts(rule: str) -> tuple[str, str, str]:
@@ -231,27 +232,27 @@ def _parts(rule: str) -> tuple[str, str, str]:
 
 def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
     """Per row of one side whether the rule can hold."""
-    left, operator, right = _parts(rule)
+    left_column, operator, right_column = _parts(rule)
     rows = len(pair.original) if side == "original" else len(pair.released)
-    if side == "released" and not {left, right} <= set(pair.released.columns):
+    if side == "released" and not {left_column, right_column} <= set(pair.released.columns):
         return np.zeros(rows, dtype=bool)
-    one, other = _reach(pair, left, side), _reach(pair, right, side)
-    if one is None or other is None:
-        return _same(pair, rule, side)
-    low, high = one
-    least, most = other
+    left_reach, right_reach = _reach(pair, left_column, side), _reach(pair, right_column, side)
+    if left_reach is None or right_reach is None:
+        return _equal_rows(pair, rule, side)
+    low, high = left_reach
+    low_right, high_right = right_reach
     if operator in (">", ">="):
-        low, high, least, most = least, most, low, high
+        low, high, low_right, high_right = low_right, high_right, low, high
     possible = {
-        "<": low < most,
-        ">": low < most,
-        "<=": low <= most,
-        ">=": low <= most,
-        "=": (low <= most) & (least <= high),
-        "!=": ~((low == high) & (least == most) & (low == least)),
+        "<": low < high_right,
+        ">": low < high_right,
+        "<=": low <= high_right,
+        ">=": low <= high_right,
+        "=": (low <= high_right) & (low_right <= high),
+        "!=": ~((low == high) & (low_right == high_right) & (low == low_right)),
     }[operator]
-    there = ~(np.isnan(low) | np.isnan(least))
-    return np.asarray(there & possible, dtype=bool)
+    both_known = ~(np.isnan(low) | np.isnan(low_right))
+    return np.asarray(both_known & possible, dtype=bool)
 
 
 def _reach(
@@ -269,21 +270,29 @@ def _reach(
     return (reading.low + hidden)[reading.released], (reading.high + hidden)[reading.released]
 
 
-def _same(pair: TablePair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
+def _equal_rows(
+    pair: TablePair, rule: str, side: Literal["original", "released"]
+) -> NDArray[np.bool_]:
     """Rules between categories: equal or not, by their labels."""
-    left, operator, right = _parts(rule)
+    left_column, operator, right_column = _parts(rule)
     if operator not in ("=", "!="):
         raise SchemaError(
-            f"consistency: {left!r} and {right!r} are not both numbers, dates or ordered values;"
-            " use = or !="
+            f"consistency: {left_column!r} and {right_column!r} are not both numbers, dates or"
+            " ordered values; use = or !="
         )
     table = pair.original if side == "original" else pair.released
-    one, other = table.column(left).cast(pl.String), table.column(right).cast(pl.String)
-    there = (one.is_not_null() & other.is_not_null() & (one != "*") & (other != "*")).fill_null(
-        value=False
+    left_texts, right_texts = (
+        table.column(left_column).cast(pl.String),
+        table.column(right_column).cast(pl.String),
     )
-    same = (one == other) if operator == "=" else (one != other)
-    return np.asarray((there & same.fill_null(value=False)).to_numpy(), dtype=bool)
+    both_known = (
+        left_texts.is_not_null()
+        & right_texts.is_not_null()
+        & (left_texts != "*")
+        & (right_texts != "*")
+    ).fill_null(value=False)
+    is_equal = (left_texts == right_texts) if operator == "=" else (left_texts != right_texts)
+    return np.asarray((both_known & is_equal.fill_null(value=False)).to_numpy(), dtype=bool)
 
 
 # Consistency: how many records keep rules between columns.
@@ -321,17 +330,17 @@ class Consistency(Utility):
     def measure(self, pair: TablePair) -> Measure:
         """The share of records that keep all rules."""
         require_sense(self, pair)
-        kept, before = (
+        holds_now, before = (
             np.ones(len(pair.released), dtype=bool),
             np.ones(len(pair.original), dtype=bool),
         )
         for rule in self.rules:
-            kept &= holds(pair, rule, "released")
+            holds_now &= holds(pair, rule, "released")
             before &= holds(pair, rule, "original")
-        raw, value = share_of(pair, float(before.sum())), share_of(pair, float(kept.sum()))
+        raw, value = share_of(pair, float(before.sum())), share_of(pair, float(holds_now.sum()))
         meaning = f"share of records that keep {len(self.rules)} rule(s)"
         return Measure(
-            self.name, value, self.better, meaning, raw=raw, parts=kept.astype(np.float64)
+            self.name, value, self.better, meaning, raw=raw, parts=holds_now.astype(np.float64)
         )
 
 
@@ -387,9 +396,9 @@ class Timeliness(Utility):
             return Measure(
                 self.name, 0.0, self.better, "share of records that are recent", raw=None
             )
-        both, end = numbers(pair, self.column), day(self.today) or 0.0
-        fresh = (end - both.after <= self.days).astype(np.float64)
-        raw = share_of(pair, float((end - both.before <= self.days).sum()))
+        days, end = numbers(pair, self.column), day(self.today) or 0.0
+        fresh = (end - days.after <= self.days).astype(np.float64)
+        raw = share_of(pair, float((end - days.before <= self.days).sum()))
         meaning = f"share of records that are at most {self.days:g} days old"
         return Measure(
             self.name,
@@ -442,7 +451,10 @@ class Uniqueness(ColumnUtility):
         """Distinct keys of what was released, over all records that there were."""
         names = [name for name in self.columns or original.quasi if name in released.columns]
         codes = pl.DataFrame(
-            {str(place): released.encoded(name).codes for place, name in enumerate(names)}
+            {
+                str(column_number): released.encoded(name).codes
+                for column_number, name in enumerate(names)
+            }
         )
         return min(1.0, codes.n_unique() / max(1, records)) if names else None
 
@@ -531,10 +543,10 @@ class Validity(ColumnUtility):
         elif rule is not None:
             low, high = _limits(rule)
             alone = [np.nan if label is None else number(label) for label in reading.labels]
-            places = np.array([np.nan if place is None else place for place in alone])
-            least = np.where(np.isnan(reading.low), places, reading.low)
-            most = np.where(np.isnan(reading.high), places, reading.high)
-            good = (least >= low) & (most <= high)
+            positions = np.array([np.nan if position is None else position for position in alone])
+            lower = np.where(np.isnan(reading.low), positions, reading.low)
+            upper = np.where(np.isnan(reading.high), positions, reading.high)
+            good = (lower >= low) & (upper <= high)
         else:
             good = (
                 ~np.isnan(reading.low)

@@ -309,9 +309,9 @@ class NonUniformEntropy(ColumnUtility):
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
         total, columns = 0.0, {}
         for name in shares:
-            bits, most = _bits(pair, name)
+            bits, most_bits = _bits(pair, name)
             total += bits
-            columns[name] = bits / most if most > 0 else _suppressed_share(pair, name)
+            columns[name] = bits / most_bits if most_bits > 0 else _suppressed_share(pair, name)
         value = sum(share * columns[name] for name, share in shares.items())
         meaning = "bits lost, as a share of the bits of the columns"
         return Measure(
@@ -335,13 +335,15 @@ def _bits_of_suppression(pair: TablePair, name: str) -> NDArray[np.float64]:
 def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     """The bits that a column has lost, and those that suppressing all of it loses."""
     every = _bits_of_suppression(pair, name)
-    most, cells = (
+    most_bits, cells = (
         float((encode_column(pair.original, name).counts * every).sum()),
         cells_of(pair, name),
     )
     if cells is None:
-        return most, most
-    return cells.total(_bits_of_cells(cells)) + most - cells.total(every[cells.value]), most
+        return most_bits, most_bits
+    return cells.total(_bits_of_cells(cells)) + most_bits - cells.total(
+        every[cells.value]
+    ), most_bits
 
 
 def _bits_of_cells(cells: Cells) -> NDArray[np.float64]:
@@ -417,11 +419,11 @@ class Ambiguity(ColumnUtility):
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
         records = np.zeros(len(pair.released))
-        most, columns = 0.0, {}
+        largest, columns = 0.0, {}
         for name in names:
             cells = cells_of(pair, name)
             every = log_leaves(pair, name)
-            most += every
+            largest += every
             logs = np.full(1, every) if cells is None else np.log(cells.leaves)
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
             records += (
@@ -432,18 +434,20 @@ class Ambiguity(ColumnUtility):
             mean = share_lost(
                 pair,
                 pair.kept * math.exp(every) if cells is None else cells.total(cells.leaves),
-                most=math.exp(every),
+                loss_of_suppressed=math.exp(every),
             )
             columns[name] = normalised(math.log(max(1.0, mean)), every, pair)
         # relative to the most ambiguous record, so that nothing overflows
-        worst = most if suppressed_of(pair) or not len(records) else float(records.max())
+        worst = largest if suppressed_of(pair) or not len(records) else float(records.max())
         relative = share_lost(
-            pair, added(pair, np.exp(records - worst)), most=math.exp(min(0.0, most - worst))
+            pair,
+            added(pair, np.exp(records - worst)),
+            loss_of_suppressed=math.exp(min(0.0, largest - worst)),
         )
         log_mean = worst + math.log(relative)
         return Measure(
             self.name,
-            normalised(log_mean, most, pair),
+            normalised(log_mean, largest, pair),
             self.better,
             f"a released record may stand for e^{log_mean:.3g} combinations of values on average;"
             " the exponent as a share of the highest",

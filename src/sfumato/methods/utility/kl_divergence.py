@@ -93,17 +93,17 @@ class KullbackLeibler(ColumnUtility):
             logs += (
                 log_leaves(pair, name)
                 if cells is None
-                else np.log(_meant(cells))[cells.which[example]]
+                else np.log(_expected_shares(cells))[cells.which[example]]
             )
         density = boxes.sizes / records * np.exp(-logs)
         spread = density_at(pair, names, density) + suppressed_of(pair) / records * math.exp(-total)
         share = counts / counts.sum()
         tiny = math.exp(-700.0)
         raw = max(0.0, float((share * (np.log2(share) - np.log2(np.maximum(spread, tiny)))).sum()))
-        most = float((share * (np.log2(share) + total / math.log(2))).sum())
+        largest = float((share * (np.log2(share) + total / math.log(2))).sum())
         return Measure(
             self.name,
-            normalised(raw, most, pair),
+            normalised(raw, largest, pair),
             self.better,
             f"the joint distribution of the quasi-identifiers is misjudged by {raw:.3g} bits; as a"
             " share of the most there can be",
@@ -111,7 +111,7 @@ class KullbackLeibler(ColumnUtility):
         )
 
 
-def _meant(cells: Cells) -> NDArray[np.float64]:
+def _expected_shares(cells: Cells) -> NDArray[np.float64]:
     """Per distinct cell how many values its label may stand for: a blank that hides a value and one
     that hid none look alike.
     """
@@ -205,10 +205,12 @@ def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: NDArray[np.i
     for a, (_, cells) in enumerate(columns):
         ladder, level = cells.ladder, cells.column_level or 0
         leaf = ladder.codes_of(cells.reading.values)
-        written = positions_in(cells.reading.labels, ladder.labels[level])
-        written = np.where(written < 0, len(cells.reading.labels), written)
-        would_be = written[ladder.climb(0, level)[leaf[cells.reading.before.narrow[first[lost]]]]]
+        label_codes = positions_in(cells.reading.labels, ladder.labels[level])
+        label_codes = np.where(label_codes < 0, len(cells.reading.labels), label_codes)
+        would_be = label_codes[
+            ladder.climb(0, level)[leaf[cells.reading.before.narrow[first[lost]]]]
+        ]
         kernels.keys.pack(keys, would_be, layout.words[a], layout.shifts[a])
-        shown = cells.reading.after.narrow[example].astype(np.int64)
-        kernels.keys.pack(visible, shown, layout.words[a], layout.shifts[a])
+        released_codes = cells.reading.after.narrow[example].astype(np.int64)
+        kernels.keys.pack(visible, released_codes, layout.words[a], layout.shifts[a])
     boxes[lost] = kernels.keys.look_up(visible, keys)

@@ -79,14 +79,14 @@ def fit_logistic(
         )
         step = _solved(_curvature(design, chance, penalty), slope)
         for _ in range(MOST_STEPS):
-            tried = _deviance(design, truth, coefficients + step, penalty)
-            if tried <= worst + 1e-12 * abs(worst):
+            trial_deviance = _deviance(design, truth, coefficients + step, penalty)
+            if trial_deviance <= worst + 1e-12 * abs(worst):
                 break
             step = step / 2
         coefficients = coefficients + step
-        if worst - tried <= CLOSE_ENOUGH * (abs(worst) + CLOSE_ENOUGH):
+        if worst - trial_deviance <= CLOSE_ENOUGH * (abs(worst) + CLOSE_ENOUGH):
             break
-        worst = tried
+        worst = trial_deviance
     chance = _chance(_times(design, coefficients))
     return Fit(coefficients, chance, design, penalty)
 
@@ -113,18 +113,18 @@ class Refit:
         """Per truth, a column each, the fitted probabilities that it is 1; all are fitted side by
         side, each until it is close.
         """
-        coefficients, left = (
+        coefficients, active = (
             np.zeros((self.design.shape[1], truths.shape[1])),
             np.arange(truths.shape[1]),
         )
         for _ in range(MOST_REFITS):
-            now = coefficients.take(left, axis=1)
-            apart = truths.take(left, axis=1) - _chance(kernels.designs.times(self.design, now))
+            now = coefficients.take(active, axis=1)
+            apart = truths.take(active, axis=1) - _chance(kernels.designs.times(self.design, now))
             slope = kernels.designs.across(self.design, apart) - self.penalty[:, None] * now
             step = kernels.designs.solved(self.factor, slope)
-            coefficients[:, left] = now + step
-            left = left[(slope * step).sum(axis=0) > 1e-7 * len(truths)]
-            if not left.size:
+            coefficients[:, active] = now + step
+            active = active[(slope * step).sum(axis=0) > 1e-7 * len(truths)]
+            if not active.size:
                 break
         return _chance(kernels.designs.times(self.design, coefficients))
 
@@ -233,9 +233,11 @@ class Features:
 
     def of(self, names: Sequence[str]) -> Features:
         """The features of some columns only."""
-        kept = [j for j, owner in enumerate(self.owners) if owner in names]
+        column_numbers = [j for j, owner in enumerate(self.owners) if owner in names]
         return Features(
-            tuple(self.owners[j] for j in kept), self.before[:, kept], self.after[:, kept]
+            tuple(self.owners[j] for j in column_numbers),
+            self.before[:, column_numbers],
+            self.after[:, column_numbers],
         )
 
 
@@ -284,15 +286,17 @@ def features_of(
     and suppressed cells.
     """
     owners: list[str] = []
-    left: list[NDArray[np.float64]] = [np.zeros((len(original), 0))]
-    right: list[NDArray[np.float64]] = [np.zeros((len(released), 0))]
+    before_parts: list[NDArray[np.float64]] = [np.zeros((len(original), 0))]
+    after_parts: list[NDArray[np.float64]] = [np.zeros((len(released), 0))]
     for name in names:
         make = _numeric if is_number(pair, name) else _category
         before, after = make(pair, name, original, released, blanks)
         owners += [name] * before.shape[1]
-        left.append(before)
-        right.append(after)
-    return Features(tuple(owners), np.concatenate(left, axis=1), np.concatenate(right, axis=1))
+        before_parts.append(before)
+        after_parts.append(after)
+    return Features(
+        tuple(owners), np.concatenate(before_parts, axis=1), np.concatenate(after_parts, axis=1)
+    )
 
 
 Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
@@ -306,12 +310,12 @@ def _numeric(
     released: NDArray[np.int64],
     blanks: bool,
 ) -> Both:
-    both = numbers(pair, name)
-    present = both.before[~np.isnan(both.before)]
+    values = numbers(pair, name)
+    present = values.before[~np.isnan(values.before)]
     mean = float(present.mean()) if len(present) else 0.0
     deviation = float(present.std()) if len(present) else 0.0
     sides = []
-    for column in (both.before[original], both.after[released]):
+    for column in (values.before[original], values.after[released]):
         absent = np.isnan(column)
         scaled = np.where(absent, 0.0, (column - mean) / (deviation or 1.0))
         sides.append(np.stack([scaled, absent.astype(np.float64)] if blanks else [scaled], axis=1))
@@ -368,11 +372,11 @@ def _label_rows(
     itself = np.flatnonzero(own >= 0)
     rows[itself, feature[own[itself]]] = 1.0
     sizes = (own >= 0).astype(np.float64)
-    for place in np.flatnonzero(own < 0).tolist():
-        members = reading.members[reading.starts[used[place]] : reading.starts[used[place] + 1]]
-        sizes[place] = counts[members].sum()
+    for number in np.flatnonzero(own < 0).tolist():
+        members = reading.members[reading.starts[used[number]] : reading.starts[used[number] + 1]]
+        sizes[number] = counts[members].sum()
         sums = np.bincount(feature[members], weights=counts[members], minlength=width)
-        rows[place] = sums / max(sizes[place], 1.0)
+        rows[number] = sums / max(sizes[number], 1.0)
     unknown = lost[used] | (sizes == 0)
     rows[unknown] = np.bincount(feature, weights=counts, minlength=width) / max(
         1.0, float(counts.sum())

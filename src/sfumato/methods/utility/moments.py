@@ -146,8 +146,8 @@ class WeightedRows:
             return [float(q) for q in np.quantile(column[present], shares)]
         order = np.argsort(column[present], kind="stable")
         upto = np.cumsum(self.weights[present][order])
-        places = np.searchsorted(upto, np.asarray(shares) * upto[-1] * (1 - 1e-12), side="left")
-        return [float(v) for v in column[present][order][np.minimum(places, len(order) - 1)]]
+        positions = np.searchsorted(upto, np.asarray(shares) * upto[-1] * (1 - 1e-12), side="left")
+        return [float(v) for v in column[present][order][np.minimum(positions, len(order) - 1)]]
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
     def covariances(self) -> NDArray[np.float64]:
@@ -158,36 +158,36 @@ class WeightedRows:
         width = len(self.columns)
         matrix = np.full((width, width), np.nan)
         parts = [slice(start, start + PART) for start in range(0, len(self), PART)]
-        there = np.array(
+        used_columns = np.array(
             [a for a, column in enumerate(self.columns) if column.any_number(parts)], dtype=np.int64
         )
-        total, sums = 0.0, np.zeros(len(there))
+        total, sums = 0.0, np.zeros(len(used_columns))
         for part in parts:
-            rows, weights = self._complete(part, there)
+            rows, weights = self._complete(part, used_columns)
             total += float(weights.sum())
             sums += (weights[:, None] * rows).sum(axis=0)
-        if not len(there) or total <= 0:
+        if not len(used_columns) or total <= 0:
             return matrix
-        products = np.zeros((len(there), len(there)))
+        products = np.zeros((len(used_columns), len(used_columns)))
         for part in parts:
-            rows, weights = self._complete(part, there)
+            rows, weights = self._complete(part, used_columns)
             centred = rows - sums / total
             products += (centred * weights[:, None]).T @ centred
         # more or fewer rows must not change weighted results: they are divided by the total, others
         # by one less
         divisor = total if self.weights is not None else max(1.0, total - 1)
-        matrix[np.ix_(there, there)] = products / divisor
+        matrix[np.ix_(used_columns, used_columns)] = products / divisor
         return matrix
 
     def _complete(
-        self, part: slice, there: NDArray[np.int64]
+        self, part: slice, used_columns: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Those rows of a part that have a number in the columns ``there``, and how much each
-        counts.
+        """Those rows of a part that have a number in the columns ``used_columns``, and how much
+        each counts.
         """
         table = np.stack([column.part(part) for column in self.columns], axis=1)
-        complete = ~np.isnan(table[:, there]).any(axis=1)
-        return table[complete][:, there], self._amounts(part)[complete]
+        complete = ~np.isnan(table[:, used_columns]).any(axis=1)
+        return table[complete][:, used_columns], self._amounts(part)[complete]
 
     def correlations(self) -> NDArray[np.float64]:
         """The correlation matrix; a constant column correlates with nothing but itself."""
@@ -204,11 +204,11 @@ def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(
         over="ignore", invalid="ignore"
     ):  # infinite covariances say nothing of correlations: NaN
-        found = matrix / np.outer(scale, scale)
-    found[constant, :] = 0.0
-    found[:, constant] = 0.0
-    np.fill_diagonal(found, np.where(np.isnan(deviations), np.nan, 1.0))
-    return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
+        correlations = matrix / np.outer(scale, scale)
+    correlations[constant, :] = 0.0
+    correlations[:, constant] = 0.0
+    np.fill_diagonal(correlations, np.where(np.isnan(deviations), np.nan, 1.0))
+    return np.asarray(np.clip(correlations, -1.0, 1.0), dtype=np.float64)
 
 
 def _covariances(
@@ -232,15 +232,17 @@ def _quantiles_of_copies(
     """
     order = np.argsort(values, kind="stable")
     line, upto = values[order], np.cumsum(copies[order])
-    places = np.asarray(shares) * (upto[-1] - 1)
-    below = np.floor(places)
-    left, right = (
+    positions = np.asarray(shares) * (upto[-1] - 1)
+    below = np.floor(positions)
+    lower_values, upper_values = (
         line[np.searchsorted(upto, np.minimum(at, upto[-1] - 1), side="right")]
         for at in (below, below + 1)
     )
-    share = places - below  # from the nearer end, as numpy does: then both ends are exact
+    share = positions - below  # from the nearer end, as numpy does: then both ends are exact
     quantiles = np.where(
-        share < 0.5, left + (right - left) * share, right - (right - left) * (1 - share)
+        share < 0.5,
+        lower_values + (upper_values - lower_values) * share,
+        upper_values - (upper_values - lower_values) * (1 - share),
     )
     return [float(q) for q in quantiles]
 
@@ -255,7 +257,10 @@ def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, Weigh
     before, after = weights_of(pair.original), weights_of(pair.released)
     if before is None or after is None:
         coded = [coded_numbers(pair, name) for name in names]
-        sides = [_counted([both[side] for both in coded if both is not None]) for side in (0, 1)]
+        sides = [
+            _count_rows([both_sides[side] for both_sides in coded if both_sides is not None])
+            for side in (0, 1)
+        ]
         if None not in coded and sides[0] is not None and sides[1] is not None:
             return sides[0], sides[1]
         before = after = None
@@ -265,21 +270,24 @@ def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, Weigh
     )
 
 
-def _counted(columns: Sequence[Coded]) -> WeightedRows | None:
+def _count_rows(columns: Sequence[Coded]) -> WeightedRows | None:
     """The different rows of some columns and how often each is there; None where there may be too
     many.
     """
-    sizes = [max(1, len(places)) for _, places in columns]
+    sizes = [max(1, len(values_of_codes)) for _, values_of_codes in columns]
     if not columns or math.prod(sizes) > MOST_CELLS:
         return None
     codes = columns[0][0].narrow
     for (encoded, _), size in zip(columns[1:], sizes[1:], strict=True):
         codes = codes.astype(np.uint32) * np.uint32(size) + encoded.narrow
     counts = tallied(codes, math.prod(sizes), None)
-    there = np.flatnonzero(counts)
-    parts = np.unravel_index(there, sizes)
-    rows = [NumberColumn(part, places) for (_, places), part in zip(columns, parts, strict=True)]
-    return WeightedRows(rows, None, counts[there])
+    occurring = np.flatnonzero(counts)
+    parts = np.unravel_index(occurring, sizes)
+    rows = [
+        NumberColumn(part, values_of_codes)
+        for (_, values_of_codes), part in zip(columns, parts, strict=True)
+    ]
+    return WeightedRows(rows, None, counts[occurring])
 
 
 def _measure(name: str, terms: Sequence[Term], pair: TablePair, meaning: str) -> Measure:
@@ -490,10 +498,10 @@ class Eigenvalues(OfNumbers):
         """The mean relative error of the eigenvalues."""
         require_sense(self, pair)
         old, new = map(correlations_of, _covariances(pair, numeric_of(pair, self.columns)))
-        there = np.flatnonzero(
+        used_columns = np.flatnonzero(
             ~np.isnan(old.diagonal())
         )  # columns without numbers have no correlations to lose
-        old, new = (matrix[np.ix_(there, there)] for matrix in (old, new))
+        old, new = (matrix[np.ix_(used_columns, used_columns)] for matrix in (old, new))
         terms = [Term((), b, a, 1.0) for b, a in zip(_spectrum(old), _spectrum(new), strict=True)]
         return dataclasses.replace(
             _measure(

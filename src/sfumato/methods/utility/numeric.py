@@ -52,7 +52,9 @@ def _numbers(pair: TablePair, name: str) -> Numbers:
     coded = coded_numbers(pair, name)
     if coded is None:
         return Numbers(numbers_of(pair.original, name), numbers_of(pair.released, name))
-    return Numbers(*(NumberColumn(side.narrow, places).whole for side, places in coded))
+    return Numbers(
+        *(NumberColumn(side.narrow, values_of_codes).whole for side, values_of_codes in coded)
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,10 +95,10 @@ def number_columns(pair: TablePair, name: str) -> tuple[NumberColumn, NumberColu
     """
     coded = coded_numbers(pair, name)
     if coded is None:
-        both = numbers(pair, name)
-        return NumberColumn(both.before), NumberColumn(both.after)
-    (before, places), (after, middle) = coded
-    return NumberColumn(before.narrow, places), NumberColumn(after.narrow, middle)
+        values = numbers(pair, name)
+        return NumberColumn(values.before), NumberColumn(values.after)
+    (before, values_of_codes), (after, middle) = coded
+    return NumberColumn(before.narrow, values_of_codes), NumberColumn(after.narrow, middle)
 
 
 Coded = tuple[Encoded, "NDArray[np.float64]"]
@@ -191,10 +193,12 @@ class Amounts:
     @property
     def known(self) -> Amounts:
         """Those that are numbers."""
-        there = ~np.isnan(self.values)
-        if there.all():
+        is_known = ~np.isnan(self.values)
+        if is_known.all():
             return self
-        return Amounts.of(self.values[there], None if self.counts is None else self.counts[there])
+        return Amounts.of(
+            self.values[is_known], None if self.counts is None else self.counts[is_known]
+        )
 
     def __len__(self) -> int:
         return self.size if self.counts is None else int(self.counts.sum())
@@ -242,13 +246,13 @@ def errors(pair: TablePair, name: str) -> Errors:
 def _errors(pair: TablePair, name: str) -> Errors:
     coded = coded_numbers(pair, name)
     if coded is None:
-        both = numbers(pair, name)
-        before, lost = Amounts.of(both.before), Amounts.of(both.before[gone(pair)])
-        return _errors_of(before, lost, Amounts.of(both.before[pair.rows]), both.after, None)
-    joint, (old, places), (_, middle) = pair.joint(name), *coded
+        values = numbers(pair, name)
+        before, lost = Amounts.of(values.before), Amounts.of(values.before[gone(pair)])
+        return _errors_of(before, lost, Amounts.of(values.before[pair.rows]), values.after, None)
+    joint, (old, values_of_codes), (_, middle) = pair.joint(name), *coded
     suppressed = tallied(old.narrow[gone(pair)], len(old.labels), None)
-    truth = Amounts.of(places[joint.value], joint.count)
-    before, lost = Amounts.of(places, old.counts), Amounts.of(places, suppressed)
+    truth = Amounts.of(values_of_codes[joint.value], joint.count)
+    before, lost = Amounts.of(values_of_codes, old.counts), Amounts.of(values_of_codes, suppressed)
     return _errors_of(before, lost, truth, middle[joint.label], joint.which)
 
 
@@ -263,13 +267,19 @@ def _errors_of(
     """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records,
     ``before`` all there were.
     """
-    there = before.known
-    mean = there.total() / len(there) if len(there) else 0.0
-    spread = there.total_square(mean) / (len(there) - 1) if len(there) > 1 else 0.0
+    known_amounts = before.known
+    mean = known_amounts.total() / len(known_amounts) if len(known_amounts) else 0.0
+    spread = (
+        known_amounts.total_square(mean) / (len(known_amounts) - 1)
+        if len(known_amounts) > 1
+        else 0.0
+    )
 
     def released(rows: slice) -> NDArray[np.float64]:
-        shown = after[rows]
-        return _or_none(np.where(np.isnan(shown), mean, shown) - truth.part(rows))
+        released_values = after[rows]
+        return _or_none(
+            np.where(np.isnan(released_values), mean, released_values) - truth.part(rows)
+        )
 
     return Errors(
         Amounts(truth.size, released, truth.counts),
@@ -280,7 +290,9 @@ def _errors_of(
         which,
         len(truth.known) + len(lost.known),
         math.sqrt(spread),
-        float(there.values.max() - there.values.min()) if len(there) else 0.0,
+        float(known_amounts.values.max() - known_amounts.values.min())
+        if len(known_amounts)
+        else 0.0,
     )
 
 
@@ -290,7 +302,7 @@ def _or_none(errors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def why_no_numbers(
-    pair: TablePair, columns: Sequence[str], asked: Sequence[str] | None
+    pair: TablePair, columns: Sequence[str], requested: Sequence[str] | None
 ) -> str | None:
     """The reason a metric of numbers does not apply, or None; columns asked for by name must hold
     numbers.
@@ -299,8 +311,8 @@ def why_no_numbers(
         return EMPTY
     if not columns:
         return "no column holds numbers; say which columns to look at"
-    if asked is not None:
-        for name in quasi_of(pair, asked):
+    if requested is not None:
+        for name in quasi_of(pair, requested):
             numbers(pair, name)
     return None
 

@@ -106,7 +106,7 @@ class PredictiveAccuracy(ColumnUtility):
             f"accuracy {percent(learned)} from the release, {percent(original)} from the original,"
             f" {percent(majority)} by majority"
         )
-        known = (
+        note = (
             ""
             if pair.aligned or pair.held_out is not None
             else ", tested on people whom the rows may have been drawn after"
@@ -115,7 +115,7 @@ class PredictiveAccuracy(ColumnUtility):
             self.name,
             value,
             self.better,
-            f"share of what can be learned about {self.label} that is lost; {accuracies}{known}",
+            f"share of what can be learned about {self.label} that is lost; {accuracies}{note}",
             raw=learned,
         )
 
@@ -141,9 +141,9 @@ class PredictiveAccuracy(ColumnUtility):
         """
         label = pair.reading(self.label)
         learn, test = self._people(pair)
-        shown = pair.own_values(self.label)[label.released]
+        released_labels = pair.own_values(self.label)[label.released]
         released = self._released(pair, learn)
-        released = released[shown[released] >= 0]
+        released = released[released_labels[released] >= 0]
         features = features_of(
             pair, self._predictors(pair), np.concatenate([learn, test]), released
         )
@@ -157,7 +157,8 @@ class PredictiveAccuracy(ColumnUtility):
         if len(released):
             learned = float(
                 (
-                    predict(fit_classes(features.after, shown[released], classes), tested) == truth
+                    predict(fit_classes(features.after, released_labels[released], classes), tested)
+                    == truth
                 ).mean()
             )
         return (
@@ -178,9 +179,11 @@ class PredictiveAccuracy(ColumnUtility):
         return np.flatnonzero(inside[pair.rows])
 
 
-def sample_of(rows: NDArray[np.int64], most: int, stream: np.random.Generator) -> NDArray[np.int64]:
+def sample_of(
+    rows: NDArray[np.int64], limit: int, stream: np.random.Generator
+) -> NDArray[np.int64]:
     """At most so many of some rows, in order."""
-    return rows if len(rows) <= most else np.sort(stream.choice(rows, most, replace=False))
+    return rows if len(rows) <= limit else np.sort(stream.choice(rows, limit, replace=False))
 
 
 # Overlap of the confidence intervals of regression coefficients.
@@ -252,25 +255,34 @@ class RegressionOverlap(Utility):
             f"share of the confidence intervals of {len(self.predictors)} predictor(s) that do not"
             " overlap"
         )
-        there = [name for name in self.predictors if name in pair.released.columns]
-        if not len(pair.released) or self.outcome not in pair.released.columns or not there:
+        present = [name for name in self.predictors if name in pair.released.columns]
+        if not len(pair.released) or self.outcome not in pair.released.columns or not present:
             return Measure(self.name, 1.0, self.better, meaning, raw=0.0)
         before, after = self._outcomes(pair)
-        kept, given = np.flatnonzero(~np.isnan(before)), np.flatnonzero(~np.isnan(after))
-        features = features_of(pair, there, kept, given)
+        rows_before, rows_after = (
+            np.flatnonzero(~np.isnan(before)),
+            np.flatnonzero(~np.isnan(after)),
+        )
+        features = features_of(pair, present, rows_before, rows_after)
         old, new = (
-            self._fit(pair, features.before, before[kept]),
-            self._fit(pair, features.after, after[given]),
+            self._fit(pair, features.before, before[rows_before]),
+            self._fit(pair, features.after, after[rows_after]),
         )
         overlaps_of: dict[str, list[float]] = {
-            name: [] if name in there else [0.0] for name in self.predictors
+            name: [] if name in present else [0.0] for name in self.predictors
         }
-        for place, owner in enumerate(features.owners, start=1):
-            if not np.isnan(old[1][place]):
-                overlaps_of[owner].append(_overlap(old, new, place))
-        overlaps = [overlap for each in overlaps_of.values() for overlap in each]
+        for number, owner in enumerate(features.owners, start=1):
+            if not np.isnan(old[1][number]):
+                overlaps_of[owner].append(_overlap(old, new, number))
+        overlaps = [
+            overlap for column_overlaps in overlaps_of.values() for overlap in column_overlaps
+        ]
         raw = float(np.mean(overlaps)) if overlaps else 1.0
-        columns = {name: 1.0 - float(np.mean(each)) for name, each in overlaps_of.items() if each}
+        columns = {
+            name: 1.0 - float(np.mean(column_overlaps))
+            for name, column_overlaps in overlaps_of.items()
+            if column_overlaps
+        }
         return Measure(self.name, 1.0 - raw, self.better, meaning, raw=raw, per_column=columns)
 
     def _values(self, pair: TablePair) -> list[str]:
@@ -279,10 +291,10 @@ class RegressionOverlap(Utility):
     def _outcomes(self, pair: TablePair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The outcome of every original and released row; NaN where there is none."""
         if is_number(pair, self.outcome):
-            both = numbers(pair, self.outcome)
-            return both.before, both.after
+            outcome_values = numbers(pair, self.outcome)
+            return outcome_values.before, outcome_values.after
         reading, values = pair.reading(self.outcome), self._values(pair)
-        code = {text: float(place) for place, text in enumerate(values)}
+        code = {text: float(code_number) for code_number, text in enumerate(values)}
         old = np.array([np.nan if v is None else code[v] for v in reading.values])
         new = np.array([np.nan if v is None else code.get(v, np.nan) for v in reading.labels])
         return old[reading.original], new[reading.released]
@@ -321,15 +333,17 @@ class RegressionOverlap(Utility):
         return centre, width
 
 
-def _overlap(old: Estimate, new: Estimate, place: int) -> float:
+def _overlap(old: Estimate, new: Estimate, number: int) -> float:
     """J of one coefficient; intervals of no width overlap where they are equal."""
-    centre, width, other, spread = (float(part[place]) for part in (*old, *new))
-    if math.isnan(other) or math.isnan(spread):
+    centre, width, centre_after, spread = (float(part[number]) for part in (*old, *new))
+    if math.isnan(centre_after) or math.isnan(spread):
         return 0.0
-    common = min(centre + width, other + spread) - max(centre - width, other - spread)
+    common = min(centre + width, centre_after + spread) - max(centre - width, centre_after - spread)
     if width <= 0 or spread <= 0:
         return float(
-            abs(centre - other) <= 1e-9 * max(1.0, abs(centre)) and width <= 0 and spread <= 0
+            abs(centre - centre_after) <= 1e-9 * max(1.0, abs(centre))
+            and width <= 0
+            and spread <= 0
         )
     return max(0.0, common) * (1 / (2 * width) + 1 / (2 * spread)) / 2
 
@@ -465,10 +479,10 @@ class Propensity(ColumnUtility):
 
 def propensity_test(pair: TablePair, metric: Propensity | None = None) -> PropensityTest:
     """The pMSE of a release with its null distribution; see :class:`Propensity`."""
-    asked = metric or Propensity()
-    require_sense(asked, pair)
-    features, people = _features(asked, pair)
-    return _tested(asked, features, people)
+    propensity_metric = metric or Propensity()
+    require_sense(propensity_metric, pair)
+    features, people = _features(propensity_metric, pair)
+    return _tested(propensity_metric, features, people)
 
 
 def expected_between_samples(parameters: int, rows: int, share: float) -> float:
@@ -505,19 +519,23 @@ def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np
     stream = Seed(metric.seed).stream("propensity sample")
     if not pair.aligned:
         people = np.arange(count) if pair.learnt_from is None else pair.learnt_from
-        drawn = sample_of(np.arange(len(pair.released)), metric.records, stream)
-        chosen = sample_of(people, metric.records, stream)
-        return features_of(pair, _common(pair, metric.columns), chosen, drawn, blanks=True), None
-    chosen = (
+        released_sample = sample_of(np.arange(len(pair.released)), metric.records, stream)
+        original_sample = sample_of(people, metric.records, stream)
+        return features_of(
+            pair, _common(pair, metric.columns), original_sample, released_sample, blanks=True
+        ), None
+    original_sample = (
         np.arange(count)
         if count <= metric.records
         else np.sort(stream.permutation(count)[: metric.records])
     )
-    place = np.full(count, -1, dtype=np.int64)
-    place[chosen] = np.arange(len(chosen))
-    released = np.flatnonzero(place[pair.rows] >= 0)
-    features = features_of(pair, _common(pair, metric.columns), chosen, released, blanks=True)
-    return features, place[pair.rows[released]]
+    sample_position = np.full(count, -1, dtype=np.int64)
+    sample_position[original_sample] = np.arange(len(original_sample))
+    released = np.flatnonzero(sample_position[pair.rows] >= 0)
+    features = features_of(
+        pair, _common(pair, metric.columns), original_sample, released, blanks=True
+    )
+    return features, sample_position[pair.rows[released]]
 
 
 def _fitted(

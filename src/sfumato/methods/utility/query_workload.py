@@ -74,18 +74,18 @@ class Questions:
         """Per original value the predicates from ``start`` to ``end``, at most 64, that ask for it:
         a bit each.
         """
-        asked = np.zeros(len(self.original.labels), dtype=np.uint64)
+        bit_masks = np.zeros(len(self.original.labels), dtype=np.uint64)
         bits = np.uint64(1) << np.arange(end - start, dtype=np.uint64)
         if self.line is None:
             for bit, codes in zip(bits, (self.sets or ())[start:end], strict=True):
-                asked[codes] |= bit
-            return asked
+                bit_masks[codes] |= bit
+            return bit_masks
         turns = np.zeros(len(self.line.order) + 1, dtype=np.uint64)
         for bit, first, last in zip(bits, self.first[start:end], self.last[start:end], strict=True):
             turns[first] ^= bit  # from here on it is asked for ...
             turns[last] ^= bit  # ... and from here on no more
-        asked[self.line.order] = np.bitwise_xor.accumulate(turns)[:-1]
-        return asked
+        bit_masks[self.line.order] = np.bitwise_xor.accumulate(turns)[:-1]
+        return bit_masks
 
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -101,7 +101,7 @@ def questions_of(
         encoded = pair.original.encoded(name)
         size = len(encoded.labels)
         codes = _sets(np.arange(size), amount, share, stream)
-        blind = np.array([len(each) for each in codes]) / max(1, size)
+        blind = np.array([len(condition_codes) for condition_codes in codes]) / max(1, size)
         return Questions(codes, None, NONE, NONE, np.zeros((amount, 0)), blind, encoded, None)
     reading = pair.reading(name)
     missing = missing_in(reading.values)
@@ -151,13 +151,13 @@ def _met_by_sets(reading: Reading, sets: Sequence[NDArray[np.int64]]) -> NDArray
     """Per query and label the share of the label's values that are asked for."""
     met = np.zeros((len(sets), len(reading.labels)))
     sizes = np.maximum(1, np.diff(reading.starts))
-    asked = np.zeros(len(reading.values), dtype=np.int64)
+    in_question = np.zeros(len(reading.values), dtype=np.int64)
     upto = np.zeros(len(reading.members) + 1, dtype=np.int64)
     for query, codes in enumerate(sets):
-        asked[codes] = 1
-        np.cumsum(asked[reading.members], out=upto[1:])
+        in_question[codes] = 1
+        np.cumsum(in_question[reading.members], out=upto[1:])
         met[query] = (upto[reading.starts[1:]] - upto[reading.starts[:-1]]) / sizes
-        asked[codes] = 0
+        in_question[codes] = 0
     return met
 
 
@@ -165,14 +165,14 @@ def _line(pair: TablePair, name: str) -> _Line:
     if ("line", name) not in pair.memo:
         reading = pair.reading(name)
         order = reading.line
-        places, slack = reading.places[order], 1e-9 * max(1.0, abs(reading.span))
+        positions, slack = reading.places[order], 1e-9 * max(1.0, abs(reading.span))
         starts = np.searchsorted(
-            places, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left"
+            positions, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left"
         )
         ends = np.searchsorted(
-            places, np.where(np.isnan(reading.high), -np.inf, reading.high) + slack, "right"
+            positions, np.where(np.isnan(reading.high), -np.inf, reading.high) + slack, "right"
         )
-        pair.memo["line", name] = _Line(order, places, starts, np.maximum(starts, ends))
+        pair.memo["line", name] = _Line(order, positions, starts, np.maximum(starts, ends))
     line: _Line = pair.memo["line", name]
     return line
 
@@ -266,28 +266,34 @@ class QueryWorkload(ColumnUtility):
         errors: list[NDArray[np.float64]] = []
         blind: list[NDArray[np.float64]] = []
         about: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
-        for chosen, amount, stream in self._sets(names):
-            combinations = _combinations(pair, chosen)
-            largest = max([len(combinations.sizes), *(values_of(pair, name) for name in chosen)])
+        for columns_of_set, amount, stream in self._sets(names):
+            combinations = _combinations(pair, columns_of_set)
+            largest = max(
+                [len(combinations.sizes), *(values_of(pair, name) for name in columns_of_set)]
+            )
             width = max(1, CHUNK // max(1, largest))
             parts = [min(width, amount - part) for part in range(0, amount, width)]
-            for each, without in self._errors(pair, combinations, parts, stream):
-                errors.append(each)
+            for query_errors, without in self._errors(pair, combinations, parts, stream):
+                errors.append(query_errors)
                 blind.append(without)
-                for name in chosen:
-                    about[name].append(each)
+                for name in columns_of_set:
+                    about[name].append(query_errors)
         every = np.concatenate(errors)
-        raw, most = float(np.median(every)), float(np.median(np.concatenate(blind)))
+        raw, blind_error = float(np.median(every)), float(np.median(np.concatenate(blind)))
         high = float(np.quantile(every, 0.9))
         return Measure(
             self.name,
-            normalised(raw, most, pair) if most > 0 or not len(pair.released) else min(1.0, raw),
+            normalised(raw, blind_error, pair)
+            if blind_error > 0 or not len(pair.released)
+            else min(1.0, raw),
             self.better,
             f"half of {len(every):,} COUNT queries are within a relative error of {raw:.3g}, 90 %"
             f" within {high:.3g}; the former as a share of that without any data",
             raw=raw,
             per_column={
-                name: float(np.median(np.concatenate(each))) for name, each in about.items() if each
+                name: float(np.median(np.concatenate(query_errors)))
+                for name, query_errors in about.items()
+                if query_errors
             },
         )
 
@@ -297,19 +303,21 @@ class QueryWorkload(ColumnUtility):
         """
         stream = Seed(self.seed).stream("query workload")
         size = min(self.dimensions, len(names))
-        drawn: dict[tuple[str, ...], None] = {}
+        column_sets: dict[tuple[str, ...], None] = {}
         if len(names) <= 12:
             every = list(itertools.combinations(names, size))
-            drawn = dict.fromkeys(
+            column_sets = dict.fromkeys(
                 every[i] for i in stream.permutation(len(every))[: min(MOST_SETS, self.queries)]
             )
-        while len(names) > 12 and len(drawn) < min(MOST_SETS, self.queries):
-            drawn[tuple(names[i] for i in sorted(stream.permutation(len(names))[:size]))] = None
-        share, rest = divmod(self.queries, len(drawn))
+        while len(names) > 12 and len(column_sets) < min(MOST_SETS, self.queries):
+            column_sets[tuple(names[i] for i in sorted(stream.permutation(len(names))[:size]))] = (
+                None
+            )
+        share, remainder = divmod(self.queries, len(column_sets))
         return [
-            (chosen, share + (i < rest), stream)
-            for i, chosen in enumerate(drawn)
-            if share + (i < rest)
+            (column_set, share + (i < remainder), stream)
+            for i, column_set in enumerate(column_sets)
+            if share + (i < remainder)
         ]
 
     def _errors(
@@ -333,36 +341,38 @@ class QueryWorkload(ColumnUtility):
             waiting.append([questions_of(pair, name, amount, share, stream) for name in names])
             if (
                 part < len(parts) - 1
-                and sum(len(asked[0].blind) for asked in waiting) + amount <= WORD
+                and sum(len(batch[0].blind) for batch in waiting) + amount <= WORD
             ):
                 continue
             counts = _true_counts(waiting, combinations)
-            for asked in waiting:
-                true, counts = np.split(counts, [len(asked[0].blind)])
-                yield self._errors_of(pair, released, asked, true)
+            for batch in waiting:
+                true, counts = np.split(counts, [len(batch[0].blind)])
+                yield self._errors_of(pair, released, batch, true)
             waiting = []
 
     def _errors_of(
         self,
         pair: TablePair,
         released: Classes,
-        asked: Sequence[Questions],
+        batch: Sequence[Questions],
         true: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The relative errors of some queries whose true answers are known, and those without any
         data.
         """
         amount = len(true)
-        seen = [
-            (q.after, q.released.narrow[released.first]) for q in asked if q.released is not None
+        released_parts = [
+            (q.after, q.released.narrow[released.first]) for q in batch if q.released is not None
         ]
-        estimate = _weighed(seen, released.sizes)
+        estimate = _weighed(released_parts, released.sizes)
         unseen, every = np.ones(amount), np.ones(amount)
-        for question in asked:
+        for question in batch:
             every *= question.blind
             if question.released is None:
                 unseen *= question.blind
-        estimate = (estimate if seen else np.full(amount, float(len(pair.released)))) * unseen
+        estimate = (
+            estimate if released_parts else np.full(amount, float(len(pair.released)))
+        ) * unseen
         estimate += suppressed_of(pair) * every
         if not pair.aligned:
             estimate *= pair.original.records / max(1, pair.released.records)
@@ -421,15 +431,15 @@ def _true_counts(
     """Per query how many original records it asks for; the queries of all parts, one after the
     other.
     """
-    amounts = [len(asked[0].blind) for asked in parts]
+    amounts = [len(batch[0].blind) for batch in parts]
     counts = np.zeros(sum(amounts))
     for begin in range(0, len(counts), WORD):
         end = min(len(counts), begin + WORD)
         masks = [np.zeros(len(question.original.labels), dtype=np.uint64) for question in parts[0]]
-        for asked, offset in zip(parts, itertools.accumulate([0, *amounts]), strict=False):
-            low, high = max(begin, offset), min(end, offset + len(asked[0].blind))
-            for place, question in enumerate(asked if low < high else ()):
-                masks[place] |= question.masks(low - offset, high - offset) << np.uint64(
+        for batch, offset in zip(parts, itertools.accumulate([0, *amounts]), strict=False):
+            low, high = max(begin, offset), min(end, offset + len(batch[0].blind))
+            for number, question in enumerate(batch if low < high else ()):
+                masks[number] |= question.masks(low - offset, high - offset) << np.uint64(
                     low - begin
                 )
         counts[begin:end] = _added_by_bit(masks, combinations)[: end - begin]
@@ -440,10 +450,10 @@ def _added_by_bit(
     masks: Sequence[NDArray[np.uint64]], combinations: _Combinations
 ) -> NDArray[np.int64]:
     """Per bit the records of all combinations that have it in every column."""
-    asked = masks[0][combinations.codes[0]]
+    bit_masks = masks[0][combinations.codes[0]]
     for mask, codes in zip(masks[1:], combinations.codes[1:], strict=True):
-        asked &= mask[codes]
-    counts: NDArray[np.int64] = kernels.queries.add_by_bit(asked, combinations.sizes)
+        bit_masks &= mask[codes]
+    counts: NDArray[np.int64] = kernels.queries.add_by_bit(bit_masks, combinations.sizes)
     return counts
 
 
@@ -455,15 +465,15 @@ def _weighed(
     """
     if not parts:
         return np.zeros(0)
-    (first, own), others = parts[0], parts[1:]
+    (first, own), other_parts = parts[0], parts[1:]
     factor, weighed = weights.astype(np.float64), np.empty(len(first))
-    product, taken = np.empty(len(weights)), np.empty(len(weights))
+    product, buffer = np.empty(len(weights)), np.empty(len(weights))
     for query in range(
         len(first)
     ):  # one at a time: what belongs to all combinations of one query fits the cache
         np.take(first[query], own, out=product, mode="clip")
-        for shares, codes in others:
-            product *= np.take(shares[query], codes, out=taken, mode="clip")
+        for shares, codes in other_parts:
+            product *= np.take(shares[query], codes, out=buffer, mode="clip")
         weighed[query] = np.einsum(
             "i,i->", product, factor
         )  # without the threads that wait for each other in a product

@@ -72,21 +72,23 @@ class RuleSideEffects(ColumnUtility):
         thresholds = Thresholds.of(self.support, self.confidence)
         names = self._looked_at(pair)
         before = TableItems.of(pair.original, names)
-        there = [name for name in names if name in pair.released.columns]
-        known = [labels for name, labels in zip(names, before.labels, strict=True) if name in there]
-        after = TableItems.of(pair.released, there, known, canonical_order(pair.released))
-        told = all_parsed(self.hidden or ())
-        secret = {before.told(rule) for rule in before.meant(told, thresholds)}
+        present = [name for name in names if name in pair.released.columns]
+        labels_known = [
+            labels for name, labels in zip(names, before.labels, strict=True) if name in present
+        ]
+        after = TableItems.of(pair.released, present, labels_known, canonical_order(pair.released))
+        hidden_rules = all_parsed(self.hidden or ())
+        secret = {before.told(rule) for rule in before.meant(hidden_rules, thresholds)}
         old = {
             before.told(rule) for rule in mine(before.transactions, thresholds, self.largest)
         } - secret
         new = {
             after.told(rule) for rule in mine(after.transactions, thresholds, self.largest)
         } - secret
-        meant = [rule for rule in told if set(rule.columns) <= set(there)]
+        present_rules = [rule for rule in hidden_rules if set(rule.columns) <= set(present)]
         failed = sum(
             is_found(after.transactions, rule, thresholds)
-            for rule in after.meant(meant, thresholds)
+            for rule in after.meant(present_rules, thresholds)
         )
         either = len(old | new)
         lost, ghosts = len(old - new), len(new - old)

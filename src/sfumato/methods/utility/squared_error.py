@@ -82,14 +82,14 @@ class SquaredError(ColumnUtility):
         """The mean squared distance of a cell."""
         require_sense(self, pair)
         names, count = data_of(pair, self.columns), max(1, records_of(pair))
-        columns, total, most = {}, 0.0, 0.0
+        columns, total, largest = {}, 0.0, 0.0
         for name in names:
             squares, gone, top = self._parts(pair, name)
-            here = squares.total() + gone
-            columns[name] = here / count
-            total, most = total + here, most + top
+            column_error = squares.total() + gone
+            columns[name] = column_error / count
+            total, largest = total + column_error, largest + top
         raw = total / len(names) / count
-        value = normalised(raw, most / len(names) / max(1, len(pair.original)), pair)
+        value = normalised(raw, largest / len(names) / max(1, len(pair.original)), pair)
         meaning = "mean squared distance of a cell from its original, over the range of its column"
         parts = partial(self._records, pair, names)
         return Measure(
@@ -186,16 +186,18 @@ class RecordSquaredError(OfNumbers):
     def measure(self, pair: TablePair) -> Measure:
         """The mean squared distance of a record."""
         require_sense(self, pair)
-        columns, total, most = {}, 0.0, 0.0
+        columns, total, largest = {}, 0.0, 0.0
         count = max(1, records_of(pair))
         units = {name: self._unit(pair, name) for name in numeric_of(pair, self.columns)}
         units = {name: unit for name, unit in units.items() if unit > 0}
         for name, unit in units.items():
             error = errors(pair, name)
-            here = error.released.total_square(unit=unit) + error.suppressed.total_square(unit=unit)
-            columns[name] = here / count
-            total, most = total + here, most + error.top.total_square(unit=unit)
-        raw, top = total / count, most / max(1, len(pair.original))
+            column_error = error.released.total_square(unit=unit) + error.suppressed.total_square(
+                unit=unit
+            )
+            columns[name] = column_error / count
+            total, largest = total + column_error, largest + error.top.total_square(unit=unit)
+        raw, top = total / count, largest / max(1, len(pair.original))
         if self.root:
             raw, top = math.sqrt(raw), math.sqrt(top)
         return Measure(
@@ -270,9 +272,9 @@ class SumOfSquares(OfNumbers):
             if every <= 0:
                 continue
             unit = every if self.standardise else 1.0
-            here = error.released.total_square() + error.suppressed.total_square()
-            columns[name], units[name] = here / every, math.sqrt(unit)
-            within, total = within + here / unit, total + every / unit
+            column_error = error.released.total_square() + error.suppressed.total_square()
+            columns[name], units[name] = column_error / every, math.sqrt(unit)
+            within, total = within + column_error / unit, total + every / unit
         raw = within / total if total > 0 else 0.0
         return Measure(
             self.name,
@@ -324,20 +326,20 @@ class StandardisedError(OfNumbers):
         """The mean standardised error."""
         require_sense(self, pair)
         columns, units = {}, {}
-        total = most = cells = 0.0
+        total = largest = cells = 0.0
         for name in numeric_of(pair, self.columns):
             error = errors(pair, name)
             if error.deviation <= 0:
                 continue
             unit = math.sqrt(2) * error.deviation
-            here = (_absolute(error.released) + _absolute(error.suppressed)) / unit
-            columns[name], units[name] = here / max(1, error.known), unit
-            total, most, cells = (
-                total + here,
-                most + _absolute(error.top) / unit,
+            column_error = (_absolute(error.released) + _absolute(error.suppressed)) / unit
+            columns[name], units[name] = column_error / max(1, error.known), unit
+            total, largest, cells = (
+                total + column_error,
+                largest + _absolute(error.top) / unit,
                 cells + error.known,
             )
-        raw, top = total / max(1.0, cells), most / max(1.0, cells)
+        raw, top = total / max(1.0, cells), largest / max(1.0, cells)
         meaning = "mean absolute error of a number in units of √2 standard deviations"
         return Measure(
             self.name,

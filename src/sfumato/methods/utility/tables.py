@@ -76,10 +76,10 @@ class CountError(Utility):
             values, labels = _met(reading, condition)
             before *= values[reading.original]
             after *= labels[reading.released]
-        true, counted = float(before.sum()), float(after.sum())
+        true, released_count = float(before.sum()), float(after.sum())
         if not pair.aligned:
-            counted *= len(pair.original) / max(1, len(pair.released))
-        error = abs(true - counted) / max(true, 1.0)
+            released_count *= len(pair.original) / max(1, len(pair.released))
+        error = abs(true - released_count) / max(true, 1.0)
         columns = ", ".join(self.where)
         return Measure(
             self.name,
@@ -92,8 +92,8 @@ class CountError(Utility):
 
 def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """How far each original value, and each released label, meets a condition: 0 to 1."""
-    wanted = condition if isinstance(condition, list) else [condition]
-    ends = _ends(reading, wanted)
+    conditions = condition if isinstance(condition, list) else [condition]
+    ends = _ends(reading, conditions)
     if ends is not None:
         low, high = ends
         values = ((reading.places >= low) & (reading.places <= high)).astype(np.float64)
@@ -104,7 +104,7 @@ def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], N
             width > 0, np.clip(inside, 0, None) / np.where(width > 0, width, 1.0), point
         )
         return values, np.nan_to_num(share)
-    names = {label(value) for value in wanted}
+    names = {label(value) for value in conditions}
     values = np.array([float(v in names) for v in reading.values])
     labels = np.zeros(len(reading.labels))
     for i, text in enumerate(reading.labels):
@@ -113,18 +113,18 @@ def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], N
     return values, labels
 
 
-def _ends(reading: Reading, wanted: list[Value]) -> tuple[float, float] | None:
+def _ends(reading: Reading, conditions: list[Value]) -> tuple[float, float] | None:
     """Two ends on the line, where the column has one and the condition names places on it."""
     if reading.scale == "category":
         return None
-    place = {value: float(at) for value, at in zip(reading.values, reading.places, strict=True)}
+    positions = {value: float(at) for value, at in zip(reading.values, reading.places, strict=True)}
     ends = []
-    for value in wanted:
+    for value in conditions:
         text = label(value)
         number = (
             float(value)
             if isinstance(value, int | float) and not isinstance(value, bool)
-            else place.get(text)
+            else positions.get(text)
         )
         if number is None:
             return None
@@ -261,22 +261,28 @@ class MarginalError(ColumnUtility):
         names = data_of(pair, self.columns)
         coded = {name: _coded(pair, name) for name in names}
         tables = self._tables(list(names))
-        both = [_errors([coded[name] for name in chosen]) for chosen in tables]
-        errors = [error for error, _ in both]
-        most = float(np.mean([blind for _, blind in both]))
+        error_pairs = [_errors([coded[name] for name in table_columns]) for table_columns in tables]
+        errors = [error for error, _ in error_pairs]
+        largest = float(np.mean([blind for _, blind in error_pairs]))
         raw = float(np.mean(errors))
         parts = {
-            name: [e for e, chosen in zip(errors, tables, strict=True) if name in chosen]
+            name: [
+                e for e, table_columns in zip(errors, tables, strict=True) if name in table_columns
+            ]
             for name in names
         }
-        columns = {name: float(np.mean(each)) / 2 for name, each in parts.items() if each}
+        columns = {
+            name: float(np.mean(column_errors)) / 2
+            for name, column_errors in parts.items()
+            if column_errors
+        }
         meaning = (
             f"tables of {count_of(self.ways, 'column')}: {percent(raw / 2)} of records in another"
             " cell than before; as a share of that without any data"
         )
         return Measure(
             self.name,
-            normalised(raw, most, pair),
+            normalised(raw, largest, pair),
             self.better,
             meaning,
             raw=raw,
@@ -288,12 +294,15 @@ class MarginalError(ColumnUtility):
         size = min(self.ways, len(names))
         if math.comb(len(names), size) <= self.tables:
             return list(itertools.combinations(names, size))
-        stream, drawn = Seed(self.seed).stream("tables of columns"), dict[tuple[str, ...], None]()
-        while len(drawn) < self.tables:
-            drawn[
+        stream, tables_drawn = (
+            Seed(self.seed).stream("tables of columns"),
+            dict[tuple[str, ...], None](),
+        )
+        while len(tables_drawn) < self.tables:
+            tables_drawn[
                 tuple(names[i] for i in sorted(stream.permutation(len(names))[:size].tolist()))
             ] = None
-        return list(drawn)
+        return list(tables_drawn)
 
 
 def _coded(pair: TablePair, name: str) -> Binned:
