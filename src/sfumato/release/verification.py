@@ -129,7 +129,7 @@ class Verification(Reportable):
         if vouched:
             words += f", {vouched:,} vouched for by {self.vouched_by}"
         if self.result == "verified":
-            return f"verified: {words}"
+            return f"{self.result}: {words}"
         compared = any(
             claim.name.endswith(AGAINST_ORIGINAL) and claim.status == "holds"
             for claim in self.claims
@@ -137,7 +137,7 @@ class Verification(Reportable):
         next_step = "give --original to check the rest of the certificate"
         if compared:
             next_step = "lines marked ? say what the rest needs"
-        return f"not all verified: all promises hold ({words}); {next_step}"
+        return f"{self.result}: all promises hold ({words}); {next_step}"
 
     def __bool__(self) -> bool:
         return self.holds
