@@ -9,6 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.data import Pair
 from sfumato.core.pair import TablePair
+from sfumato.core.progress import silent
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.release.attack_run import attack_release, attack_unchanged
 from sfumato.release.intruders import BATTERY
@@ -80,4 +81,5 @@ def test_what_makes_no_sense_is_refused(pair: TablePair) -> None:
 
 
 def test_nothing_is_attacked_without_time() -> None:
-    assert attack_unchanged(sf.examples.baskets(), seconds=0) is None
+    options = {"models": (), "seconds": 0.0, "seed": None, "progress": silent}
+    assert attack_unchanged(sf.examples.baskets(), **options) is None

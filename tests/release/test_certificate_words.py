@@ -53,7 +53,7 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limit_checks, "_kept", worded)
     monkeypatch.setattr(certificate_words, "limit_sentence", lambda *arguments: "in other words")
     monkeypatch.setattr(certificate_words, "finding_sentence", lambda attack: "in other words")
-    monkeypatch.setattr(pages, "rendered", lambda template, **facts: "<p>another page</p>")
+    monkeypatch.setattr(pages, "render_page", lambda page: "<p>another page</p>")
 
 
 def test_a_certificate_verifies_whatever_words_a_later_version_has(

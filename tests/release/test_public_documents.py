@@ -109,8 +109,8 @@ def test_pictures_are_written_on_request_for_each_reader(written, tmp_path):
         "class_sizes.png",
         "attacks.png",
         "levels.png",
-        "tables.png",
-        "gone.png",
+        "two_way_tables.png",
+        "suppressed_cells.png",
         "descriptions.txt",
     }
     assert (
@@ -128,10 +128,10 @@ def test_pictures_are_written_on_request_for_each_reader(written, tmp_path):
 def test_a_picture_that_cannot_be_drawn_leaves_nothing_behind(written, tmp_path, monkeypatch):
     from sfumato.release import sealing
 
-    def broken(svg):
+    def broken(chart):
         raise RuntimeError("no fonts")
 
-    monkeypatch.setattr(sealing, "png", broken)
+    monkeypatch.setattr(sealing, "chart_png", broken)
     with pytest.raises(RuntimeError, match="no fonts"):
         written[1].write(tmp_path / "out", options=sf.WriteOptions(pictures=True))
     assert list(tmp_path.iterdir()) == []

@@ -77,7 +77,7 @@ SENTENCES = (
     ),
     said(
         "interfaces.web.pages.promises",
-        "It makes {} hold too, which need not be promised.",
+        "It makes {} hold too, which need not be promised. {}",
         "Wherever a promise holds, those it implies hold.",
         "tests/methods/models/test_contract.py::test_implication_is_sound",
         "tests/methods/models/test_sensitive_family.py::test_what_a_model_implies_holds_with_it",
@@ -93,6 +93,7 @@ SENTENCES = (
     said(
         "release.verification",
         (
+            "{}: all promises hold ({}); {}",
             ", {} vouched for by {}",
             "vouched for by {}; {}",
         ),

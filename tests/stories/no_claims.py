@@ -11,7 +11,6 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"(✓ |✗ )?(it )?(does not )?holds?( |: )?",
         r"optimal|proved|verified|not all verified|not verified|vouched",
         r"at most|at most or at least|at most \{\}",
-        r"✓ holds:|✗ does not hold:",
     ),
     "says what is wrong, or refuses": (
         r".*\bdo(es)? not hold\b.*",
@@ -133,9 +132,10 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"only the name of the underlying policy is kept; .*",
     ),
     "where a file is": (
+        r"\{\} was started\. It holds no release yet\.|what it holds",
         r"The workbench has ended\. .*|A copy is kept in the folder .*|This one is kept as it is\.",
     ),
-    "no sentence": (r"\(\?:\(\?P<below>.*", r"count counts flag is has had .*"),
+    "no sentence": (r"\(\?:\(\?P<below>.*",),
 }
 
 OTHER_MEANINGS = {

@@ -128,9 +128,16 @@ class Verification(Reportable):
         words = f"{len(promises) - vouched:,} of {total} checked and kept"
         if vouched:
             words += f", {vouched:,} vouched for by {self.vouched_by}"
-        if self.result == "not all verified":
-            words += "; what else the certificate tells needs the original"
-        return f"{self.result}: {words}"
+        if self.result == "verified":
+            return f"{self.result}: {words}"
+        compared = any(
+            claim.name.endswith(AGAINST_ORIGINAL) and claim.status == "holds"
+            for claim in self.claims
+        )
+        next_step = "give --original to check the rest of the certificate"
+        if compared:
+            next_step = "lines marked ? say what the rest needs"
+        return f"{self.result}: all promises hold ({words}); {next_step}"
 
     def __bool__(self) -> bool:
         return self.holds

@@ -187,7 +187,7 @@ def test_all_that_is_wrong_with_roles_is_told_at_once(data):
     told = str(error.value)
     assert "no column 'age'" in told and "shape: paths" in told and "column 'name'" in told
     with pytest.raises(SchemaError, match="hierarchy, kind or unit, but no role"):
-        people(data, hierarchies={"lettre": sf.suppress()})
+        people(data, columns=sf.ColumnDetails(hierarchies={"lettre": sf.suppress()}))
     with pytest.raises(
         ParameterError, match=r"shape 'basket' is not known here\. Did you mean 'baskets'"
     ):
@@ -322,7 +322,7 @@ def test_pages_show_attacks_curves_and_unknowns(written, release, tmp_path):
             and "letters known" in page
             and "http" not in page.replace("http-equiv", "")
         )
-    assert "How much an intruder must know" in public and "Risk, before and after" in owner
+    assert "How much an intruder must know" in public and "Risk before and after" in owner
     assert "dashed and light" in owner and "dashed and light" not in public
     assert "This page stays with the owner" in owner
     release.write(tmp_path / "drawn", options=sf.WriteOptions(pictures=True))

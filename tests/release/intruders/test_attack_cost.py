@@ -22,6 +22,7 @@ from sfumato.errors import ParameterError
 from sfumato.methods.attacks.cost import ladder
 from sfumato.methods.formulas.matchings import matchings_with
 from sfumato.release.attack_run import attack_release
+from sfumato.release.folder import read_release
 from sfumato.release.intruders import intruder_from
 
 # ten people and what they bought; an item that somebody lacks is no fact about them
@@ -214,3 +215,22 @@ def test_the_ladder_of_a_release():
     )
     assert "all quasi-identifiers" in told["neighbour"]
     assert report.value("attack_cost") == 0
+
+
+def test_a_release_read_from_its_folder_has_the_same_ladder(tmp_path):
+    """Labels like 60*** say what they cover by the hierarchy of the original alone."""
+    people = sf.examples.hospital(rows=200).to_polars().select("zip", "sex")
+    people.write_csv(tmp_path / "people.csv")
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(
+        "sfumato: 1\ncolumns:\n"
+        "  zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}\n"
+        "  sex: {role: quasi}\n"
+        "meet: [k_anonymity: {k: 3}]\nsteps: [mondrian: {}]\n"
+    )
+    release = sf.run(tmp_path / "people.csv", recipe, seed="5")
+    folder = read_release(release.write(tmp_path / "out"))
+    made = release.attack(only=["attack_cost"], seed=0)
+    from_folder = attack_release(folder.beside(release.original), only=["attack_cost"], seed=0)
+    ladders = [report.tried[0].finding.details["ladder"] for report in (made, from_folder)]
+    assert ladders[0] == ladders[1] and ladders[0]["neighbours"]["fewest"] >= 3

@@ -400,7 +400,7 @@ def test_limits_with_parameters_survive_editing_in_the_workbench():
     ]
     stage.bound(0, limits_of(stage.recipe.limits)[0], "0.1")
     assert stage.recipe.limits["linkage"] == 0.1
-    stage.limit(3, Limit("suda", 0.2, {"most": 2}, "at_most"))
+    stage.set_limit(3, Limit("suda", 0.2, {"most": 2}, "at_most"))
     assert stage.recipe.limits["suda"] == {"most": 2, "at_most": 0.2}
     before = dict(stage.recipe.limits)
     stage.bound(place, limits_of(stage.recipe.limits)[2], "many")

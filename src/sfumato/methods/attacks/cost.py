@@ -13,6 +13,7 @@ from sfumato.core.attack import Attack, Finding, cut_short
 from sfumato.core.classes import count_rows
 from sfumato.core.consistency import Pairs, pair_up
 from sfumato.core.parameters import parameters
+from sfumato.core.schema import Schema
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.methods.attacks.linkage.comparable_columns import (
@@ -340,9 +341,14 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
         return "the table is too large to pair all its records up"
     if "ladder" not in scene.pair.memo:
         try:
-            classes, rows = count_rows(scene.pair.released, scene.pair.quasi)
+            # A release that was read from its folder has no hierarchies of its own: those of the
+            # original say that 60*** may be 60311.
+            schema = scene.pair.original.schema
+            attributes = {name: schema[name] for name in scene.pair.quasi}
+            released = dataclasses.replace(scene.pair.released, schema=Schema(attributes))
+            classes, rows = count_rows(released, scene.pair.quasi)
             scene.pair.memo["ladder"] = ladder(
-                pair_up(scene.pair.original, scene.pair.released, classes, rows)
+                pair_up(scene.pair.original, released, classes, rows)
             )
         except SfumatoError as error:  # values were changed, or too many pairs fit
             scene.pair.memo["ladder"] = str(error)
