@@ -8,6 +8,7 @@ would evaluate: names are listed as the domain of a scale, and titles are cut to
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -232,10 +233,15 @@ def point_words(block: ChartBlock, series: Series, point: Point) -> str:
     elif block.x.names:
         parts += [x, f"{series.name} {y}".strip()]
     else:
-        parts += [f"{block.x.title} {x}", f"{block.y.title} {y}"]
+        parts += [f"{_quantity(block.x)} {x}", f"{_quantity(block.y)} {y}"]
     if point.low is not None:
         parts.append(f"{block.y.text(point.low)} to {block.y.text(point.high)}")
     return " · ".join(parts)
+
+
+def _quantity(axis: ChartAxis) -> str:
+    """What an axis shows, without the direction in which it is worse: loss (worse →) is loss."""
+    return re.sub(r" \([^()]*[→↑]\)$", "", axis.title)
 
 
 def log_ticks(least: float, largest: float) -> list[float]:
