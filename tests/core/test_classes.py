@@ -609,19 +609,6 @@ def test_numpy_groups_as_the_loop_does(seed):
     assert words[by_numpy[1]].tolist() == list(numbers)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_unbeaten_rows_are_those_that_no_other_row_beats(seed):
-    draw = np.random.default_rng(seed)
-    points = draw.integers(0, 5, (int(draw.integers(0, 40)), int(draw.integers(1, 5)))).astype(
-        float
-    )
-    order = np.lexsort(points.T[::-1])
-    found = set(lattice.unbeaten(points, order).tolist())
-    for place, row in enumerate(order.tolist()):
-        beaten = any((points[other] <= points[row]).all() for other in order[:place])
-        assert (row in found) is not beaten
-
-
 def test_numpy_stands_in_until_loading_the_loop_pays():
     few = StandIn()
     assert [few.serves(FEW // 2), few.serves(FEW // 2), few.serves(0)] == [True, False, False]

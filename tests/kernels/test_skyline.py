@@ -8,9 +8,11 @@ import pytest
 from sfumato import kernels
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(12))
 def test_no_point_of_the_skyline_is_beaten_and_every_other_is(seed):
-    points = np.random.default_rng(seed).integers(0, 5, (60, 3)).astype(np.float64)
+    draw = np.random.default_rng(seed)
+    shape = int(draw.integers(0, 60)), int(draw.integers(1, 5))
+    points = draw.integers(0, 5, shape).astype(np.float64)
     order = np.lexsort(points.T[::-1])
     skyline = kernels.skyline.unbeaten(points, order).tolist()
     for i in range(len(points)):

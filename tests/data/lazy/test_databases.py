@@ -550,7 +550,7 @@ def killed(self, *args, **options):
     os.kill(os.getpid(), signal.SIGKILL)
 release = sf.anonymize(described(sf.read({uri!r}, table="visits")), MEET, RECIPES["global"], seed=5)
 driver.{moment} = killed
-release.write({folder!r}, into={uri!r}, into_table="visits_released")
+release.write({folder!r}, options=sf.WriteOptions(into={uri!r}, into_table="visits_released"))
 """
 
 

@@ -232,7 +232,8 @@ for name in sys.argv[2:]:
 def run():
     global happened
     happened = 0  # what happened while modules were imported is not the run's
-    release = sf.run(sf.read(place / "in", engine="polars"), place / "r.yaml", seed=5, into=place / "out")
+    table = sf.read(place / "in", engine="polars")
+    release = sf.run(table, place / "r.yaml", seed=5, options=sf.RunOptions(into=place / "out"))
     release.write(place / "out", force=True)
 """
 

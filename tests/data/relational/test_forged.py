@@ -165,7 +165,7 @@ def in_plan(said, table, step="global_recoding"):
         (
             lambda said: said["verdicts"][0].update(required=2),
             "3-anonymity in people",
-            "what is required",
+            "requires something else than its recipe",
         ),
         (
             lambda said: said["verdicts"][0].update(failing_records=9),

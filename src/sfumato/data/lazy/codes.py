@@ -233,7 +233,9 @@ def _span(column: pl.Series) -> tuple[int, int] | None:
         return 0, 1
     least, largest = int(low), int(high)  # type: ignore[arg-type]
     width = largest - least + 1 + (column.null_count() > 0)
-    return (least, width) if least >= -WORD and least + width < WORD else None
+    if least < -WORD or least + width >= WORD:
+        return None
+    return least, width
 
 
 def _unpacked(

@@ -261,7 +261,9 @@ def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
             if dtype == pl.Boolean:
                 return column.cast(pl.Int64)
             largest = int(column.abs().max() or 0)  # type: ignore[arg-type]
-            return column.cast(pl.Int64 if largest < _EXACT else pl.String)
+            if largest < _EXACT:
+                return column.cast(pl.Int64)
+            return column.cast(pl.String)
         if dtype == pl.Datetime:
             return column.dt.replace_time_zone(None)
         return column if dtype.is_temporal() else column.cast(pl.String)

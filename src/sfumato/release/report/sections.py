@@ -201,7 +201,9 @@ def preserved_blocks(
     """Which statistics masking preserves; ``measured``: how well, which only the owner may see."""
     if not statistics:
         return []
-    blocks: list[Block] = [Heading("Preserved by masking", 3), *sample_blocks(sample)]
+    blocks: list[Block] = [Heading("Preserved by masking", 3)]
+    if sample:
+        blocks.append(Paragraph(f"Seen in a sample of {_sample_size(sample)}.", "quiet"))
     entries = []
     for statistic in statistics:
         degree = "exactly" if statistic["exactly"] else "approximately"
@@ -217,12 +219,15 @@ def sample_blocks(sample: Mapping[str, Any] | None) -> list[Block]:
     """That measures and attacks look at a sample."""
     if not sample:
         return []
-    records = f"{number(sample['records'])} of {number(sample['of'])} records"
     sentence = (
-        f"Measures and attacks use a sample of {records}; promises, classes and risks use all of"
-        " them."
+        f"Measures and attacks use a sample of {_sample_size(sample)}; promises, classes and risks"
+        " use all of them."
     )
     return [Paragraph(sentence, "quiet")]
+
+
+def _sample_size(sample: Mapping[str, Any]) -> str:
+    return f"{number(sample['records'])} of {number(sample['of'])} records"
 
 
 def fold_rest(shown: Sequence[Block], rest: Sequence[Block], title: str) -> list[Block]:
