@@ -22,6 +22,7 @@ from sfumato.errors import ParameterError
 from sfumato.methods.attacks.cost import ladder
 from sfumato.methods.formulas.matchings import matchings_with
 from sfumato.release.attack_run import attack_release
+from sfumato.release.folder import read_release
 from sfumato.release.intruders import intruder_from
 
 # ten people and what they bought; an item that somebody lacks is no fact about them
@@ -214,3 +215,16 @@ def test_the_ladder_of_a_release():
     )
     assert "all quasi-identifiers" in told["neighbour"]
     assert report.value("attack_cost") == 0
+
+
+def test_a_release_read_from_its_folder_has_the_same_ladder(tmp_path):
+    people = sf.examples.hospital(rows=120)
+    release = sf.anonymize(people, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.1)], seed=1)
+    pair = read_release(release.write(tmp_path / "out")).beside(people)
+    ladders = []
+    for report in (
+        release.attack(only=["attack_cost"]),
+        attack_release(pair, only=["attack_cost"]),
+    ):
+        ladders += [t.finding.details["ladder"] for t in report.tried if t.intruder == "prosecutor"]
+    assert ladders[0] == ladders[1] and ladders[0]["neighbours"]["fewest"] >= 4

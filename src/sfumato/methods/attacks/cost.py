@@ -337,10 +337,15 @@ def _ladder(scene: Scene) -> dict[str, Any] | str:
         return "the table is too large to pair all its records up"
     if "ladder" not in scene.pair.memo:
         try:
-            classes, rows = count_rows(scene.pair.released, scene.pair.quasi)
-            scene.pair.memo["ladder"] = ladder(
-                pair_up(scene.pair.original, scene.pair.released, classes, rows)
-            )
+            original, released = scene.pair.original, scene.pair.released
+            # A release that was read from its folder knows no hierarchies of quasi-identifiers:
+            # without that of zip nobody could tell that 537** stands for 53711.
+            schema = released.schema
+            for name in scene.pair.quasi:
+                schema = schema.replace(name, hierarchy=original.schema[name].hierarchy)
+            released = dataclasses.replace(released, schema=schema)
+            classes, rows = count_rows(released, scene.pair.quasi)
+            scene.pair.memo["ladder"] = ladder(pair_up(original, released, classes, rows))
         except SfumatoError as error:  # values were changed, or too many pairs fit
             scene.pair.memo["ladder"] = str(error)
     search_ladder: dict[str, Any] | str = scene.pair.memo["ladder"]
