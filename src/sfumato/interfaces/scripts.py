@@ -87,8 +87,9 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
     top = "\n".join([*first, *([""] if first else []), *rest])
     seed = {} if errand.seed is None else {"seed": _literal(errand.seed)}
     more = {} if errand.format is None else {"format": _literal(errand.format)}
-    asked = {"memory": "register.memory"} if errand.register else {}
-    made = _call("sf.run", {"": "table", " ": "recipe", **seed, **more, **asked})
+    options = {**more, **({"memory": "register.memory"} if errand.register else {})}
+    given = {"options": _call("sf.RunOptions", options)} if options else {}
+    made = _call("sf.run", {"": "table", " ": "recipe", **seed, **given})
     folder = {
         "": _literal(errand.output),
         **more,
@@ -101,8 +102,8 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
             f"register = {_call('remember', {'': _literal(errand.register['file']), **said})}\n"
         )
         written = (
-            f"{_call('register.write', {' ': 'release', **folder})}\nprint(*register.found.sentences,"
-            ' sep="\\n")\n'
+            f"{_call('register.write', {' ': 'release', **folder})}\n"
+            'print(*register.found.sentences, sep="\\n")\n'
         )
     return [
         f"{top}\n",

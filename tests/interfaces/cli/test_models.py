@@ -370,7 +370,7 @@ def test_a_population_is_found_from_the_recipe(sfumato, stays, tmp_path, monkeyp
     told = strictly((out / "share" / "certificate.json").read_text())["recipe"]["meet"][0]["k_map"][
         "population"
     ]
-    assert told == "everyone/people.csv"
+    assert told == "people.csv"  # where it lies stays with the owner
     whole = sfumato("verify", out / "share", "--original", stays, "--json")
     assert whole.code == 0 and {claim["status"] for claim in strictly(whole.out)["claims"]} == {
         "holds"

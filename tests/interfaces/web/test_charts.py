@@ -55,7 +55,7 @@ def test_points_have_rings_intervals_labels_and_alarms() -> None:
     points = (Point(0.1, 0.2, 0.1, 0.3, label="A"), Point(0.4, 0.5, alarm=True))
     risk = ChartAxis("risk", share=True, logarithmic=True)
     block = ChartBlock(
-        "chart", "scatter", ChartAxis("loss"), risk, (Series("c", points, "dot"),), "map"
+        "chart", "scatter", ChartAxis("loss (worse →)"), risk, (Series("c", points, "dot"),), "map"
     )
     dots, alarms, spans, labels, ring = vega_spec(block)["layer"]
     assert len(dots["data"]["values"]) == 2 and len(alarms["data"]["values"]) == 1

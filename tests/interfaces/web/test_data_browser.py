@@ -213,11 +213,11 @@ def _levels(tab: Tab) -> None:
     page.wait_for_function(
         "(before) => document.querySelector('.growth tbody tr').innerText === before", arg=together
     )
-    slider = page.locator('[data-key="width 1"]')
+    slider = page.locator('[data-key="builder-widths 1"]')
     slider.focus()
     page.keyboard.press("ArrowRight")
     _done(tab, "age: intervals of numbers 6, 12, 24", number=4)
-    page.wait_for_function("document.activeElement?.dataset.key === 'width 1'")
+    page.wait_for_function("document.activeElement?.dataset.key === 'builder-widths 1'")
     page.get_by_label("preset 10 50").click()
     _done(tab, "age: intervals of numbers 10, 50", number=5)
     widths = page.locator('[data-key="builder-widths"]')

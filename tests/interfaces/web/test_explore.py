@@ -15,6 +15,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError
+from sfumato.interfaces.api import CompareOptions
 from sfumato.interfaces.api import compare as compare_verb
 from sfumato.interfaces.cli import main
 from sfumato.interfaces.web import choices
@@ -245,7 +246,7 @@ def compared(explored: Any) -> tuple[dict[str, Any], Any]:
 def test_candidates_are_what_compare_says_of_them(explored: Any, compared: Any) -> None:
     bench, *_ = explored
     found_now, pins = compared
-    wanted = compare_verb(bench.data, pins, seed=5, workers=1).to_dict()
+    wanted = compare_verb(bench.data, pins, seed=5, options=CompareOptions(workers=1)).to_dict()
     for one, other in zip(found_now["candidates"], wanted["candidates"], strict=True):
         assert one["utilities"] == pytest.approx(dict(other["utilities"]), nan_ok=True)
         assert one["risks"].get("marketer_risk") == other["risks"].get("marketer_risk")

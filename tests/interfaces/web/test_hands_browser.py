@@ -423,7 +423,6 @@ def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_
             page.keyboard.press("Tab")
 
         tab.go("/policies")
-        page.get_by_text("or paste its text").click()
         slowly(page.get_by_label("Text of the policy"), SPECIAL)
         page.get_by_role("button", name="Read the text").click()
         tab.sees("It says what may be done with data")

@@ -64,7 +64,7 @@ def test_promises_by_mouse_and_by_keys(
         tab.go("/promises")
         tab.sees("today: k = 1")
         told = page.locator(".under").first
-        page.get_by_text("in a class smaller than 5.").wait_for()
+        page.get_by_text("to a class smaller than 5.").wait_for()
         before = told.inner_text()
 
         # the count follows the drag, and the recipe changes on release only
@@ -72,7 +72,7 @@ def test_promises_by_mouse_and_by_keys(
         slider.evaluate(
             "one => { one.value = 30; one.dispatchEvent(new Event('input', {bubbles: true})) }"
         )
-        expect(told).to_have_text(re.compile(r"in a class smaller than 30\.\s*$"))
+        expect(told).to_have_text(re.compile(r"to a class smaller than 30\.\s*$"))
         assert int(told.inner_text().split(" ")[0]) >= int(before.split(" ")[0])
         expect(page.locator("#promise-0-k")).to_have_value("30")
         version_is(tab, 1)
@@ -242,7 +242,7 @@ def test_a_policy_becomes_one_version(
         page = tab.page
         tab.go("/policies")
         page.get_by_role("button", name="Open the file").click()
-        tab.sees("Give the path of a policy, or its text.")
+        tab.sees("give the path of a policy, or its text")
         page.locator("#policy-path").fill(str(file))
         page.locator("#policy-path").press("Tab")
         page.keyboard.press("Enter")

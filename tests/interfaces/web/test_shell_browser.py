@@ -177,8 +177,8 @@ def test_a_release_is_made_and_written_once_and_its_history_goes_with_it(
             "data.csv",
             "report.html",
         ]
-        page.locator(".claims .holds").nth(5).wait_for()
-        assert not page.locator(".claims .fails").count()
+        page.locator(".written .verdict.kept").nth(5).wait_for()
+        assert not page.locator(".written .verdict.broken").count()
         history = [
             json.loads(line) for line in (out / "owner" / "history.jsonl").read_text().splitlines()
         ]

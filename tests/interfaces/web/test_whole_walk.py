@@ -169,7 +169,7 @@ def _attack(tab: Tab) -> None:
     tab.sees("Unknown is not a pass")
     tab.page.get_by_label("computing time").select_option("5")
     button(tab, "Let the intruders try").click()
-    tab.page.get_by_text("records were looked for").first.wait_for()
+    tab.page.get_by_text(f"against {PEOPLE:,} records").first.wait_for()
 
 
 def _write(tab: Tab, out: Path) -> None:
@@ -178,8 +178,8 @@ def _write(tab: Tab, out: Path) -> None:
     page.get_by_role("textbox", name="Folder").fill(str(out))
     button(tab, "Write the release of version 9").click()
     tab.sees("To publish")
-    page.locator(".claims .holds").nth(5).wait_for()
-    assert not page.locator(".claims .fails").count()
+    page.locator(".written .verdict.kept").nth(5).wait_for()
+    assert not page.locator(".written .verdict.broken").count()
     expect(page.get_by_role("textbox", name="Folder"), "what was typed stays").to_have_value(
         str(out)
     )

@@ -88,7 +88,10 @@ def _draw_table(block: TableBlock) -> None:
         if any(block.header):
             with element("thead"), element("tr"):
                 for head, number in zip(block.header, numeric, strict=True):
-                    text(head, "th", *(["num"] if number else []), scope="col")
+                    if head:
+                        text(head, "th", *(["num"] if number else []), scope="col")
+                    else:
+                        element("td")  # a screen reader would announce an empty heading
         with element("tbody"):
             for row in block.rows:
                 with element("tr"):

@@ -8,6 +8,7 @@ would evaluate: names are listed as the domain of a scale, and titles are cut to
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -219,7 +220,9 @@ def point_words(block: ChartBlock, series: Series, point: Point) -> str:
     """A point as a pointer, or a screen reader, tells it.
 
     >>> ages = Series("after", (Point(0, 0.25),))
-    >>> chart = ChartBlock("chart", "columns", ChartAxis("age", ("young",)), ChartAxis(share=True), (ages,), "")
+    >>> chart = ChartBlock(
+    ...     "chart", "columns", ChartAxis("age", ("young",)), ChartAxis(share=True), (ages,), ""
+    ... )
     >>> point_words(chart, ages, ages.points[0])
     'young · after 25 %'
     """
@@ -230,10 +233,15 @@ def point_words(block: ChartBlock, series: Series, point: Point) -> str:
     elif block.x.names:
         parts += [x, f"{series.name} {y}".strip()]
     else:
-        parts += [f"{block.x.title} {x}", f"{block.y.title} {y}"]
+        parts += [f"{_quantity(block.x)} {x}", f"{_quantity(block.y)} {y}"]
     if point.low is not None:
         parts.append(f"{block.y.text(point.low)} to {block.y.text(point.high)}")
     return " · ".join(parts)
+
+
+def _quantity(axis: ChartAxis) -> str:
+    """What an axis shows, without the direction in which it is worse: loss (worse →) is loss."""
+    return re.sub(r" \([^()]*[→↑]\)$", "", axis.title)
 
 
 def log_ticks(least: float, largest: float) -> list[float]:

@@ -65,7 +65,7 @@ class PolicyStage:
             if policy["purposes"]:
                 self._draw_use(policy["purposes"])
         if self.problem:
-            text(self.problem, "p", "problem", role="alert")
+            self.page.complain(self.problem)
         if self.compiled is not None:
             self._draw_compiled(self.compiled)
         if policy is not None and policy["language"]:

@@ -175,5 +175,5 @@ class WriteForm:
         if self.problem:
             self.page.complain(self.problem)
         if self.blocks:
-            with element("section", "written"):
+            with element("section", "written", role="status"):
                 draw_blocks(self.blocks)

@@ -217,7 +217,7 @@ def opened_register(said: dict[str, str]) -> Remembering:
         raise ParameterError("name who receives the release: a register wants to know")
     if not place.exists():
         raise UnreadableInput(
-            f"there is no register {place}: begin it there, under Write or by 'sfumato register"
+            f"there is no register {place}: start it there, under Write or by 'sfumato register"
             " start'"
         )
     return remember(place, to=said["to"], person=said.get("person", ""), key=key)
