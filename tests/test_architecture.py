@@ -130,7 +130,6 @@ INSIDE_FUNCTIONS = {
     "altair",
     "cryptography",
     "duckdb",
-    "jinja2",
     "pandas",
     "phonenumbers",
     "pyarrow",

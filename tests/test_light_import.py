@@ -15,7 +15,7 @@ import pytest
 from sfumato.interfaces.cli.app import COMMANDS, GROUPS, _not_called, build_app
 
 # Named here, not taken from the architecture test: this is what a user waits for.
-HEAVY = {"altair", "cryptography", "jinja2", "numba", "pandas", "pyarrow", "scipy", "vl_convert"}
+HEAVY = {"altair", "cryptography", "numba", "pandas", "pyarrow", "scipy", "vl_convert"}
 # What the command line may load before it knows what is wanted: frames and arrays, which nearly
 # every command needs.
 ALLOWED = {"narwhals", "numpy", "polars"}
@@ -212,10 +212,9 @@ def test_a_run_imports_what_its_recipe_names(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["assess", "profile"])
 def test_looking_at_a_table_needs_no_linear_algebra(tmp_path, command):
-    """Nor a page: jinja2 waits for the first one."""
     table, recipe = _people(tmp_path)
     loaded = _after(command, table, *(("-r", recipe) if command == "assess" else ()))
-    assert not {name.split(".")[0] for name in loaded} & (NOT_NEEDED | {"jinja2"})
+    assert not {name.split(".")[0] for name in loaded} & NOT_NEEDED
     assert not loaded & (LINEAR_ALGEBRA | COMPILER)
 
 

@@ -17,12 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.blocks import TableBlock, VerdictBlock
 from sfumato.core.recipe import Recipe
 from sfumato.core.shape import Shape
 from sfumato.guidance.comparison import expanded
 from sfumato.interfaces.api import read, run
 from sfumato.interfaces.scripts import Errand, _literal, to_command, to_notebook, to_python
 from sfumato.interfaces.web.data_process import Bench
+from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.tasks.write import HISTORY, write
 from tests.test_docs_recipes import PAGES, documents
 from tests.test_recipes import RECIPES, TEXT
@@ -148,16 +150,17 @@ def test_script_notebook_command_and_workbench_make_the_same_release(
         bench,
         lambda *_: None,
         key="7",
-        folder=str(tmp_path / "by workbench"),
         history='{"version": 1}\n',
+        request=WriteRequest(str(tmp_path / "by workbench")),
     )
-    assert answer["holds"] and {one["status"] for one in answer["claims"]} <= {
-        "holds",
-        "needs original",
-    }
+    verdicts = [block for block in answer["blocks"] if isinstance(block, VerdictBlock)]
+    assert answer["holds"] and verdicts
+    assert all(verdict.holds is not False for verdict in verdicts)
     assert (tmp_path / "by workbench" / "owner" / HISTORY).read_text() == '{"version": 1}\n'
     assert (tmp_path / "by workbench" / "owner" / HISTORY).stat().st_mode & 0o777 == 0o600
-    assert HISTORY in {one["name"] for one in answer["owner"]}
+    tables = [block for block in answer["blocks"] if isinstance(block, TableBlock)]
+    (owner_files,) = (block for block in tables if block.caption == "To keep: owner")
+    assert HISTORY in {row[0] for row in owner_files.rows}
 
     first = release_in(tmp_path / "by script")
     assert b"flu" in first["data"]

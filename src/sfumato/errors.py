@@ -223,7 +223,8 @@ def require(module: str, *, extra: str, to: str) -> ModuleType:
     >>> require("surely_not_installed", extra="excel", to="read Excel files")
     Traceback (most recent call last):
     ...
-    sfumato.errors.MissingExtra: to read Excel files, install the extra: pip install 'sfumato[excel]'
+    sfumato.errors.MissingExtra: to read Excel files, install the extra: pip install
+    'sfumato[excel]'
 
     That a package itself uses something outdated is for its authors to know, not for whoever asked
     for a table.
@@ -242,7 +243,8 @@ def import_part(module: str) -> ModuleType:
     >>> import_part("sfumato.surely_left_out.study")
     Traceback (most recent call last):
     ...
-    sfumato.errors.NotInstalled: sfumato.surely_left_out is not installed; install the whole package: pip install --force-reinstall sfumato
+    sfumato.errors.NotInstalled: sfumato.surely_left_out is not installed; install the whole
+    package: pip install --force-reinstall sfumato
     """
     try:
         return importlib.import_module(module)

@@ -80,7 +80,9 @@ Acceptance = ImpliedQuasi | TextOnly
 def read_acceptances(section: object) -> tuple[Acceptance, ...]:
     """The acceptances that the section ``accept`` of a recipe holds.
 
-    >>> read_acceptances({"zip": "text only", "lines": {"implies": "accounts", "because": "agreed"}})
+    >>> read_acceptances(
+    ...     {"zip": "text only", "lines": {"implies": "accounts", "because": "agreed"}}
+    ... )
     (TextOnly(column='zip'), ImpliedQuasi(column='lines', implies='accounts', because='agreed'))
     """
     if section is None:

@@ -284,7 +284,10 @@ class Budget:
         """Whether these losses together stay within the budget.
 
         >>> tenth = PrivacyLoss.of(epsilon=0.1)
-        >>> Budget(0.3).affords(NOTHING.plus([tenth] * 3)), Budget(0.3).affords(NOTHING.plus([tenth] * 4))
+        >>> (
+        ...     Budget(0.3).affords(NOTHING.plus([tenth] * 3)),
+        ...     Budget(0.3).affords(NOTHING.plus([tenth] * 4)),
+        ... )
         (True, False)
         >>> Budget(0.3, delta=1e-6).affords(NOTHING.plus([PrivacyLoss.of(epsilon=0.001)] * 1000))
         True

@@ -92,7 +92,9 @@ def declared(
 ) -> Declared:
     """Gather what the schema declares and what is given besides; what is given wins.
 
-    >>> found = declared(Schema({}), bounds={"age": (0, 120)}, domains={"sex": ["f", "m"]}, missing={"age": 50})
+    >>> found = declared(
+    ...     Schema({}), bounds={"age": (0, 120)}, domains={"sex": ["f", "m"]}, missing={"age": 50}
+    ... )
     >>> found.bounds_of("age"), found.domain_of("sex"), found.missing
     ((0.0, 120.0), ('f', 'm'), {'age': 50.0})
     """
@@ -201,8 +203,9 @@ class Relation:
     def reach(self, low: int, high: int, *, cells: int) -> tuple[int, float]:
         """How far one unit moves a vector of totals: its L1 and L2 sensitivity.
 
-        Each row adds a number of [low, high] to one of the cells, or nothing (it is filtered out or missing). With
-        ``M = max(|low|, |high|)``, ``R = max(high, 0) − min(low, 0)`` and c rows per unit:
+        Each row adds a number of [low, high] to one of the cells, or nothing (it is filtered out or
+        missing). With ``M = max(|low|, |high|)``, ``R = max(high, 0) − min(low, 0)`` and c rows per
+        unit:
 
         ========== ===== ======================= ====================
         neighbours cells L1                      L2
@@ -212,7 +215,10 @@ class Relation:
         change_one more  2·c·M                   c·max(√2·M, R)
         ========== ===== ======================= ====================
 
-        >>> Relation().reach(0, 1, cells=5), Relation(neighbours="change_one").reach(0, 1, cells=5)[0]
+        >>> (
+        ...     Relation().reach(0, 1, cells=5),
+        ...     Relation(neighbours="change_one").reach(0, 1, cells=5)[0],
+        ... )
         ((1, 1.0), 2)
         >>> Relation(neighbours="change_one").reach(20, 100, cells=1)
         (100, 100.0)

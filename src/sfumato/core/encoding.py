@@ -118,7 +118,8 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     if len(used) > MANY:
         return _relabelled_many(codes, text_of(labels), used, amounts)
     names = labels if len(used) == len(labels) else [labels[code] for code in used.tolist()]
-    # After a draw of rows of an encoded column the labels are still sorted, each once, missing last.
+    # After a draw of rows of an encoded column the labels are still sorted, each once, missing
+    # last.
     present: Sequence[Any] = names[:-1] if len(names) and names[-1] is None else names
     if None not in present and all(map(operator.lt, present, present[1:])):
         return _without_unused(codes, tuple(names), used, amounts)
@@ -181,9 +182,12 @@ def require_same_codes(
     Compared as text nothing would match, and nobody would know why. Numbers of any length with a
     stray zero are no codes.
 
-    >>> require_same_codes(["03601", "53711"], ["3601"], "zip", between="the table and the population")
+    >>> require_same_codes(
+    ...     ["03601", "53711"], ["3601"], "zip", between="the table and the population"
+    ... )
     Traceback (most recent call last):
-    sfumato.errors.SchemaError: column 'zip' of the table and the population: codes have leading zeros in one of the two ...
+    sfumato.errors.SchemaError: column 'zip' of the table and the population: codes have leading
+    zeros in one of the two ...
     """
     first, second = (
         {v for v in values if v is not None and v.isdigit()} for values in (one, other)
@@ -489,7 +493,11 @@ def one_record_each(rows: int) -> NDArray[np.int64]:
 def is_one_record_each(copies: NDArray[np.int64] | None) -> bool:
     """Whether every row surely is one record: None, or what :func:`one_record_each` gave.
 
-    >>> is_one_record_each(None), is_one_record_each(one_record_each(3)), is_one_record_each(np.array([1, 1]))
+    >>> (
+    ...     is_one_record_each(None),
+    ...     is_one_record_each(one_record_each(3)),
+    ...     is_one_record_each(np.array([1, 1])),
+    ... )
     (True, True, False)
     """
     return copies is None or (copies.strides == (0,) and copies.size > 0 and int(copies[0]) == 1)
@@ -628,7 +636,12 @@ NUMERAL = re.compile(r"-?(?:0|[1-9]\d*)\.\d+|-0", re.ASCII)
 def shortest_spelling(text: str) -> str:
     """A decimal in its shortest spelling; any other text as it is.
 
-    >>> shortest_spelling("1.50"), shortest_spelling("2.0"), shortest_spelling("01"), shortest_spelling("1.5.2024")
+    >>> (
+    ...     shortest_spelling("1.50"),
+    ...     shortest_spelling("2.0"),
+    ...     shortest_spelling("01"),
+    ...     shortest_spelling("1.5.2024"),
+    ... )
     ('1.5', '2', '01', '1.5.2024')
     """
     if NUMERAL.fullmatch(text) is None:

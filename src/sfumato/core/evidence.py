@@ -77,7 +77,10 @@ def count_compatible(
     shown = np.full((len(patterns), keys.shape[1]), np.iinfo(np.uint64).max, dtype=np.uint64)
     for position, field in enumerate(fields):
         shown[(patterns >> position & 1) == 1] &= ~field
-    return kernels.suppression.count_agreeing(keys, records, order, starts, shown)  # type: ignore[no-any-return]
+    agreeing: NDArray[np.int64] = kernels.suppression.count_agreeing(
+        keys, records, order, starts, shown
+    )
+    return agreeing
 
 
 def missing_cells(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:

@@ -31,7 +31,9 @@ def words_of_free_text(distinct: pl.Series, cells: int) -> float | None:
     words.
 
     >>> import polars as pl
-    >>> words_of_free_text(pl.Series(["came in late with a broken arm", "asked to be seen by Dr Who again"]), 2)
+    >>> words_of_free_text(
+    ...     pl.Series(["came in late with a broken arm", "asked to be seen by Dr Who again"]), 2
+    ... )
     7.5
     >>> words_of_free_text(pl.Series(["broken arm", "flu"]), 2)
     """

@@ -1,24 +1,30 @@
-"""The journal: what must last, in a file that only grows; every store of records that count is a user of it.
+"""The journal: what must last, in a file that only grows; every store of records that count is a
+user of it.
 
-One JSON document a line holds one entry, named by its type, and the hash of itself and of the hash before it::
+One JSON document a line holds one entry, named by its type, and the hash of itself and of the hash
+before it::
 
     {"Spend":{"questions":[…]},"hash":"9f86…"}
 
-============================================  ==========================================================================
-what happens                                  what comes of it
-============================================  ==========================================================================
-killed or out of space while writing          the last line has no end: nobody was told that it is there, it is cut off
-a line changed, moved, repeated, inserted     noticed: the hashes from there on do not fit
-a line removed from the middle                noticed, likewise
-lines cut off the end, an older copy          noticed where a head is remembered: a file beside the journal or in the state
-                                              folder of its owner, a seal, a vault; else not, so keep the file where those
-                                              who would gain from it cannot write
-all of it written anew                        noticed where the hashes have a key, or a head is out of reach
-two processes at once                         they take turns: the file is locked from before it is read until it is written
-============================================  ==========================================================================
+=========================================  =========================================================
+what happens                               what comes of it
+=========================================  =========================================================
+killed or out of space while writing       the last line has no end: nobody was told that it is
+                                           there, it is cut off
+a line changed, moved, repeated, inserted  noticed: the hashes from there on do not fit
+a line removed from the middle             noticed, likewise
+lines cut off the end, an older copy       noticed where a head is remembered: a file beside the
+                                           journal or in the state folder of its owner, a seal, a
+                                           vault; else not, so keep the file where those who would
+                                           gain from it cannot write
+all of it written anew                     noticed where the hashes have a key, or a head is out of
+                                           reach
+two processes at once                      they take turns: the file is locked from before it is
+                                           read until it is written
+=========================================  =========================================================
 
-An entry is on the disk before :meth:`Journal.append` returns, so whoever appends first and acts then never did what is not
-written down. A file is read again only where it is not as we left it.
+An entry is on the disk before :meth:`Journal.append` returns, so whoever appends first and acts
+then never did what is not written down. A file is read again only where it is not as we left it.
 """
 
 from __future__ import annotations

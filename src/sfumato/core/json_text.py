@@ -31,7 +31,10 @@ def is_spelled_once(data: bytes, document: object) -> bool:
     """Whether a file spells every key, word and number of a document as sfumato writes it, blanks
     between them apart.
 
-    >>> is_spelled_once(b'{ "t" : 0.5 }', {"t": 0.5}), is_spelled_once(b'{"t": 0.50000000000000001}', {"t": 0.5})
+    >>> (
+    ...     is_spelled_once(b'{ "t" : 0.5 }', {"t": 0.5}),
+    ...     is_spelled_once(b'{"t": 0.50000000000000001}', {"t": 0.5}),
+    ... )
     (True, False)
     """
     found = _without_blanks(data.decode("utf-8"))

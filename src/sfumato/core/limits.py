@@ -63,7 +63,10 @@ class Limit:
 def limits_of(limits: Mapping[str, Any]) -> tuple[Limit, ...]:
     """All limits of a recipe, one by one; :class:`ParameterError` where one is no limit.
 
-    >>> [limit.bound for limit in limits_of({"linkage": [0.2, {"direction": "forward", "at_most": 0.1}]})]
+    >>> [
+    ...     limit.bound
+    ...     for limit in limits_of({"linkage": [0.2, {"direction": "forward", "at_most": 0.1}]})
+    ... ]
     [0.2, 0.1]
     """
     several: list[Limit] = []
@@ -93,7 +96,9 @@ def _limit(name: str, said: Any) -> Limit:
 def written_limits(limits: Sequence[Limit]) -> dict[str, Any]:
     """Limits as a recipe holds them: several of one name are a list.
 
-    >>> written_limits([Limit("linkage", 0.2), Limit("linkage", 0.1, {"direction": "forward"}, "at_most")])
+    >>> written_limits(
+    ...     [Limit("linkage", 0.2), Limit("linkage", 0.1, {"direction": "forward"}, "at_most")]
+    ... )
     {'linkage': [0.2, {'direction': 'forward', 'at_most': 0.1}]}
     """
     grouped: dict[str, list[Any]] = {}

@@ -15,10 +15,10 @@ from typing import Annotated, get_args, get_origin
 class CommandOption:
     """The meaning of a keyword or field, and how it is written on the command line.
 
-    ``seconds: Annotated[float, CommandOption("time for all attacks")] = 60.0`` in the signature of a verb
-    makes the option ``--seconds`` of its command. ``names`` are other names than the keyword's own,
-    ``typed`` is the type of what a user can type where Python takes more than that: a table is
-    typed as the path of its file.
+    ``seconds: Annotated[float, CommandOption("time for all attacks")] = 60.0`` in the signature of
+    a verb makes the option ``--seconds`` of its command. ``names`` are other names than the
+    keyword's own, ``typed`` is the type of what a user can type where Python takes more than that:
+    a table is typed as the path of its file.
     """
 
     meaning: str
@@ -44,7 +44,9 @@ class DeclaredOption:
 def declared_in(verb: Callable[..., object]) -> tuple[DeclaredOption, ...]:
     """The keywords of a verb that have an :class:`CommandOption` in their annotation, in order.
 
-    >>> def ask(question: str, *, limit: Annotated[int, CommandOption("answers at most")] = 3) -> None: ...
+    >>> def ask(
+    ...     question: str, *, limit: Annotated[int, CommandOption("answers at most")] = 3
+    ... ) -> None: ...
     >>> [(one.name, one.kind, one.default) for one in declared_in(ask)]
     [('limit', <class 'int'>, 3)]
     """
@@ -90,8 +92,8 @@ def _declared(
     name: str, annotation: object, home: dict[str, object], default: object
 ) -> DeclaredOption | None:
     if isinstance(annotation, str):
-        # Annotations are texts here. One without an CommandOption may name types that only type checkers
-        # import, so it is not evaluated.
+        # Annotations are texts here. One without a CommandOption may name types that only type
+        # checkers import, so it is not evaluated.
         if annotation.startswith("Annotated["):
             annotation = eval(annotation, home)  # noqa: S307 - the text is part of our own source
         else:

@@ -37,7 +37,11 @@ class Naming:
     whoever offers choices does.
 
     >>> from sfumato.methods.models import LDiversity
-    >>> [said for said in LDiversity.__pydantic_fields__["sensitive"].metadata if isinstance(said, Naming)]
+    >>> [
+    ...     said
+    ...     for said in LDiversity.__pydantic_fields__["sensitive"].metadata
+    ...     if isinstance(said, Naming)
+    ... ]
     [Naming(what='columns', roles=('sensitive',), words=())]
     """
 
@@ -246,7 +250,10 @@ def plain_data(value: object) -> Any:
 def label_of(name: str, parameters: Mapping[str, Any]) -> str:
     """A name with its parameters, as a recipe and the command line write them.
 
-    >>> label_of("interval_disclosure", {"kind": "deviation", "widths": [1.0, 5.0]}), label_of("linkage", {})
+    >>> (
+    ...     label_of("interval_disclosure", {"kind": "deviation", "widths": [1.0, 5.0]}),
+    ...     label_of("linkage", {}),
+    ... )
     ('interval_disclosure: {kind: deviation, widths: [1.0, 5.0]}', 'linkage')
     """
     return f"{name}: {_flow(parameters)}" if parameters else name
@@ -405,7 +412,15 @@ class ExtensibleMembers(Members):
 def called_in(families: Mapping[str, Members], room: str, name: str) -> Any:
     """The class that is called so in Python, of a room that holds several families.
 
-    >>> called_in({"models": Members("sfumato.methods.models", {"k_anonymity": "k_anonymity:KAnonymity"})}, "here", "KAnonymity")(2)
+    >>> called_in(
+    ...     {
+    ...         "models": Members(
+    ...             "sfumato.methods.models", {"k_anonymity": "k_anonymity:KAnonymity"}
+    ...         )
+    ...     },
+    ...     "here",
+    ...     "KAnonymity",
+    ... )(2)
     KAnonymity(k=2)
     """
     for members in families.values():

@@ -36,7 +36,10 @@ def covers(level: str, period: str) -> bool:
 def written(level: Level, day: datetime.date) -> str:
     """The label of the period a day lies in.
 
-    >>> [written(level, datetime.date(2024, 3, 5)) for level in ("week", "month", "quarter", "decade")]
+    >>> [
+    ...     written(level, datetime.date(2024, 3, 5))
+    ...     for level in ("week", "month", "quarter", "decade")
+    ... ]
     ['2024-W10', '2024-03', '2024-Q1', '2020s']
     """
     if level == "week":
@@ -89,7 +92,8 @@ def read_period(text: str) -> tuple[Level, datetime.date] | None:
         match = pattern.fullmatch(text)
         if match:
             try:
-                return level, _day_in(level, [int(part) for part in match.groups()])  # type: ignore[return-value]
+                day = _day_in(level, [int(part) for part in match.groups()])
+                return level, day  # type: ignore[return-value]
             except ValueError:
                 return None
     return None

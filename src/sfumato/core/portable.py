@@ -1,20 +1,23 @@
-"""What systems do differently: locks, file modes, folders exchanged in one act, folders made to last, signals, memory.
+"""What systems do differently: locks, file modes, folders exchanged in one act, folders made to
+last, signals, memory.
 
-Nothing else asks which system this is. What one cannot promise is said by :func:`cannot_promise`, in the words in which the command
-line tells it, and nothing pretends: a lock that is not there is no lock that was got.
+Nothing else asks which system this is. What one cannot promise is said by :func:`cannot_promise`,
+in the words in which the command line tells it, and nothing pretends: a lock that is not there is
+no lock that was got.
 
-=============================  =======  =======  =========================================================
-what                           Linux    macOS    Windows
-=============================  =======  =======  =========================================================
-lock a file (``lock``)         flock    flock    no: :class:`NoLocks`
-wait for a file (``wait_for``) flock    flock    one byte is locked, for as long as Windows lets us wait
-modes of files and folders     yes      yes      no: who may read the folder may read what lies in it
-exchange two folders           yes      no       no: moved in two steps
-make a rename last             yes      yes      no: left to the file system
-Ctrl-C noted and kept waiting  yes      yes      yes, in the main thread
-keep memory (``keep_memory``)  glibc    no       no: left to the C library
-what one thread computed       yes      no       no: the time that passed is told
-=============================  =======  =======  =========================================================
+==============================  =====  =====  ======================================================
+what                            Linux  macOS  Windows
+==============================  =====  =====  ======================================================
+lock a file (``lock``)          flock  flock  no: :class:`NoLocks`
+wait for a file (``wait_for``)  flock  flock  one byte is locked, for as long as Windows lets us
+                                              wait
+modes of files and folders      yes    yes    no: who may read the folder may read what lies in it
+exchange two folders            yes    no     no: moved in two steps
+make a rename last              yes    yes    no: left to the file system
+Ctrl-C noted and kept waiting   yes    yes    yes, in the main thread
+keep memory (``keep_memory``)   glibc  no     no: left to the C library
+what one thread computed        yes    no     no: the time that passed is told
+==============================  =====  =====  ======================================================
 """
 
 from __future__ import annotations

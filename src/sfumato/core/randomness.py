@@ -86,7 +86,9 @@ class Seed:
         """The stream of one purpose; the same seed and purpose give the same draws on every
         machine.
 
-        >>> int(Seed(7).stream("shuffle").integers(1000)) == int(Seed(7).stream("shuffle").integers(1000))
+        >>> int(Seed(7).stream("shuffle").integers(1000)) == int(
+        ...     Seed(7).stream("shuffle").integers(1000)
+        ... )
         True
         """
         return np.random.Generator(np.random.Philox(key=self._key(purpose)))

@@ -47,9 +47,19 @@ def range_of_numbers(text: str) -> Range | None:
     """The least and the greatest number a label may stand for; an open end is infinite. None for
     anything else.
 
-    >>> range_of_numbers("25-26"), range_of_numbers("[-1.5, 2]"), range_of_numbers("90+"), range_of_numbers("{3, 1, 2}")
+    >>> (
+    ...     range_of_numbers("25-26"),
+    ...     range_of_numbers("[-1.5, 2]"),
+    ...     range_of_numbers("90+"),
+    ...     range_of_numbers("{3, 1, 2}"),
+    ... )
     ((25.0, 26.0), (-1.5, 2.0), (90.0, inf), (1.0, 3.0))
-    >>> range_of_numbers("7"), range_of_numbers("<20"), range_of_numbers("9-1"), range_of_numbers("537**")
+    >>> (
+    ...     range_of_numbers("7"),
+    ...     range_of_numbers("<20"),
+    ...     range_of_numbers("9-1"),
+    ...     range_of_numbers("537**"),
+    ... )
     ((7.0, 7.0), (-inf, 20.0), None, None)
     """
     alone = number(text)
@@ -102,7 +112,11 @@ def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:
     """The ranks a label may stand for: a listed value, ``first..last``, or a set of listed values.
 
     >>> ranks = {"low": 0.0, "mid": 1.0, "high": 2.0}
-    >>> range_in_order("low..mid", ranks), range_in_order("{mid, high}", ranks), range_in_order("all", ranks)
+    >>> (
+    ...     range_in_order("low..mid", ranks),
+    ...     range_in_order("{mid, high}", ranks),
+    ...     range_in_order("all", ranks),
+    ... )
     ((0.0, 1.0), (1.0, 2.0), None)
     """
     if text in ranks:

@@ -211,7 +211,16 @@ def columns_in_recipe(recipe: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]
     """What a recipe, as plain data, says of the columns of each table; keys of several tables stand
     among them.
 
-    >>> columns_in_recipe({"tables": {"visits": {"belongs_to": {"people": "who"}, "columns": {"day": {"role": "quasi"}}}}})
+    >>> columns_in_recipe(
+    ...     {
+    ...         "tables": {
+    ...             "visits": {
+    ...                 "belongs_to": {"people": "who"},
+    ...                 "columns": {"day": {"role": "quasi"}},
+    ...             }
+    ...         }
+    ...     }
+    ... )
     {'visits': {'who': {'role': 'key', 'of': 'people'}, 'day': {'role': 'quasi'}}}
     """
     if "tables" not in recipe:

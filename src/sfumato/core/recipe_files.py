@@ -262,8 +262,8 @@ def _tables(
     else:
         problems += [
             (
-                "'people' must say what the people's own columns are, like '{file: people.csv, columns:"
-                " {…}}'"
+                "'people' must say what the people's own columns are, like '{file: people.csv,"
+                " columns: {…}}'"
             )
         ]
     return tables
@@ -272,8 +272,8 @@ def _tables(
 def _related(
     problems: _Problems, document: Mapping[str, Any], base: Path | str
 ) -> dict[str, TableDescription]:
-    """Several tables,
-    ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people: person_id}, columns: {…}}}``.
+    """Several tables, ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people:
+    person_id}, columns: {…}}}``.
     """
     specs = document.get("tables")
     if (
@@ -319,7 +319,8 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     if not isinstance(parents, Mapping | None):
         problems += [
             (
-                f"{where}: belongs_to names a table and the column that holds its keys, like '{{people:"
+                f"{where}: belongs_to names a table and the column that holds its keys, like"
+                f" '{{people:"
                 " person_id}'"
             )
         ]
@@ -337,8 +338,8 @@ def _other_codes(column: str, spec: Mapping[str, Any], before: Mapping[str, Any]
         return []
     return [
         (
-            f"column {column!r} has other missing_values in one table than in another; name the column"
-            " otherwise in one"
+            f"column {column!r} has other missing_values in one table than in another; name the"
+            " column otherwise in one"
         )
     ]
 
@@ -387,7 +388,13 @@ class _Problems(list[str]):
 def _said_once(problems: Sequence[str]) -> list[str]:
     """Problems of which the same one of several columns is told once, with the columns.
 
-    >>> _said_once(["column 'a': role 'x' is not known", "column 'b': role 'x' is not known", "this is a recipe of old"])
+    >>> _said_once(
+    ...     [
+    ...         "column 'a': role 'x' is not known",
+    ...         "column 'b': role 'x' is not known",
+    ...         "this is a recipe of old",
+    ...     ]
+    ... )
     ["columns 'a', 'b': role 'x' is not known", 'this is a recipe of old']
     """
     columns: dict[str, list[str]] = {}
@@ -616,9 +623,15 @@ def keeps_back(family: str, spec: object, shape: Shape = Shape.TABLE) -> bool:
     A hierarchy that is kept back is never made from a certificate, whatever stands there: it could
     name a file.
 
-    >>> keeps_back("models", {"alpha_k_anonymity": {"sensitive": "illness", "alpha": 0.5, "k": 2, "values": KEPT}})
+    >>> keeps_back(
+    ...     "models",
+    ...     {"alpha_k_anonymity": {"sensitive": "illness", "alpha": 0.5, "k": 2, "values": KEPT}},
+    ... )
     True
-    >>> keeps_back("hierarchies", {"tree": KEPT}), keeps_back("hierarchies", {"intervals": {"widths": [5]}})
+    >>> (
+    ...     keeps_back("hierarchies", {"tree": KEPT}),
+    ...     keeps_back("hierarchies", {"intervals": {"widths": [5]}}),
+    ... )
     (True, False)
     """
     name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})

@@ -433,7 +433,8 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
     """Why a name means nothing for data of a shape, in words.
 
     >>> unknown_name("models", "k_anonymity", Shape.TABLES)
-    "'k_anonymity' is about one table, and there are several; say which: 'k_anonymity: {…, table: NAME}'"
+    "'k_anonymity' is about one table, and there are several; say which: 'k_anonymity: {…, table:
+    NAME}'"
     """
     if shape in SEVERAL_TABLES and family_name in PLACED:
         if name == "in_table":
@@ -464,7 +465,8 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     ``table=NAME`` says which one is meant.
 
     >>> ask("l_diversity:illness,kind=entropy")
-    AskedModel(text='l_diversity:illness,kind=entropy', model=LDiversity(sensitive='illness', l=1, kind='entropy', c=None), left_open=('l',))
+    AskedModel(text='l_diversity:illness,kind=entropy', model=LDiversity(sensitive='illness', l=1,
+    kind='entropy', c=None), left_open=('l',))
     >>> ask("k_anonymity:5").left_open
     ()
     >>> ask("k_anonymity:5,table=visits", Shape.TABLES).model
@@ -649,7 +651,8 @@ def describe(cls: type) -> dict[str, Any]:
         return plain
     if _judges_classes(cls):
         return {**plain, **_nature(cls)}
-    return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
+    facts = dataclasses.asdict(cls.facts)  # type: ignore[attr-defined]
+    return {**plain, "facts": facts, "compares": cls.compares}  # type: ignore[attr-defined]
 
 
 def _nature(cls: Any) -> dict[str, Any]:

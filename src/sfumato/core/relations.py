@@ -93,8 +93,8 @@ def _people_problems(links: Iterable[Link]) -> list[str]:
     if not tops:
         return [
             (
-                "every table belongs to another one, so none is the people's; leave belongs_to out of"
-                " that of the people"
+                "every table belongs to another one, so none is the people's; leave belongs_to out"
+                " of that of the people"
             )
         ]
     problem = f"{join_words(tops)} belong to no other table, but exactly one table is the people's"

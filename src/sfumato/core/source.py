@@ -155,7 +155,8 @@ class Intake:
         """What readers of a release should know about how its values were read.
 
         >>> Intake(missing_values=("NA", -9), unicode="nfc").sentences()
-        ['The codes NA, -9 were read as missing values.', 'Text was compared after Unicode normalisation (NFC).']
+        ['The codes NA, -9 were read as missing values.', 'Text was compared after Unicode
+        normalisation (NFC).']
         """
         sentences = []
         if self.missing_values:
@@ -268,7 +269,8 @@ def lacking(
     >>> lacking(["zip", "age"], Source("t.csv", "csv"), ["zipcode", "age"], ["zip"])
     ["t.csv has no column 'zipcode'. Did you mean 'zip'?"]
     >>> lacking(["Alice", "41"], Source("t.csv", "csv"), ["age", "sex"])
-    ["t.csv has no columns 'age', 'sex': 0 of the 2 asked for are among its 2; if its first row holds data, say --no-header (header: false)"]
+    ["t.csv has no columns 'age', 'sex': 0 of the 2 asked for are among its 2; if its first row
+    holds data, say --no-header (header: false)"]
     """
     wanted = dict.fromkeys(asked)
     missing = [name for name in wanted if name not in columns]

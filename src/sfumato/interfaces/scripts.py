@@ -102,8 +102,8 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
             f"register = {_call('remember', {'': _literal(errand.register['file']), **said})}\n"
         )
         written = (
-            f"{_call('register.write', {' ': 'release', **folder})}\nprint(*register.found.sentences,"
-            ' sep="\\n")\n'
+            f"{_call('register.write', {' ': 'release', **folder})}\n"
+            'print(*register.found.sentences, sep="\\n")\n'
         )
     return [
         f"{top}\n",

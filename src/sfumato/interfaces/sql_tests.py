@@ -93,7 +93,11 @@ def _queries(model: Model, schema: Schema, table: str) -> Iterator[str]:
 
 def _query(promise: str, table: str, columns: Sequence[str], having: str) -> str:
     told, groups = promise.replace("'", "''"), ", ".join(_quoted(name) for name in columns)
-    return f"SELECT '{told}' AS promise, COUNT(*) AS records FROM {table}\nGROUP BY {groups} HAVING {having}"  # noqa: S608 - it is printed, not run
+    return (
+        # The query is printed, not run.
+        f"SELECT '{told}' AS promise, COUNT(*) AS records FROM {table}\n"  # noqa: S608
+        f"GROUP BY {groups} HAVING {having}"
+    )
 
 
 def _people(schema: Schema) -> str:

@@ -405,7 +405,10 @@ def lie_outside(known: Keys, keys: Keys) -> NDArray[np.bool_]:
     if keys.shape[1] > 1 or len(keys) <= FEW or not len(known):
         return look_up(known, keys) < 0
     bits = max(9, int(len(known) - 1).bit_length() + 4)
-    return _lie_outside(np.sort(known[:, 0]), keys.reshape(-1), np.int64(bits))  # type: ignore[no-any-return]
+    outside: NDArray[np.bool_] = _lie_outside(
+        np.sort(known[:, 0]), keys.reshape(-1), np.int64(bits)
+    )
+    return outside
 
 
 @njit(cache=True, nogil=True)
@@ -454,7 +457,8 @@ def add_by_fields(keys: Keys, records: Ids, places: Places) -> Ids:
     words, shifts, widths = places
     size = 1 << int(widths.sum())
     if len(keys) > FEW:
-        return _add_by_fields(keys, records, words, shifts, widths, size)  # type: ignore[no-any-return]
+        sums: Ids = _add_by_fields(keys, records, words, shifts, widths, size)
+        return sums
     codes = np.zeros(len(keys), dtype=np.int64)
     for word, shift, width in zip(words.tolist(), shifts.tolist(), widths.tolist(), strict=True):
         codes = codes << width | field_codes(keys, word, shift, width)

@@ -361,8 +361,8 @@ def climb(tower, job, steps, last, room, whole, lost):
 
     ``steps`` are the ``ColumnLevels`` of all columns, ``last`` the ``LastColumns``.
 
-    ``whole`` receives, by chain and level, records in classes below *k*, kept classes, the
-    smallest of them and the sum of their squared sizes; ``lost`` what the cells of suppressed records would
+    ``whole`` receives, by chain and level, records in classes below *k*, kept classes, the smallest
+    of them and the sum of their squared sizes; ``lost`` what the cells of suppressed records would
     have cost: first those of the last column, then by feature. Of a level that suppresses more than
     the budget all that counts is that it does.
 

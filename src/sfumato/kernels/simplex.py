@@ -95,8 +95,8 @@ def pushed(tableau, basis, point, bounds, goal, near, most):
     goes along.
 
     ``bounds`` is the lowest and highest value of every variable, ``goal`` the variable and its
-    sign. The answer is the prices of the last basis, and whether it is the best one: nothing can be said
-    when ``most`` steps did not suffice.
+    sign. The answer is the prices of the last basis, and whether it is the best one: nothing can be
+    said when ``most`` steps did not suffice.
     """
     low, high = bounds
     column, sign = goal

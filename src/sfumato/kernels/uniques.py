@@ -17,8 +17,8 @@ def refine(ids, groups, column, live, sizes, refined, table):
     """Groups refined by one column, for the ``live`` records.
 
     ``column`` is its codes and how many there are; ``refined`` receives the new ids and the sizes
-    of the new groups. ``table`` is room for one number per pair of an old group and a code, or for a hash of such
-    pairs. Returns the number of new groups.
+    of the new groups. ``table`` is room for one number per pair of an old group and a code, or for
+    a hash of such pairs. Returns the number of new groups.
     """
     codes, cardinality = column
     fresh, counts = refined

@@ -123,7 +123,8 @@ class Channel(abc.ABC):
     ) -> dict[int, bytes]:
         """Carry the messages."""
 
-    async def close(self, why: PartyError | None = None) -> None:  # noqa: B027  there may be nothing to close
+    # There may be nothing to close.
+    async def close(self, why: PartyError | None = None) -> None:  # noqa: B027
         """Let the lines go; who waits for this party learns that it left, and what it found wrong
         with another one.
         """

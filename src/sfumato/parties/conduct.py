@@ -1,17 +1,19 @@
 """A study from the first rule to the signed answer, for one party over any channel.
 
-===== ============ =====================================================================================
-phase what         fails with
-===== ============ =====================================================================================
-0     home         what the owner must mend; the others see only that this party declines
-1     hello        WrongStudy, or Disagreement where a party comes back with other rows
-2     gates        ReleaseRefused: too few records or parties, nothing was opened
-3–5   computing    PartyLeft, WrongMessage; trying again gives the same answer
-6     confirming   Disagreement where parties heard different things; else the answer waits for signatures
-===== ============ =====================================================================================
+=====  ==========  =================================================================================
+phase  what        fails with
+=====  ==========  =================================================================================
+0      home        what the owner must mend; the others see only that this party declines
+1      hello       WrongStudy, or Disagreement where a party comes back with other rows
+2      gates       ReleaseRefused: too few records or parties, nothing was opened
+3–5    computing   PartyLeft, WrongMessage; trying again gives the same answer
+6      confirming  Disagreement where parties heard different things; else the answer waits for
+                   signatures
+=====  ==========  =================================================================================
 
-The public digest is a hash of the study, the session, everything that was said to all, and the answer. Every party signs it. An answer
-without everybody's signature stays in the attempt file and is not written.
+The public digest is a hash of the study, the session, everything that was said to all, and the
+answer. Every party signs it. An answer without everybody's signature stays in the attempt file and
+is not written.
 """
 
 from __future__ import annotations

@@ -1,22 +1,26 @@
-"""What may leave: the rules at home, before anything is sent, and those that all compute together, before anything is opened.
+"""What may leave: the rules at home, before anything is sent, and those that all compute together,
+before anything is opened.
 
-==================== ==================================================================== ==============
-rule                 refuses when                                                         where
-==================== ==================================================================== ==============
-``two_parties``      fewer parties than the study's least                                 the study
-``few_own``          the party has fewer records than it asks of itself                   at home
-``few_records``      all together have fewer records than the least                       together
-``few_contributors`` fewer parties than the least have a record                           together
-``many_records``     there are more records than the study allows: sums might not fit     home, together
-``small_cells``      a count is below the least: it is left out, and so is what needs it  together
-``dominance``        of a sum of amounts, all but the two largest say too little          together
-``differencing``     an earlier answer differs by few parties, or by few own rows         at home
-``asked_before``     the same was answered: the old answer comes again, nothing is sent   at home
-``equations``        too many numbers were opened about these rows                        at home
-==================== ==================================================================== ==============
+====================  ==============================================================  ==============
+rule                  refuses when                                                    where
+====================  ==============================================================  ==============
+``two_parties``       fewer parties than the study's least                            the study
+``few_own``           the party has fewer records than it asks of itself              at home
+``few_records``       all together have fewer records than the least                  together
+``few_contributors``  fewer parties than the least have a record                      together
+``many_records``      there are more records than the study allows: sums might not    home, together
+                      fit
+``small_cells``       a count is below the least: it is left out, and so is what      together
+                      needs it
+``dominance``         of a sum of amounts, all but the two largest say too little     together
+``differencing``      an earlier answer differs by few parties, or by few own rows    at home
+``asked_before``      the same was answered: the old answer comes again, nothing is   at home
+                      sent
+``equations``         too many numbers were opened about these rows                   at home
+====================  ==============================================================  ==============
 
-With noise inside, its budget replaces small_cells, dominance, differencing and equations. Gates computed together tell one bit: which
-of them failed is not learned.
+With noise inside, its budget replaces small_cells, dominance, differencing and equations. Gates
+computed together tell one bit: which of them failed is not learned.
 """
 
 from __future__ import annotations

@@ -93,7 +93,10 @@ class JointRelease(JointQuestion):
     release (``histogram``: all columns need a domain), or its rows to the party ``collector``
     alone, who then learns which are whose (``pieces``).
 
-    >>> columns = {"age": {"role": "quasi", "between": [20, 69], "hierarchy": {"intervals": [10]}}, "sex": {"role": "quasi", "domain": ["x", "y"]}}
+    >>> columns = {
+    ...     "age": {"role": "quasi", "between": [20, 69], "hierarchy": {"intervals": [10]}},
+    ...     "sex": {"role": "quasi", "domain": ["x", "y"]},
+    ... }
     >>> JointRelease(columns, k=2).lattice.nodes
     ((0, 0), (0, 1), (0, 2))
     """

@@ -139,7 +139,11 @@ def _moved(part: NoisyPart, step: int) -> int:
     """How far one record moves sums that are rounded to steps: a number that moves by y is rounded
     to one at most ⌈y⌉ away.
 
-    >>> _moved(NoisyPart(1, 1000, 1000.0), 1), _moved(NoisyPart(1, 1000, 1000.0), 300), _moved(NoisyPart(2, 1000, 1000.0), 300)
+    >>> (
+    ...     _moved(NoisyPart(1, 1000, 1000.0), 1),
+    ...     _moved(NoisyPart(1, 1000, 1000.0), 300),
+    ...     _moved(NoisyPart(2, 1000, 1000.0), 300),
+    ... )
     (1000, 4, 5)
     """
     return part.l1 if step == 1 else -(-part.l1 // step) + min(part.cells, 2) - 1

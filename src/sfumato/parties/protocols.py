@@ -7,7 +7,8 @@ additive    all parties but one together        nobody gets a result
 shamir      so many as the degree, together     degree + 1 parties get it
 =========== =================================== ==============================
 
-Everybody is taken to follow the protocol (passive adversaries): who sends wrong shares makes the result wrong, and nobody notices.
+Everybody is taken to follow the protocol (passive adversaries): who sends wrong shares makes the
+result wrong, and nobody notices.
 """
 
 from __future__ import annotations

@@ -198,7 +198,12 @@ def from_residues(
 
     >>> fields = fields_for(2**60)
     >>> values = np.array([-(2**59), 12])
-    >>> [int(v) for v in from_residues(fields, [np.mod(values, f.modulus).astype(np.uint64) for f in fields])]
+    >>> [
+    ...     int(v)
+    ...     for v in from_residues(
+    ...         fields, [np.mod(values, f.modulus).astype(np.uint64) for f in fields]
+    ...     )
+    ... ]
     [-576460752303423488, 12]
     """
     product = 1

@@ -59,7 +59,8 @@ class UsageClause:
 def clauses_of(text: str, name: str = "the policy") -> list[UsageClause]:
     """The clauses of a SPECIAL, DPV or ODRL policy; those without a counterpart come first.
 
-    >>> policy = 'ObjectIntersectionOf(ObjectSomeValuesFrom(hasPurpose dpv:Marketing) ObjectSomeValuesFrom(hasLocation eu))'
+    >>> purpose = "ObjectSomeValuesFrom(hasPurpose dpv:Marketing)"
+    >>> policy = f"ObjectIntersectionOf({purpose} ObjectSomeValuesFrom(hasLocation eu))"
     >>> [(one.subject, one.words, one.counterpart) for one in clauses_of(policy)]
     [('place of storage', 'eu', 'none'), ('purpose', 'dpv:Marketing', 'said')]
     """

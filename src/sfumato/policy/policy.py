@@ -405,12 +405,17 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
     more: then the hierarchy says what is left of a value, as with Generalization. Generalization
     asks for its minimum level.
 
-    >>> demand_of(Anonymization("Deletion")), demand_of(Anonymization(minimum=2)), demand_of(Anonymization(minimum=0))
+    >>> (
+    ...     demand_of(Anonymization("Deletion")),
+    ...     demand_of(Anonymization(minimum=2)),
+    ...     demand_of(Anonymization(minimum=0)),
+    ... )
     ('withheld', 'level', 'nothing')
     >>> demand_of(Anonymization("Noise"))
     Traceback (most recent call last):
     ...
-    sfumato.policy.policy.UnknownMethod: 'Noise' is not a method we can carry out. There are: Generalization, Suppression, Deletion.
+    sfumato.policy.policy.UnknownMethod: 'Noise' is not a method we can carry out. There are:
+    Generalization, Suppression, Deletion.
     """
     name = METHOD_NAMES.get(re.sub(r"[^a-z]", "", method.method.lower()))
     if name is None:
@@ -490,7 +495,8 @@ def told_of_unkeyed(who: str, *, key: bool | None) -> str:
     known whether there is one.
 
     >>> told_of_unkeyed("SHA-1", key=None)
-    'SHA-1: a hash without a key can be undone by trying all values; random_table is used in its place, or keyed where a key is given'
+    'SHA-1: a hash without a key can be undone by trying all values; random_table is used in its
+    place, or keyed where a key is given'
     """
     if key is None:
         used = (

@@ -102,14 +102,16 @@ _NUMBER = r"(\d+(?:\.\d+)?)"
 _UP = re.compile(
     r"(?:(?P<above>>|over|above|more than|older than|after|über|nach)|(?P<from>>=|≥|from|at"
     rf" least|since|ab))\s*{_NUMBER}"
-    rf"|{_NUMBER}\s*(?:\+|plus|(?:and|or|und|oder)\s+(?:over|older|above|more|later|älter|mehr|später))"
+    rf"|{_NUMBER}\s*(?:\+|plus"
+    r"|(?:and|or|und|oder)\s+(?:over|older|above|more|later|älter|mehr|später))"
     rf"|[\[(\]]\s*{_NUMBER}\s*[,;]\s*\+?(?:inf|infinity|∞)?\s*[)\]\[]",
     re.IGNORECASE,
 )
 _DOWN = re.compile(
     r"(?:(?P<below><|under|below|less than|younger than|before|earlier"
     rf" than|unter|vor)|(?P<to><=|≤|up to|at most|until|bis))\s*{_NUMBER}"
-    rf"|{_NUMBER}\s*(?:(?:and|or|und|oder)\s+(?:under|younger|below|less|before|earlier|jünger|früher))"
+    rf"|{_NUMBER}\s*(?:(?:and|or|und|oder)"
+    r"\s+(?:under|younger|below|less|before|earlier|jünger|früher))"
     rf"|[\[(\]]\s*-?(?:inf|infinity|∞)\s*[,;]\s*{_NUMBER}\s*(?P<end>[)\]\[])",
     re.IGNORECASE,
 )
@@ -120,7 +122,14 @@ def span_of(label: str) -> tuple[float, float] | None:
     """The least and the largest whole number that a label may stand for; None where no number is in
     it.
 
-    >>> span_of("90+"), span_of("> 89"), span_of("85-94"), span_of("[80, 90)"), span_of("before 1937"), span_of("*")
+    >>> (
+    ...     span_of("90+"),
+    ...     span_of("> 89"),
+    ...     span_of("85-94"),
+    ...     span_of("[80, 90)"),
+    ...     span_of("before 1937"),
+    ...     span_of("*"),
+    ... )
     ((90.0, inf), (90.0, inf), (85.0, 94.0), (80.0, 89.0), (-inf, 1936.0), None)
     """
     text = label.strip()
@@ -140,7 +149,16 @@ def span_of(label: str) -> tuple[float, float] | None:
 def _ages(labels: Labels, year: int) -> list[tuple[int, str]]:
     """Ages over 89 must be one category without an upper end, which begins at 90 or below.
 
-    >>> [_ages(labels, 2026)[0][0] for labels in ({"89": 3, "90+": 2}, {"95": 1}, {"90-94": 1, "95+": 2}, {"85-94": 4}, {"95+": 5})]
+    >>> [
+    ...     _ages(labels, 2026)[0][0]
+    ...     for labels in (
+    ...         {"89": 3, "90+": 2},
+    ...         {"95": 1},
+    ...         {"90-94": 1, "95+": 2},
+    ...         {"85-94": 4},
+    ...         {"95+": 5},
+    ...     )
+    ... ]
     [0, 1, 3, 4, 5]
     """
     old = {
@@ -172,9 +190,20 @@ def _zips(labels: Labels, year: int) -> list[tuple[int, str]]:
     """Three digits at most, and 000 for small areas; codes that lost their leading zeros as numbers
     get them back first.
 
-    >>> [_zips(labels, 2026)[0][0] for labels in ({"537**": 5, "*": 1, "000**": 2}, {"53711": 1}, {"036**": 4}, {"205**": 3})]
+    >>> [
+    ...     _zips(labels, 2026)[0][0]
+    ...     for labels in (
+    ...         {"537**": 5, "*": 1, "000**": 2},
+    ...         {"53711": 1},
+    ...         {"036**": 4},
+    ...         {"205**": 3},
+    ...     )
+    ... ]
     [0, 1, 4, 3]
-    >>> [_zips(labels, 2026)[0][0] for labels in ({"36": 1, "537": 1}, {"36**": 1}, {"53": 1, "36": 1})]
+    >>> [
+    ...     _zips(labels, 2026)[0][0]
+    ...     for labels in ({"36": 1, "537": 1}, {"36**": 1}, {"53": 1, "36": 1})
+    ... ]
     [1, 1, 0]
     """
     matches = {label: ZIP.fullmatch(label.strip()) for label in labels}
@@ -196,9 +225,15 @@ def _dates(labels: Labels, year: int) -> list[tuple[int, str]]:
     """Years, ranges of years, or nothing; a word that is not known may be a month. Years that show
     an age over 89 are put together.
 
-    >>> [[count for count, _ in _dates(labels, 2026)] for labels in ({"2020": 5, "[2010, 2015[": 1, "*": 2}, {"2020-03": 1, "March 2020": 2})]
+    >>> [
+    ...     [count for count, _ in _dates(labels, 2026)]
+    ...     for labels in ({"2020": 5, "[2010, 2015[": 1, "*": 2}, {"2020-03": 1, "March 2020": 2})
+    ... ]
     [[0, 0], [3, 0]]
-    >>> [_dates(labels, 2026)[1][0] for labels in ({"1920": 1, "1931": 2}, {"before 1937": 3, "1950": 1}, {"1930-1939": 4})]
+    >>> [
+    ...     _dates(labels, 2026)[1][0]
+    ...     for labels in ({"1920": 1, "1931": 2}, {"before 1937": 3, "1950": 1}, {"1930-1939": 4})
+    ... ]
     [3, 0, 4]
     """
     fine = {label: n for label, n in labels.items() if not _only_years(label)}

@@ -575,7 +575,11 @@ def apart(
     """Two numbers as text, with as many digits as it takes to tell them apart; equal numbers (to 12
     digits) have equal texts.
 
-    >>> apart(1 / 3, 0.33334, percent, 2), apart(0.5, 0.5, percent, 2), apart(0.1, 0.1 + 1e-17, _score, 4)
+    >>> (
+    ...     apart(1 / 3, 0.33334, percent, 2),
+    ...     apart(0.5, 0.5, percent, 2),
+    ...     apart(0.1, 0.1 + 1e-17, _score, 4),
+    ... )
     (('33.333 %', '33.334 %'), ('50.00 %', '50.00 %'), ('0.1000', '0.1000'))
     """
     if abs(one - other) <= NEAR * max(1.0, abs(one)):

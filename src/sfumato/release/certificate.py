@@ -1,30 +1,35 @@
 """The certificate of version 3: one document, made of sections, for everything that is released.
 
-A certificate says what is claimed about the files beside it, in fields that can be computed again: counts, digests, bounds,
-what was required and what was attained. It holds no sentence about them. Words are made from the fields when they are shown
-(:mod:`sfumato.release.certificate_words`), so that wording may change, and a text that contradicts the fields has no place.
+A certificate says what is claimed about the files beside it, in fields that can be computed again:
+counts, digests, bounds, what was required and what was attained. It holds no sentence about them.
+Words are made from the fields when they are shown (:mod:`sfumato.release.certificate_words`), so
+that wording may change, and a text that contradicts the fields has no place.
 
-=====================  =======================================================================================================
+=====================  =============================================================================
 kind (``shape``)       sections besides those of every certificate
-=====================  =======================================================================================================
-every certificate      ``sfumato_certificate`` (3), ``shape``, ``created``, ``versions``, ``files``, ``digest``, ``signature``
-records of any shape   ``recipe``, ``plan``, ``verdicts``, ``limits``, ``contract``, ``input_commitment``, ``dropped_columns``,
-                       ``shuffled``, ``rehearsal``; also ``utility``, ``attacks``, ``differential_privacy``
-one table              ``data``, ``roles``, ``missing_rule``, ``classes``, ``suppressed_records``; also ``story``, ``implied``,
-                       ``sampled``, ``synthetic``
+=====================  =============================================================================
+every certificate      ``sfumato_certificate`` (3), ``shape``, ``created``, ``versions``, ``files``,
+                       ``digest``, ``signature``
+records of any shape   ``recipe``, ``plan``, ``verdicts``, ``limits``, ``contract``,
+                       ``input_commitment``, ``dropped_columns``, ``shuffled``, ``rehearsal``; also
+                       ``utility``, ``attacks``, ``differential_privacy``
+one table              ``data``, ``roles``, ``missing_rule``, ``classes``, ``suppressed_records``;
+                       also ``story``, ``implied``, ``sampled``, ``synthetic``
 baskets, paths, graph  ``data``, ``counts``, ``suppressed_people``; also ``people``
 tables                 ``tables``, ``counts``, ``suppressed_people``
 aggregates             ``aggregates``: a table of counts or sums
 outputs                ``outputs``: results of researchers that were checked
 study                  ``study``: what several parties computed together
-=====================  =======================================================================================================
+=====================  =============================================================================
 
-Reading is strict: a section that no certificate of the kind has, a field of another type, a key that stands twice and a
-number that is none are refused (:mod:`sfumato.release.certificate_files`), so that nobody can take one file for two. Only what plug-ins decide is open: the
-specifications of a recipe, what a step says of its plan, and details of an attack.
+Reading is strict: a section that no certificate of the kind has, a field of another type, a key
+that stands twice and a number that is none are refused (:mod:`sfumato.release.certificate_files`),
+so that nobody can take one file for two. Only what plug-ins decide is open: the specifications of a
+recipe, what a step says of its plan, and details of an attack.
 
-This module builds the models when it is imported. Writing a certificate does not import it: a run writes plain data
-(:mod:`sfumato.release.documents`), and a test holds that what is written is what is read here.
+This module builds the models when it is imported. Writing a certificate does not import it: a run
+writes plain data (:mod:`sfumato.release.documents`), and a test holds that what is written is what
+is read here.
 """
 
 from __future__ import annotations

@@ -52,10 +52,13 @@ def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
 def parse_certificate(data: bytes, name: str) -> dict[str, Any]:
     """A certificate from its bytes.
 
-    >>> parse_certificate(b'{"sfumato_certificate": 3, "sfumato_certificate": 3}', "certificate.json")
+    >>> parse_certificate(
+    ...     b'{"sfumato_certificate": 3, "sfumato_certificate": 3}', "certificate.json"
+    ... )
     Traceback (most recent call last):
     ...
-    sfumato.errors.UnreadableInput: certificate.json says one thing twice (a key is repeated); it was edited
+    sfumato.errors.UnreadableInput: certificate.json says one thing twice (a key is repeated); it
+    was edited
     """
     document: dict[str, Any] = _load(data, name)
     _require_version(document, name)

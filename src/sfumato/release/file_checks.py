@@ -162,7 +162,8 @@ def report_page(certificate: Fields, shared: SharedFolder, original: Original) -
         return None
     try:
         different = list(_drawn_otherwise(certificate, shared.folder))
-    except Exception:  # noqa: BLE001 - an edited certificate may hold anything, and a page is drawn of all of it
+    except Exception:  # noqa: BLE001
+        # An edited certificate may hold anything, and a page is drawn of all of it.
         return Claim("report", "fails", "no page can be drawn of this certificate: it was edited")
     return page_claim(different)
 

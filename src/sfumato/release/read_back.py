@@ -332,11 +332,9 @@ def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
     name = Name.of(target.table)
     with target.begun(release.original.source, release.released_columns) as running:
         digest = _put(release, running, name)
-        _require_same(
-            release,
-            LazyTable(DatabaseTable.within(running, name), source=Source(target.shown)),  # type: ignore[arg-type]
-            digest,
-        )
+        database_table = DatabaseTable.within(running, name)
+        written = LazyTable(database_table, source=Source(target.shown))  # type: ignore[arg-type]
+        _require_same(release, written, digest)
         yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest}
         running.commit()
 

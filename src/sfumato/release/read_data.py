@@ -331,14 +331,19 @@ def _watched(table: TableRead, schema: Schema) -> Table:
         for n, a in schema.attributes.items()
         if not set(a.roles) & set(SHAPED) and not _is_nested(table, n)
     }
-    return Table(table.frame.select(list(seen)), source=table.source).with_schema(Schema(seen))  # type: ignore[arg-type]
+    frame = table.frame.select(list(seen))
+    return Table(frame, source=table.source).with_schema(Schema(seen))  # type: ignore[arg-type]
 
 
 def _is_nested(table: TableRead, column: str) -> bool:
     return table.frame.schema[column].is_nested()
 
 
-def _distinct(table: TableRead, schema: Schema, format: str) -> tuple[pl.DataFrame, list[str]]:  # noqa: A002
+def _distinct(
+    table: TableRead,
+    schema: Schema,
+    format: str,  # noqa: A002
+) -> tuple[pl.DataFrame, list[str]]:
     """The table without direct identifiers, with values that the format tells apart, and what was
     made one.
     """

@@ -187,7 +187,8 @@ def _limit_claim(limit: Limit, said: Fields, shared: SharedFolder) -> Claim:
     if said["value"] is None:
         return Claim(limit.label, "fails", "what is limited was not measured", True)
     better = "higher" if is_better_when_higher(limit.name, shared.shape) else "lower"
-    found = kept_within(limit, Measure(limit.name, float(said["value"]), better, ""))  # type: ignore[arg-type]
+    measure = Measure(limit.name, float(said["value"]), better, "")  # type: ignore[arg-type]
+    found = kept_within(limit, measure)
     words = _bound_contradiction(found, said)
     if not found.holds or words is not None:
         return Claim(limit.label, "fails", words or "it is not kept", True)

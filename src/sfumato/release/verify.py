@@ -61,7 +61,8 @@ def verify(
     shared = SharedFolder(folder, certificate)
     inputs = Original(shared, original, trusted_key, ReplayInputs(owner, population, release))
     if takes_original(shape) and sections(certificate):
-        shared.files  # noqa: B018 - what leads out of the folder, or is no file, is refused before anything is read
+        # What leads out of the folder, or is no file, is refused before anything is read.
+        shared.files  # noqa: B018
     claims: list[Claim] = []
     for section, check in checks_for(certificate):
         try:

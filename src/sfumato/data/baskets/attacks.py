@@ -312,8 +312,9 @@ class ItemAttackCost(Attack):
         until = round(float(work[half[0]].mean()), 4) if len(half) else None
         work_per_person = spent / share if share else None
         sentence = (
-            f"{spent:,.4g} tests for each person leave {float(candidates_left[-1].mean()):,.4g} people on"
-            f" average, and {percent(share)} alone{_of_a_sample(len(people), len(sight.targets))};"
+            f"{spent:,.4g} tests for each person leave {float(candidates_left[-1].mean()):,.4g}"
+            f" people on average, and {percent(share)}"
+            f" alone{_of_a_sample(len(people), len(sight.targets))};"
             " a measurement of ours, no promise"
         )
         return Finding(

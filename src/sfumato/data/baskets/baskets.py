@@ -41,10 +41,15 @@ class Baskets(PeopleData):
     >>> import polars as pl
     >>> from sfumato.core.schema import Schema
     >>> from sfumato.core.source import Source
-    >>> table = pl.DataFrame({"who": [1, 1, 2, 2, 3], "what": ["tea", "milk", "milk", "milk", None]})
-    >>> people = Baskets.from_tables({"data": table}, {"data": Schema.from_roles({"unit": "who", "item": "what"})}, Source())
+    >>> table = pl.DataFrame(
+    ...     {"who": [1, 1, 2, 2, 3], "what": ["tea", "milk", "milk", "milk", None]}
+    ... )
+    >>> people = Baskets.from_tables(
+    ...     {"data": table}, {"data": Schema.from_roles({"unit": "who", "item": "what"})}, Source()
+    ... )
     >>> people.counts(), people.notes
-    ({'people': 3, 'items': 2, 'occurrences': 3, 'empty': 1}, ('1 repeated item of a person counts once.', '1 person has no item: no promise covers them.'))
+    ({'people': 3, 'items': 2, 'occurrences': 3, 'empty': 1}, ('1 repeated item of a person counts
+    once.', '1 person has no item: no promise covers them.'))
     """
 
     schema: Schema

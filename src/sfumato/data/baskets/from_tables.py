@@ -113,8 +113,8 @@ def _wrong_items(dtype: pl.DataType, item: str, schema: Schema, source: Source) 
         return []
     return [
         (
-            f"column {item!r} of {source.name} must hold words, numbers or lists of them to have role"
-            " item"
+            f"column {item!r} of {source.name} must hold words, numbers or lists of them to have"
+            " role item"
         )
     ]
 
@@ -214,7 +214,8 @@ def _own_columns(
         raise SchemaError(
             [
                 f"column {name!r} of {source.name} describes people, but differs between the rows"
-                f" of the same person {differing_rows:,} time(s); repair it, or leave it out (role direct)"
+                f" of the same person {differing_rows:,} time(s); repair it, or leave it out (role"
+                " direct)"
                 for name, differing_rows in torn.items()
             ]
         )

@@ -132,7 +132,8 @@ class KmAnonymity(BasketModel):
 
     >>> from sfumato import examples
     >>> KmAnonymity(2, 2).judge(Evidence(examples.baskets()))
-    ✗ 2²-anonymity: 4 of 10 people (40 %) have a set of at most 2 items that fewer than 2 people share; the smallest number is 1
+    ✗ 2²-anonymity: 4 of 10 people (40 %) have a set of at most 2 items that fewer than 2 people
+    share; the smallest number is 1
     """
 
     k: K
@@ -185,7 +186,10 @@ class KmAnonymity(BasketModel):
 
 def _crowds(k: int, m: int, smallest: int, concerned: int, people: int, subject: str) -> str:
     if smallest >= k:
-        return f"at least {smallest:,} {subject} every set of at most {count_of(m, 'item')} that somebody has"
+        return (
+            f"at least {smallest:,} {subject} every set of at most {count_of(m, 'item')} that"
+            " somebody has"
+        )
     return (
         f"{_share(concerned, people)} have a set of at most {count_of(m, 'item')} that fewer than"
         f" {k:,} {subject}; the smallest number is {smallest:,}"
@@ -305,7 +309,8 @@ class HkpCoherence(BasketModel):
     r"""Whoever knows at most p public items finds k people, of whom at most the share h have any
     one private item.
 
-    .. math:: |T(\beta)| \ge k, \quad \max_{e \text{ private}} \frac{|T(\beta\cup\{e\})|}{|T(\beta)|} \le h
+    .. math:: |T(\beta)| \ge k, \quad \max_{e \text{ private}}
+        \frac{|T(\beta\cup\{e\})|}{|T(\beta)|} \le h
 
     for every set β of 1 to p public items that somebody has. What is known of nobody in particular
     (β = ∅) is not tested; the verdict tells the largest base rate. A generalised group that holds a
@@ -314,7 +319,9 @@ class HkpCoherence(BasketModel):
     Reference: Xu, Wang, Fu & Yu 2008, doi:10.1145/1401890.1401982.
 
     >>> from sfumato import examples
-    >>> HkpCoherence(h=0.5, k=2, p=2, private=["c1", "c2"]).judge(Evidence(examples.baskets())).holds
+    >>> HkpCoherence(h=0.5, k=2, p=2, private=["c1", "c2"]).judge(
+    ...     Evidence(examples.baskets())
+    ... ).holds
     False
     """
 
@@ -360,8 +367,8 @@ class HkpCoherence(BasketModel):
         base = float(secret.supports.max(initial=0)) / people.people
         occurring = int((secret.supports > 0).sum())
         private_words = (
-            f"{occurring:,} of {len(self.private):,} private items occur, the likeliest with a share of"
-            f" {percent(base)}"
+            f"{occurring:,} of {len(self.private):,} private items occur, the likeliest with a"
+            f" share of {percent(base)}"
         )
         sentence = (
             f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) with"
@@ -393,7 +400,8 @@ class RhoUncertainty(BasketModel):
     r"""Whatever somebody knows of a basket, no other item of it that is sensitive follows with
     confidence ρ or more.
 
-    .. math:: \frac{|T(\chi\cup\{\alpha\})|}{|T(\chi)|} < \rho \quad\text{for all parts } \chi \text{ of a basket (∅ and sensitive items too), } \alpha\notin\chi
+    .. math:: \frac{|T(\chi\cup\{\alpha\})|}{|T(\chi)|} < \rho \quad\text{for all parts } \chi
+        \text{ of a basket (∅ and sensitive items too), } \alpha\notin\chi
 
     Exact: confidences are those of closed sets (intersections of baskets), so only they are looked
     at. There may be very many of them; beyond a limit the verdict is that nobody knows, which is no

@@ -162,8 +162,8 @@ def _build_plan(
     warned = (
         (
             (
-                f"no cut of the hierarchy keeps {join_words(unreachable)}: that is left to the steps that"
-                " follow"
+                f"no cut of the hierarchy keeps {join_words(unreachable)}: that is left to the"
+                " steps that follow"
             ),
         )
         if unreachable

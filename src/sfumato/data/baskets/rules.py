@@ -50,7 +50,8 @@ class HiddenItemRules(BasketModel):
     r"""None of the named association rules between items is found: each has too little support or
     too little confidence.
 
-    .. math:: s(X \cup Y) < \sigma \quad\text{or}\quad \frac{s(X \cup Y)}{s(X)} < \kappa \qquad\text{for every rule } X \to Y
+    .. math:: s(X \cup Y) < \sigma \quad\text{or}\quad \frac{s(X \cup Y)}{s(X)} < \kappa
+        \qquad\text{for every rule } X \to Y
 
     *s* counts the people who have all items of a set; σ = ``support`` is a number of people, κ =
     ``confidence`` the decimal fraction as it is written. A rule is written
@@ -65,7 +66,8 @@ class HiddenItemRules(BasketModel):
     >>> from sfumato import examples
     >>> from sfumato.core.data import Evidence
     >>> HiddenItemRules("a1 -> b2", support=2, confidence=0.5).judge(Evidence(examples.baskets()))
-    ✗ 1 rule hidden at support 2 and confidence 0.5: 1 of 1 can be found; the largest support is 3, the largest confidence 0.75
+    ✗ 1 rule hidden at support 2 and confidence 0.5: 1 of 1 can be found; the largest support is 3,
+    the largest confidence 0.75
     """
 
     rules: SpokenItems
@@ -124,8 +126,8 @@ class HiddenItemRules(BasketModel):
             default=0,
         )
         sentence = (
-            f"{len(rules_found)} of {len(self.rules)} can be found; the largest support is {largest:,},"
-            f" the largest confidence {max(supported):.3g}"
+            f"{len(rules_found)} of {len(self.rules)} can be found; the largest support is"
+            f" {largest:,}, the largest confidence {max(supported):.3g}"
             if rules_found
             else f"none has {self.support:,} people and a confidence of {self.confidence:g}"
         )
@@ -180,7 +182,9 @@ class HideItemRules(BasketStep):
     >>> from sfumato import examples
     >>> from sfumato.core.step import Goal
     >>> promise = HiddenItemRules("a1 -> b2", support=2, confidence=0.5)
-    >>> HideItemRules().plan(examples.baskets(), Goal(models=(promise,))).describe()["occurrences_deleted"]
+    >>> HideItemRules().plan(examples.baskets(), Goal(models=(promise,))).describe()[
+    ...     "occurrences_deleted"
+    ... ]
     2
     """
 

@@ -168,8 +168,8 @@ class ItemsetSurvival(Utility):
             for level, (was, now) in enumerate(lifted, start=1)
         }
         meaning = (
-            f"of {len(before):,} frequent sets {surviving:,} are still found, {len(before) - surviving:,} are"
-            f" lost and {ghosts:,} are new"
+            f"of {len(before):,} frequent sets {surviving:,} are still found,"
+            f" {len(before) - surviving:,} are lost and {ghosts:,} are new"
         )
         return Measure(
             self.name, share, self.better, meaning, per_column={**levels, "new sets": float(ghosts)}
@@ -234,7 +234,8 @@ def _levels(taxonomy: Taxonomy) -> NDArray[np.int64]:
 class PairSupportError(Utility):
     r"""How far off an analyst is who counts pairs of items in the release.
 
-    .. math:: \frac{1}{|Q|}\sum_{(a,b)\in Q} \min\left(1, \frac{|\hat s(a,b) - s(a,b)|}{s(a,b)}\right)
+    .. math:: \frac{1}{|Q|}\sum_{(a,b)\in Q} \min\left(1,
+        \frac{|\hat s(a,b) - s(a,b)|}{s(a,b)}\right)
 
     *Q* are the ``pairs`` most frequent ones of the original (ties by name). A released group is
     taken for each of its items with the same chance, so a pair of groups of *L* and *M* items

@@ -74,7 +74,9 @@ class DegreeAnonymization(Step):
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
     >>> from sfumato.core.step import Goal
-    >>> DegreeAnonymization(3).plan(examples.karate(), Goal(seed=Seed(1))).describe()["removed_edges"]
+    >>> DegreeAnonymization(3).plan(examples.karate(), Goal(seed=Seed(1))).describe()[
+    ...     "removed_edges"
+    ... ]
     0
     """
 

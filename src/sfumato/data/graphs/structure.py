@@ -189,8 +189,8 @@ class DegreeDistance(Utility):
 
 @parameters
 class Spectrum(Utility):
-    r"""Distance of the largest eigenvalues of the
-    adjacency matrix: :math:`\lVert \lambda - \lambda' \rVert_2 / (\lVert \lambda \rVert_2 + \lVert \lambda' \rVert_2)`.
+    r"""Distance of the largest eigenvalues of the adjacency matrix: :math:`\lVert \lambda -
+    \lambda' \rVert_2 / (\lVert \lambda \rVert_2 + \lVert \lambda' \rVert_2)`.
 
     The ``values`` largest ones, fewer in small graphs, to one part in a million, by Lanczos
     iterations that always begin with the same vector. Direction does not matter.

@@ -231,8 +231,9 @@ def _span(column: pl.Series) -> tuple[int, int] | None:
     low, high = column.min(), column.max()
     if low is None or high is None:
         return 0, 1
-    width = int(high) - int(low) + 1 + (column.null_count() > 0)  # type: ignore[arg-type]
-    return (int(low), width) if int(low) >= -WORD and int(low) + width < WORD else None  # type: ignore[arg-type]
+    least, largest = int(low), int(high)  # type: ignore[arg-type]
+    width = largest - least + 1 + (column.null_count() > 0)
+    return (least, width) if least >= -WORD and least + width < WORD else None
 
 
 def _unpacked(

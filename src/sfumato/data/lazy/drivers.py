@@ -118,8 +118,9 @@ class Postgres(Transaction):
         digits, scale = ((declared - 4) >> 16, (declared - 4) & 0x7FF) if declared >= 4 else (0, 0)
         if not digits:
             sql = (
-                f"SELECT coalesce(max(scale({column})), 0)::int8 AS scale, coalesce(max(length(trunc(abs({column}))::text)), 1)::int8 "  # noqa: S608
-                f"AS whole FROM {name.quoted}"
+                f"SELECT coalesce(max(scale({column})), 0)::int8 AS scale,"  # noqa: S608
+                f" coalesce(max(length(trunc(abs({column}))::text)), 1)::int8 AS whole"
+                f" FROM {name.quoted}"
             )
             found = pl.concat(list(self.raw(sql)))
             scale = int(found["scale"][0])
@@ -244,7 +245,10 @@ class Sqlite(Transaction):
 
     def described(self, name: Name) -> dict[str, Column]:
         """Every column with the type of all its values."""
-        sql = f"SELECT name, type FROM pragma_table_xinfo({literal(name.table)}) WHERE hidden IN (0, 2, 3)"  # noqa: S608
+        sql = (
+            f"SELECT name, type FROM pragma_table_xinfo({literal(name.table)})"  # noqa: S608
+            " WHERE hidden IN (0, 2, 3)"
+        )
         declared = self.connection.execute(sql).fetchall()
         kinds = {column: kind.upper() for column, kind in declared}
         names = list(kinds)
@@ -261,7 +265,8 @@ class Sqlite(Transaction):
             for test in _tests(kinds[column])
         ]
         asked = ", ".join(f"max({test})" for test in tests)
-        row = self.connection.execute(f"SELECT {asked} FROM {name.quoted}").fetchone()  # noqa: S608 - quoted names
+        # Quoted names.
+        row = self.connection.execute(f"SELECT {asked} FROM {name.quoted}").fetchone()  # noqa: S608
         seen = [
             [bool(found) for found in row[place : place + TESTS]]
             for place in range(0, len(row), TESTS)
@@ -462,7 +467,8 @@ class Duck(Transaction):
         with self.guarded():
             self.connection.register("sfumato rows", rows.to_arrow())
             do = f"CREATE TABLE {name.quoted} AS" if create else f"INSERT INTO {name.quoted}"
-            self.connection.execute(f'{do} SELECT * FROM "sfumato rows"')  # noqa: S608 - a quoted name
+            # A quoted name.
+            self.connection.execute(f'{do} SELECT * FROM "sfumato rows"')  # noqa: S608
             self.connection.unregister("sfumato rows")
 
 
@@ -517,7 +523,8 @@ class Attached:
         schema = pl.DataFrame(
             self.connection.sql(f"SELECT * FROM {table} LIMIT 0").to_arrow_table()  # noqa: S608
         ).schema
-        tables = f"SELECT sql FROM duckdb_tables() WHERE table_name = {literal(name.table)}"  # noqa: S608
+        table_name = literal(name.table)
+        tables = f"SELECT sql FROM duckdb_tables() WHERE table_name = {table_name}"  # noqa: S608
         told = [sql for (sql,) in self.connection.sql(tables).fetchall()]
         collated = not told or any("COLLATE" in sql.upper() for sql in told)  # a view may have any
         listed = ", ".join(
@@ -534,8 +541,10 @@ def _detached(connection: Any) -> None:
 def _ducks(connection: Any, database: str) -> list[Name]:
     """Tables and views of a database of DuckDB; those of the first schema without its name too."""
     sql = (
-        f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = {database} UNION ALL SELECT schema_name, view_name "  # noqa: S608
-        f"FROM duckdb_views() WHERE database_name = {database} AND NOT internal"
+        "SELECT schema_name, table_name FROM duckdb_tables()"  # noqa: S608
+        f" WHERE database_name = {database}"
+        " UNION ALL SELECT schema_name, view_name FROM duckdb_views()"
+        f" WHERE database_name = {database} AND NOT internal"
     )
     found = connection.sql(sql).fetchall()
     return [Name(name) for schema, name in found if schema == "main"] + [

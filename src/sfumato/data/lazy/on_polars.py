@@ -61,7 +61,10 @@ def counted(
     first = next(rows)
     if hardly_repeats(first) and rows_of(frame) <= most:
         return _grouped_at_once(frame, columns, name, tick)
-    pieces = (coder.coded(Table(batch)) for batch in itertools.chain([first], rows))  # type: ignore[arg-type]
+    pieces = (
+        coder.coded(Table(batch))  # type: ignore[arg-type]
+        for batch in itertools.chain([first], rows)
+    )
     counts = counted_in_pieces(pieces, columns, name, most, coder)
     return None if counts is None else coder.decoded(counts, columns)
 

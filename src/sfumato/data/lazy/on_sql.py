@@ -90,8 +90,8 @@ def counted(
     name = on_polars.spare(columns)
     places = ", ".join(str(place) for place in range(1, len(columns) + 1))
     sql = (
-        f"SELECT {frame.select(columns)}, count(*) AS {quoted(name)} FROM {frame.name.quoted} GROUP BY {places} "  # noqa: S608
-        f"LIMIT {most + 1}"
+        f"SELECT {frame.select(columns)}, count(*) AS {quoted(name)}"  # noqa: S608
+        f" FROM {frame.name.quoted} GROUP BY {places} LIMIT {most + 1}"
     )
     wanted = {column: frame.described[column] for column in columns} | {
         name: Column("", pl.Int64())

@@ -369,7 +369,9 @@ class Alongside(Shared):
             return None
         made = found.select(pl.col(f"after {name}").alias(name) for name in self.after)
         rows = found[held.columns[0]].to_numpy().astype(np.int64)
-        released = Table(made, source=like.source, origin=rows, copies=found[COUNT].to_numpy())  # type: ignore[arg-type]
+        copies = found[COUNT].to_numpy()
+        source = like.source
+        released = Table(made, source=source, origin=rows, copies=copies)  # type: ignore[arg-type]
         schema = Schema(
             {name: like.schema[name] for name in self.after if name in like.schema.attributes}
         )

@@ -284,7 +284,8 @@ def _written(
         alike(parts)
     _require_unchanged(table, original, watch)
     refuse_texts(watch.texts.free(), table.source.name)
-    sample = Table(watch.sample.taken(), source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
+    frame = watch.sample.taken()
+    sample = Table(frame, source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
     releases, plans = pipeline.started().run(sample)
     released = LazyTable(
         table.engine.scanned(parts, table.frame),

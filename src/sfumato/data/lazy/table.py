@@ -77,8 +77,12 @@ class Engine(Protocol):
 
     def columns_of(self, frame: Any) -> list[str]: ...  # noqa: D102
     def rows_of(self, frame: Any) -> int: ...  # noqa: D102
-    def counted(self, frame: Any, columns: Any, most: int, tick: Tick) -> pl.DataFrame | None: ...  # noqa: D102
-    def batches(self, frame: Any, columns: Any, tick: Tick) -> Iterator[pl.DataFrame]: ...  # noqa: D102
+    def counted(  # noqa: D102
+        self, frame: Any, columns: Any, most: int, tick: Tick
+    ) -> pl.DataFrame | None: ...
+    def batches(  # noqa: D102
+        self, frame: Any, columns: Any, tick: Tick
+    ) -> Iterator[pl.DataFrame]: ...
     def scanned(self, parts: Any, like: Any) -> Any: ...  # noqa: D102
 
     @property
@@ -228,7 +232,8 @@ class LazyTable(Described):
         """A table as it is where an engine holds it; one in memory is handed to polars."""
         if isinstance(table, LazyTable):
             return table
-        return cls(table.to_polars().lazy(), schema=table.schema, source=table.source)  # type: ignore[arg-type]
+        frame = table.to_polars().lazy()
+        return cls(frame, schema=table.schema, source=table.source)  # type: ignore[arg-type]
 
     @property
     def engine(self) -> Engine:

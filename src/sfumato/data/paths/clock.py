@@ -79,7 +79,8 @@ class Clock:
         >>> Clock("days").ticks("8h")
         Traceback (most recent call last):
         ...
-        sfumato.errors.ParameterError: a time width of 8h is finer than the days of the file; take whole days
+        sfumato.errors.ParameterError: a time width of 8h is finer than the days of the file; take
+        whole days
         """
         if width == ALL:
             return EVERYTHING
@@ -172,7 +173,8 @@ def require_nested(widths: Sequence[str]) -> None:
     >>> require_nested(["1h", "2h", "3h"])
     Traceback (most recent call last):
     ...
-    sfumato.errors.ParameterError: time widths must nest, each a multiple of the one before; 3h is none of 2h
+    sfumato.errors.ParameterError: time widths must nest, each a multiple of the one before; 3h is
+    none of 2h
     """
     for below, above in itertools.pairwise(widths):
         if below == ALL or (

@@ -32,11 +32,14 @@ class LkcPrivacy(SetPromise):
     >>> from sfumato import examples
     >>> from sfumato.core.data import Evidence
     >>> LkcPrivacy(2, l=2).judge(Evidence(examples.small_paths()))
-    ✗ (2)_2-privacy: 12 minimal set(s) of at most 2 point(s) break it, and 7 of 8 people have one; the rarest has 1 carrier(s)
+    ✗ (2)_2-privacy: 12 minimal set(s) of at most 2 point(s) break it, and 7 of 8 people have one;
+    the rarest has 1 carrier(s)
     """
 
     k: Annotated[int, Field(ge=1, description="people who must share what an intruder knows")]
-    l: Annotated[int, Field(ge=1, le=8, description="points an intruder knows at most")] = 2  # noqa: E741 - the literature's letter
+    l: Annotated[  # noqa: E741 - the literature's letter
+        int, Field(ge=1, le=8, description="points an intruder knows at most")
+    ] = 2
     c: Annotated[
         float | None,
         Field(gt=0, le=1, description="largest share of them with one sensitive value"),

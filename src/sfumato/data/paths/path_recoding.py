@@ -67,7 +67,8 @@ class PathRecoding(Step):
     see :mod:`sfumato.data.paths.places`). Times become the starts of buckets (``widths``). Of all
     pairs of levels the one of least loss that keeps all promises is taken:
 
-    .. math:: (1-w)\,\frac1N\sum_i \text{loss of place } i + w\,\frac{\text{width}}{\text{span of all times}}
+    .. math:: (1-w)\,\frac1N\sum_i \text{loss of place } i +
+        w\,\frac{\text{width}}{\text{span of all times}}
 
     with *w* = ``time_weight``; the loss of a place is that of its hierarchy node, or the diagonal
     of its cell over that of the area. A level below one that breaks a promise is skipped only where

@@ -103,7 +103,10 @@ class PointSuppression(Step):
     >>> from sfumato.core.step import Goal
     >>> from sfumato.data.paths.lkc import LkcPrivacy
     >>> people, goal = examples.small_paths(), Goal(models=(LkcPrivacy(2, l=2),))
-    >>> [len(step.apply(people, step.plan(people, goal)).ticks) for step in (PointSuppression(), PointSuppression("local"))]
+    >>> [
+    ...     len(step.apply(people, step.plan(people, goal)).ticks)
+    ...     for step in (PointSuppression(), PointSuppression("local"))
+    ... ]
     [12, 17]
     """
 
@@ -172,8 +175,8 @@ class PointSuppression(Step):
             )
         if people_left < k:
             raise Unsatisfiable(
-                f"{self.name} would leave points of {people_left:,} people only, fewer than {k:,}; recode"
-                " places and times before it",
+                f"{self.name} would leave points of {people_left:,} people only, fewer than {k:,};"
+                " recode places and times before it",
                 closest=closest,
             )
 
@@ -246,7 +249,8 @@ def minimal_sets(sets: ItemSets, demands: Iterable[SetDemand]) -> list[Items]:
 
 
 def maximal_frequent(sets: ItemSets, m: int, smallest_support: int) -> list[Items]:
-    """Sets of at most ``m`` points that ``smallest_support`` people have and no larger such set holds.
+    """Sets of at most ``m`` points that ``smallest_support`` people have and no larger such set
+    holds.
 
     >>> maximal_frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
     [(0, 1)]

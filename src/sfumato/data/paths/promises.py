@@ -168,7 +168,8 @@ class SetPromise(PathModel, Protocol):
             attained=smallest,
             required=demand.k,
             sentence=(
-                f"every {about} that somebody has is shared by at least {smallest:,} people{share_words}"
+                f"every {about} that somebody has is shared by at least {smallest:,}"
+                f" people{share_words}"
             ),
         )
 
@@ -203,8 +204,8 @@ def sensitive_sets(
         sensitive_columns = people.sensitive
         if len(sensitive_columns) != 1:
             raise SchemaError(
-                f"{promise} is about one sensitive column; there are {len(sensitive_columns)}, so say which:"
-                " sensitive: COLUMN"
+                f"{promise} is about one sensitive column; there are {len(sensitive_columns)}, so"
+                " say which: sensitive: COLUMN"
             )
         column = sensitive_columns[0]
     labels = people.values(column).cast(pl.String)

@@ -101,7 +101,8 @@ class Trajectories(PeopleData):
             raise SchemaError(f"{source.name} has no rows: there is nobody in it")
         _require_no_gaps(data, (person, *place_columns), source)
         unit = schema[time].unit
-        clock, ticks = read_times(data[time], time, None if unit == "person" else unit)  # type: ignore[arg-type]
+        time_unit = None if unit == "person" else unit
+        clock, ticks = read_times(data[time], time, time_unit)  # type: ignore[arg-type]
         persons, names = numbered_people(data[person])
         where, table = _places(data.select(place_columns))
         notes = [clock.sentence(), *_order_notes(persons, ticks)]

@@ -88,7 +88,8 @@ class PointsKept(Utility):
 class PathLoss(Utility):
     r"""How coarse the points are on average: 0 as in the data, 1 nothing is told (NCP).
 
-    .. math:: \frac1N \sum_i \tfrac12\Big(\text{loss of place } i + \frac{\text{bucket width}}{\text{span of all times}}\Big)
+    .. math:: \frac1N \sum_i \tfrac12\Big(\text{loss of place } i +
+        \frac{\text{bucket width}}{\text{span of all times}}\Big)
 
     The loss of a place is that of its hierarchy node, or the diameter of its cell over that of the
     area; a point that is gone counts 1. ``per_column`` has places and times by themselves.

@@ -38,7 +38,8 @@ class KmVisits(PathModel):
 
     >>> from sfumato import examples
     >>> KmVisits(2, m=2).judge(Evidence(examples.small_paths()))
-    ✗ 2^2-anonymity of visits: 9 sequence(s) of at most 2 places were visited by fewer than 2 people, who are 4 of 8; the rarest by 1
+    ✗ 2^2-anonymity of visits: 9 sequence(s) of at most 2 places were visited by fewer than 2
+    people, who are 4 of 8; the rarest by 1
     """
 
     k: Annotated[int, Field(ge=1, description="people who must have gone the same way")]

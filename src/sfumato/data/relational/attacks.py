@@ -80,7 +80,8 @@ class JoinUniqueness(Attack):
     r"""The share of people who alone have some ``m`` rows of theirs, from all tables that can be
     joined, for somebody who knows these.
 
-    .. math:: \frac1n \bigl|\{i : \min_{Q \subseteq R_i,\ |Q| \le m} |\{j : c_j = c_i,\ Q \subseteq R_j\}| = 1\}\bigr|
+    .. math:: \frac1n \bigl|\{i : \min_{Q \subseteq R_i,\ |Q| \le m} |\{j : c_j = c_i,\ Q \subseteq
+        R_j\}| = 1\}\bigr|
 
     The curve goes from no row (the own columns alone) to m. The intruder knows the rows that tell
     most, not any: this is the worst case, and no less than what random rows do. A row is known as

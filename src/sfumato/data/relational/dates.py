@@ -131,8 +131,8 @@ class ShiftPersonDates(Step):
         )
         weeks = ", by whole weeks" if facts.get("weekdays_kept") else ""
         return (
-            f"The dates of every person ({date_columns}) were moved together by a random number of days,"
-            f" {facts['days']:,} at most{weeks}."
+            f"The dates of every person ({date_columns}) were moved together by a random number of"
+            f" days, {facts['days']:,} at most{weeks}."
         )
 
     def apply(self, people: Any, plan: Any) -> Any:

@@ -42,7 +42,8 @@ class EvenCounts(RowsStep):
     as many rows of every table, drawn at random, as the one who has fewest; tables further down
     come after those above them. With one table below the people no other groups lose fewer rows:
 
-    .. math:: \min_{\text{groups of at least } k} \sum_G \sum_{i \in G} \bigl(n_i - \min_{j \in G} n_j\bigr)
+    .. math:: \min_{\text{groups of at least } k} \sum_G \sum_{i \in G} \bigl(n_i -
+        \min_{j \in G} n_j\bigr)
 
     with several the order is that of all rows together, and there may be better groups. Classes of
     fewer than k persons cannot be mended so: they are left alone, with a warning; let

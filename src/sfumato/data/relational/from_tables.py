@@ -98,8 +98,8 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
         problems += (
             [
                 (
-                    f"table {link.table!r}: {duplicates:,} row(s) have a {link.key!r} that another row has"
-                    " too, and it is their key"
+                    f"table {link.table!r}: {duplicates:,} row(s) have a {link.key!r} that another"
+                    " row has too, and it is their key"
                 )
             ]
             if duplicates
@@ -175,8 +175,8 @@ def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: in
         )
     return [
         (
-            f"{message}; give the rows that are missing, or write 'orphans: drop' with the table, and they"
-            " are dropped and counted"
+            f"{message}; give the rows that are missing, or write 'orphans: drop' with the table,"
+            " and they are dropped and counted"
         )
     ]
 

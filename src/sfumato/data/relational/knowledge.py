@@ -1,22 +1,30 @@
-r"""What an intruder may know of a person in several tables, and among how many persons that leaves the person.
+r"""What an intruder may know of a person in several tables, and among how many persons that leaves
+the person.
 
-==========  =================================================================================================
+==========  ========================================================================================
 ``own``     the person's own quasi-identifiers
 ``counts``  these, and how many rows the person has in every table
-``rows``    these, and what all rows of the person show in every table (how often too): everything there is
+``rows``    these, and what all rows of the person show in every table (how often too): everything
+            there is
 ``any``     these, and any ``facts`` rows of the person, from any of the tables together
-==========  =================================================================================================
+==========  ========================================================================================
 
-A fact is a row with all its quasi-identifiers, and those of the rows above it: who knows a prescription knows what the visit shows. Who has two equal rows has the fact twice, and who knows both knows two facts. What is known
-is true and positive: that somebody has a row, not that there is no other (``counts`` and ``rows`` are about that). Persons are counted, never rows: the
-rows of one person make no crowd. Which rows of the same table above two known rows belong to, where these show the same, is known to ``rows`` alone: there
-persons are alike only if all their rows hang together in the same way.
+A fact is a row with all its quasi-identifiers, and those of the rows above it: who knows a
+prescription knows what the visit shows. Who has two equal rows has the fact twice, and who knows
+both knows two facts. What is known is true and positive: that somebody has a row, not that there is
+no other (``counts`` and ``rows`` are about that). Persons are counted, never rows: the rows of one
+person make no crowd. Which rows of the same table above two known rows belong to, where these show
+the same, is known to ``rows`` alone: there persons are alike only if all their rows hang together
+in the same way.
 
-With ``own: false`` the own columns are not known. An intruder who knows *p* facts from any of the tables, where the own columns together or one by one
-count among the *p*, knows less than one who knows all own columns and *p* rows besides; so ``any`` with ``facts: p`` covers that intruder as well.
+With ``own: false`` the own columns are not known. An intruder who knows *p* facts from any of the
+tables, where the own columns together or one by one count among the *p*, knows less than one who
+knows all own columns and *p* rows besides; so ``any`` with ``facts: p`` covers that intruder as
+well.
 
-Everything is exact as long as there are no more sets of facts than ``effort``. Beyond, only smaller sets are looked at, and what is known is a range: nobody who
-knows a few rows knows more than whoever knows them all, nor less than whoever knows fewer.
+Everything is exact as long as there are no more sets of facts than ``effort``. Beyond, only smaller
+sets are looked at, and what is known is a range: nobody who knows a few rows knows more than
+whoever knows them all, nor less than whoever knows fewer.
 """
 
 from __future__ import annotations
@@ -455,7 +463,8 @@ class Acquaintance:
     def crowds(self, view: Shown, *, floor: int = 1) -> LowHigh:
         r"""Per person the fewest persons who share what the intruder knows, whatever of it that is.
 
-        .. math:: k_i = \min_{Q \subseteq R_i,\ |Q| = \min(m, |R_i|)} \bigl|\{j : c_j = c_i,\ Q \subseteq R_j\}\bigr|
+        .. math:: k_i = \min_{Q \subseteq R_i,\ |Q| = \min(m, |R_i|)}
+            \bigl|\{j : c_j = c_i,\ Q \subseteq R_j\}\bigr|
 
         for ``any`` *m* facts, with :math:`R_i` the multiset of rows of person *i* and :math:`c_i`
         the class of the own columns; else the size of the group of those who are alike. Values at

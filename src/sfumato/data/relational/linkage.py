@@ -98,8 +98,9 @@ class JoinLinkage(Attack):
         return Finding(
             self.name,
             value,
-            f"whoever has all original rows of {', '.join(self._known_tables(scene))} names the right"
-            f" person in {percent(value)} of cases; for {len(linked_people):,} of {len(people):,} people"
+            f"whoever has all original rows of {', '.join(self._known_tables(scene))} names the"
+            f" right person in {percent(value)} of cases; for {len(linked_people):,} of"
+            f" {len(people):,} people"
             " looked up nobody else fits",
             interval=None if every else wilson(value, len(people)),
             baseline=1 / scene.pair.released.people,

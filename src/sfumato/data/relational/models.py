@@ -213,7 +213,8 @@ class PersonsKAnonymity(PersonsModel):
     r"""An attacker who knows attributes of a person in several tables finds at least ``k`` matching
     people.
 
-    .. math:: \min_i\ \min_{Q} \bigl|\{j : \text{what is known, } Q, \text{ is true of } j\}\bigr| \ge k
+    .. math:: \min_i\ \min_{Q} \bigl|\{j : \text{what is known, } Q, \text{ is true of } j\}\bigr|
+        \ge k
 
     ``knows`` says what *Q* may be: the ``own`` quasi-identifiers; these and the ``counts`` of rows
     in every table; these and all ``rows``, with what each shows; or these and ``any`` set of
@@ -232,7 +233,8 @@ class PersonsKAnonymity(PersonsModel):
 
     >>> from sfumato import examples
     >>> PersonsKAnonymity(2, "any", facts=1, own=False).judge(Evidence(examples.clinic()))
-    ✗ 2-anonymity of persons against whoever knows any 1 row: with what is known 12 of 60 persons stand alone
+    ✗ 2-anonymity of persons against whoever knows any 1 row: with what is known 12 of 60 persons
+    stand alone
     """
 
     k: K
@@ -385,7 +387,9 @@ class PersonsLDiversity(AboutSecrets):
     frequency.
 
     >>> from sfumato import examples
-    >>> PersonsLDiversity("prescriptions.drug", 2, knows="any", facts=1, own=False).judge(Evidence(examples.clinic())).records
+    >>> PersonsLDiversity("prescriptions.drug", 2, knows="any", facts=1, own=False).judge(
+    ...     Evidence(examples.clinic())
+    ... ).records
     46
     """
 
@@ -507,7 +511,9 @@ class PersonsTCloseness(AboutSecrets):
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
 
     >>> from sfumato import examples
-    >>> PersonsTCloseness("people.diagnosis", 0.9, knows="counts", own=False).judge(Evidence(examples.clinic())).holds
+    >>> PersonsTCloseness("people.diagnosis", 0.9, knows="counts", own=False).judge(
+    ...     Evidence(examples.clinic())
+    ... ).holds
     True
     """
 
@@ -575,13 +581,15 @@ class PersonsTCloseness(AboutSecrets):
         attribute, labels = column.attribute, column.labels
         if self.distance == "hierarchical":
             counts = np.bincount(column.code, minlength=len(labels)).tolist()
-            return ValueLayout("tree", nodes_above(labels, counts, attribute)[0])  # type: ignore[arg-type]
+            nodes, _ = nodes_above(labels, counts, attribute)  # type: ignore[arg-type]
+            return ValueLayout("tree", nodes)
         if None in labels:
             raise SchemaError(
                 f"{self.promise}: some values are missing, which have no place in an order; fill or"
                 " drop them, or use the equal distance"
             )
-        keys = sort_keys([name for name in labels if name is not None], self.sensitive, attribute)  # type: ignore[arg-type]
+        present = [name for name in labels if name is not None]
+        keys = sort_keys(present, self.sensitive, attribute)  # type: ignore[arg-type]
         if self.distance == "numeric":
             return ValueLayout("scale", np.array(keys, dtype=np.float64))
         ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}

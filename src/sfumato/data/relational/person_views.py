@@ -147,7 +147,9 @@ def codes_of(frame: pl.DataFrame, columns: Sequence[str], rows: int) -> NDArray[
     """Per row a code of what some columns show, equal where all are equal; 0 for all without
     columns.
 
-    >>> codes_of(pl.DataFrame({"a": ["x", None, "x", None], "b": [1, 1, 1, 2]}), ["a", "b"], 4).tolist()
+    >>> codes_of(
+    ...     pl.DataFrame({"a": ["x", None, "x", None], "b": [1, 1, 1, 2]}), ["a", "b"], 4
+    ... ).tolist()
     [0, 1, 0, 2]
     """
     if not columns or not rows:

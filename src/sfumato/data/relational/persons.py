@@ -159,9 +159,9 @@ class SuppressPersons(Step):
             )
         if gone > self.budget * len(is_kept) + 1e-9:
             raise Unsatisfiable(
-                f"{self.name}: {gone:,} of {len(is_kept):,} persons would be left out for {promises},"
-                f" more than the budget of {self.budget:g} allows; recode columns or trim rows"
-                " first, or ask for less",
+                f"{self.name}: {gone:,} of {len(is_kept):,} persons would be left out for"
+                f" {promises}, more than the budget of {self.budget:g} allows; recode columns or"
+                " trim rows first, or ask for less",
                 closest=closest,
             )
 

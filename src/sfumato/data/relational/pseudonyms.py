@@ -90,7 +90,11 @@ def _distinct(stream: np.random.Generator, count: int) -> NDArray[np.uint64]:
 def are_pseudonyms(keys: pl.Series) -> bool:
     """Whether keys are all written as pseudonyms are: sixteen letters, or as many again.
 
-    >>> are_pseudonyms(pl.Series(["bbbbbbbbbbbbbbbb"])), are_pseudonyms(pl.Series(["P0001"])), are_pseudonyms(pl.Series([7]))
+    >>> (
+    ...     are_pseudonyms(pl.Series(["bbbbbbbbbbbbbbbb"])),
+    ...     are_pseudonyms(pl.Series(["P0001"])),
+    ...     are_pseudonyms(pl.Series([7])),
+    ... )
     (True, False, False)
     """
     spelled = f"^(?:[{LETTERS.tobytes().decode()}]{{16}})+$"

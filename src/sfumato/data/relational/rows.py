@@ -91,7 +91,8 @@ class TableRows:
         """
         source = Source(name=self.name)
         if self.is_people or self.link.foreign is None:
-            return Table(self.frame, source=source).with_schema(self.described).with_text_coded()  # type: ignore[arg-type]
+            table = Table(self.frame, source=source)  # type: ignore[arg-type]
+            return table.with_schema(self.described).with_text_coded()
         unit = self.link.foreign
         frame = (
             self.frame.with_columns(pl.Series(unit, self.owner))
@@ -99,7 +100,8 @@ class TableRows:
             else pl.DataFrame({unit: self.owner})
         )
         schema = Schema({**self.described.attributes, unit: Attribute((Role.UNIT,))})
-        return Table(frame, source=source).with_schema(schema).with_text_coded()  # type: ignore[arg-type]
+        table = Table(frame, source=source)  # type: ignore[arg-type]
+        return table.with_schema(schema).with_text_coded()
 
     def with_dataset(self, changed: Table) -> Self:
         """The same rows with what a step made of them; ``changed`` must hold all of them in their

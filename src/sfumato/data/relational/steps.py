@@ -114,7 +114,8 @@ def _more_than(released: Any, table: str, limit: int, step: str) -> str | None:
     rows = _below(require_tables(released, step), table, step)
     people_above = int((np.bincount(rows.owner) > limit).sum()) if len(rows) else 0
     return (
-        f"{people_above:,} people have more than {limit:,} rows of {table}, which {step} cannot have left"
+        f"{people_above:,} people have more than {limit:,} rows of {table}, which {step} cannot"
+        " have left"
         if people_above
         else None
     )

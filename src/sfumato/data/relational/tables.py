@@ -45,10 +45,15 @@ class RelatedTables(PeopleData):
 
     >>> import polars as pl
     >>> from sfumato.core.relations import with_keys
-    >>> people, visits = pl.DataFrame({"id": [1, 2]}), pl.DataFrame({"id": [2, 2, 1], "ward": ["a", "b", "a"]})
+    >>> people, visits = (
+    ...     pl.DataFrame({"id": [1, 2]}),
+    ...     pl.DataFrame({"id": [2, 2, 1], "ward": ["a", "b", "a"]}),
+    ... )
     >>> schemas = {
     ...     "people": with_keys("people", Schema({}), key="id"),
-    ...     "visits": with_keys("visits", Schema.from_roles({"quasi": "ward"}), belongs_to={"people": "id"}),
+    ...     "visits": with_keys(
+    ...         "visits", Schema.from_roles({"quasi": "ward"}), belongs_to={"people": "id"}
+    ...     ),
     ... }
     >>> both = RelatedTables.from_tables({"people": people, "visits": visits}, schemas, Source())
     >>> both, both["visits"].owner.tolist()

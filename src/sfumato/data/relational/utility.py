@@ -90,7 +90,10 @@ class RowsPerPerson(Utility):
         distances_text = ", ".join(
             f"{distance:.3f} in {name}" for name, distance in distances.items()
         )
-        meaning = f"distance between the numbers of rows that people have, before and after: {distances_text}"
+        meaning = (
+            "distance between the numbers of rows that people have, before and after:"
+            f" {distances_text}"
+        )
         return Measure(
             self.name, max(distances.values()), self.better, meaning, per_column=distances
         )

@@ -157,11 +157,21 @@ class ReadAsOne:
 TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
-def read_as_one(frame: pl.DataFrame, format: str, *, but: Iterable[str] = ()) -> list[ReadAsOne]:  # noqa: A002
+def read_as_one(
+    frame: pl.DataFrame,
+    format: str,  # noqa: A002
+    *,
+    but: Iterable[str] = (),
+) -> list[ReadAsOne]:
     """Readers that find fewer values in columns of text than a file holds, ``but`` for some
     columns.
 
-    >>> [one.reader for one in read_as_one(pl.DataFrame({"zip": ["00501", "501"], "ill": ["00501", "flu"]}), "csv")]
+    >>> [
+    ...     one.reader
+    ...     for one in read_as_one(
+    ...         pl.DataFrame({"zip": ["00501", "501"], "ill": ["00501", "flu"]}), "csv"
+    ...     )
+    ... ]
     ['pandas', 'R']
     """
     readers = [reader for reader in READERS if format in reader.formats]

@@ -323,7 +323,8 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
 
 
 _OWN = re.compile(
-    r"\[Content_Types\]\.xml|_rels/\.rels|docProps/(app|core)\.xml|xl/(_rels/workbook\.xml\.rels|workbook\.xml|sharedStrings\.xml"
+    r"\[Content_Types\]\.xml|_rels/\.rels|docProps/(app|core)\.xml"
+    r"|xl/(_rels/workbook\.xml\.rels|workbook\.xml|sharedStrings\.xml"
     r"|styles\.xml|theme/theme1\.xml|worksheets/sheet1\.xml)"
 )
 """The parts of a workbook of one sheet without pictures, comments, links and macros."""

@@ -157,7 +157,13 @@ def _number(text: str | None, mark: str) -> float | None:
     """A number as it is written with a decimal mark, the other mark between thousands or, where no
     thousands can be, in its place.
 
-    >>> _number("1,234.5", "."), _number("1.234,5", ","), _number("20,5", "."), _number("n/a", "."), _number("1e999", ".")
+    >>> (
+    ...     _number("1,234.5", "."),
+    ...     _number("1.234,5", ","),
+    ...     _number("20,5", "."),
+    ...     _number("n/a", "."),
+    ...     _number("1e999", "."),
+    ... )
     (1234.5, 1234.5, 20.5, None, inf)
     """
     if text is None:

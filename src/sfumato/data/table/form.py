@@ -44,7 +44,14 @@ class Form:
     types: Mapping[str, str] | None = None
 
     @classmethod
-    def of(cls, format: str, source: Source, *, tabs: bool = False, defused: bool = False) -> Form:  # noqa: A002
+    def of(
+        cls,
+        format: str,  # noqa: A002
+        source: Source,
+        *,
+        tabs: bool = False,
+        defused: bool = False,
+    ) -> Form:
         """The form in which a table from some source is written: that of the source where the
         format is the same.
         """

@@ -49,7 +49,12 @@ _LONGEST = {"excel": 32_767}
 _NUMERAL = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?$"
 
 
-def made_one(dataset: Table, format: str, *, spellings: bool = True) -> tuple[Table, list[str]]:  # noqa: A002
+def made_one(
+    dataset: Table,
+    format: str,  # noqa: A002
+    *,
+    spellings: bool = True,
+) -> tuple[Table, list[str]]:
     """A table whose values a format tells apart, and sentences about what was made one; direct
     identifiers are left out.
 
@@ -166,7 +171,12 @@ def _numbers(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  #
     return written, _sentence(notes, format)
 
 
-def _texts(text: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
+def _texts(
+    text: pl.Series,
+    format: str,  # noqa: A002
+    *,
+    spellings: bool,
+) -> tuple[pl.Series, str] | None:
     notes = {}
     if format in _TRIMMED:
         bare = text.str.strip_chars_end(" ")

@@ -54,9 +54,15 @@ def words_of(name: str) -> list[str]:
 def is_identifier_name(name: str) -> bool:
     """Whether a column of this name holds codes whose digits are not a quantity.
 
-    >>> [is_identifier_name(n) for n in ("zip", "PLZ", "PatientID", "phone number", "Kundennummer", "CAP")]
+    >>> [
+    ...     is_identifier_name(n)
+    ...     for n in ("zip", "PLZ", "PatientID", "phone number", "Kundennummer", "CAP")
+    ... ]
     [True, True, True, True, True, True]
-    >>> [is_identifier_name(n) for n in ("age", "number_of_children", "amount_paid", "market_cap", "no_visits")]
+    >>> [
+    ...     is_identifier_name(n)
+    ...     for n in ("age", "number_of_children", "amount_paid", "market_cap", "no_visits")
+    ... ]
     [False, False, False, False, False]
     """
     words = words_of(name)

@@ -53,7 +53,8 @@ def read_table(
             nothing for the format is left out: the same recipe may go with a CSV and a Parquet
             file.
         said: the fields of :class:`~sfumato.core.source.Intake` that are known:
-            ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values, unicode, blanks``.
+            ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values,
+            unicode, blanks``.
 
     Raises:
         UnreadableInput: the file is absent, empty, damaged or no table; the message names the line

@@ -258,8 +258,10 @@ def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
         if dtype.is_decimal() or dtype.is_float():
             return column.cast(pl.Float64).fill_nan(None)
         if dtype.is_integer() or dtype == pl.Boolean:
-            exact = dtype == pl.Boolean or int(column.abs().max() or 0) < _EXACT  # type: ignore[arg-type]
-            return column.cast(pl.Int64) if exact else column.cast(pl.String)
+            if dtype == pl.Boolean:
+                return column.cast(pl.Int64)
+            largest = int(column.abs().max() or 0)  # type: ignore[arg-type]
+            return column.cast(pl.Int64 if largest < _EXACT else pl.String)
         if dtype == pl.Datetime:
             return column.dt.replace_time_zone(None)
         return column if dtype.is_temporal() else column.cast(pl.String)

@@ -145,7 +145,22 @@ def classified(name: str, labels: Sequence[str], *, numbers: bool) -> Offer | No
 
     ``numbers``: the column is read as numbers, whose zeros may be lost.
 
-    >>> classified("x", ["I21.4", "I21.0", "J45.9", "E11.9", "F32.1", "K35.8", "C50.9", "A09.0", "N39.0", "M54.5"], numbers=False).hierarchy
+    >>> classified(
+    ...     "x",
+    ...     [
+    ...         "I21.4",
+    ...         "I21.0",
+    ...         "J45.9",
+    ...         "E11.9",
+    ...         "F32.1",
+    ...         "K35.8",
+    ...         "C50.9",
+    ...         "A09.0",
+    ...         "N39.0",
+    ...         "M54.5",
+    ...     ],
+    ...     numbers=False,
+    ... ).hierarchy
     {'classification': {'of': 'icd10'}}
     >>> classified("grade", ["A", "B", "C"], numbers=False)
     """

@@ -56,7 +56,8 @@ def _as_texts(values: pl.Series) -> list[str]:
         return []
     if values.dtype == pl.String:
         return values.to_list()
-    return [label(value) for value in values.to_list() if value == value]  # noqa: PLR0124 - NaN differs from itself
+    # NaN differs from itself.
+    return [label(value) for value in values.to_list() if value == value]  # noqa: PLR0124
 
 
 def share(test: Callable[[str], object], texts: Sequence[str], *, at_most: int = SAMPLE) -> float:

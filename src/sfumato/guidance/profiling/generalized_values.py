@@ -52,7 +52,12 @@ def widths_for(spread: float, *, whole: bool) -> list[int | float]:
     """Nested widths for numbers that spread over a range; whole numbers start with 2; [] if there
     is no range.
 
-    >>> widths_for(73, whole=True), widths_for(9, whole=True), widths_for(0.8, whole=False), widths_for(1, whole=True)
+    >>> (
+    ...     widths_for(73, whole=True),
+    ...     widths_for(9, whole=True),
+    ...     widths_for(0.8, whole=False),
+    ...     widths_for(1, whole=True),
+    ... )
     ([5, 10, 20], [2], [0.05, 0.1, 0.2], [])
     """
     if not spread > 0 or spread == float("inf"):
@@ -79,7 +84,8 @@ _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 _BRACKET = re.compile(rf"\[\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)", re.ASCII)
 _OPEN = re.compile(rf"(<|>=)\s*({_NUMBER})", re.ASCII)
 _FOREIGN = re.compile(
-    rf"[\[(\]]?\s*({_NUMBER})\s*(?:-|–|to|bis|à|a|do|till|,|;)\s*({_NUMBER})\s*[\])\[]?|{_NUMBER}\s*\+|[<>≤≥]=?\s*{_NUMBER}",
+    rf"[\[(\]]?\s*({_NUMBER})\s*(?:-|–|to|bis|à|a|do|till|,|;)\s*({_NUMBER})\s*[\])\[]?"
+    rf"|{_NUMBER}\s*\+|[<>≤≥]=?\s*{_NUMBER}",
     re.I,
 )
 _MASKED_RIGHT = re.compile(r"[^*]+\*+")
@@ -139,7 +145,12 @@ def is_number(text: str) -> bool:
 def looks_grouped(text: str) -> bool:
     """Whether a text is an interval in any usual notation, ours or not.
 
-    >>> looks_grouped("20 to 24"), looks_grouped("85+"), looks_grouped("(0, 5]"), looks_grouped("9-1")
+    >>> (
+    ...     looks_grouped("20 to 24"),
+    ...     looks_grouped("85+"),
+    ...     looks_grouped("(0, 5]"),
+    ...     looks_grouped("9-1"),
+    ... )
     (True, True, True, False)
     """
     match = _FOREIGN.fullmatch(text)
@@ -151,7 +162,12 @@ def looks_grouped(text: str) -> bool:
 def masked_side(texts: Iterable[str]) -> str | None:
     """``right`` or ``left`` when some texts end or begin in stars and no text has stars elsewhere.
 
-    >>> masked_side(["537**", "53711"]), masked_side(["**711"]), masked_side(["537"]), masked_side(["5*7"])
+    >>> (
+    ...     masked_side(["537**", "53711"]),
+    ...     masked_side(["**711"]),
+    ...     masked_side(["537"]),
+    ...     masked_side(["5*7"]),
+    ... )
     ('right', 'left', None, None)
     """
     starred = [text for text in texts if TOP in text and text != TOP]

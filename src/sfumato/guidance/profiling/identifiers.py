@@ -205,7 +205,10 @@ def detect_identifier(name: str, values: pl.Series) -> Recognition | None:
     looked at. Reasons hold no values.
 
     >>> import polars as pl
-    >>> detect_identifier("Vorname", pl.Series(["a", "b"])).what, detect_identifier("paid", pl.Series([1, 2]))
+    >>> (
+    ...     detect_identifier("Vorname", pl.Series(["a", "b"])).what,
+    ...     detect_identifier("paid", pl.Series([1, 2])),
+    ... )
     ('person name', None)
     """
     return identify(find(name), values, sample_of(values))
@@ -351,8 +354,11 @@ def _is_numbering(values: pl.Series, sample: TextSample) -> bool:
     """
     low, high = values.min(), values.max()
     lengths = {len(text) for text in sample.texts}
-    running = values.dtype.is_integer() and int(high) - int(low) < 1.2 * values.len()  # type: ignore[arg-type]
-    return running or (len(lengths) == 1 and min(lengths) >= _LONG_NUMBER)
+    if values.dtype.is_integer():
+        span = int(high) - int(low)  # type: ignore[arg-type]
+        if span < 1.2 * values.len():
+            return True
+    return len(lengths) == 1 and min(lengths) >= _LONG_NUMBER
 
 
 def _is_code(facts: _Facts) -> bool:

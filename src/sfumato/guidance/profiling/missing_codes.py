@@ -50,9 +50,15 @@ def codes_in(values: pl.Series, counts: NDArray[np.int64]) -> tuple[Code, ...]:
     """The common codes among the distinct values of a column, of which each has so many records.
 
     >>> import numpy as np
-    >>> codes_in(pl.Series([31, 44, -9]), np.array([1, 1, 2])), codes_in(pl.Series(["cook", "?"]), np.array([1, 2]))
+    >>> (
+    ...     codes_in(pl.Series([31, 44, -9]), np.array([1, 1, 2])),
+    ...     codes_in(pl.Series(["cook", "?"]), np.array([1, 2])),
+    ... )
     ((-9,), ('?',))
-    >>> codes_in(pl.Series([1, 2, 3, 999]), np.array([1, 1, 1, 1])), codes_in(pl.Series([12.5, 999.0]), np.array([1, 2]))
+    >>> (
+    ...     codes_in(pl.Series([1, 2, 3, 999]), np.array([1, 1, 1, 1])),
+    ...     codes_in(pl.Series([12.5, 999.0]), np.array([1, 2])),
+    ... )
     ((), (999,))
     >>> codes_in(pl.Series([31, -9], dtype=pl.Int8), np.array([1, 2]))
     (-9,)
@@ -109,4 +115,8 @@ def _numbers(values: pl.Series, counts: NDArray[np.int64]) -> list[int]:
     lowest, highest = others.min(), others.max()
     if not codes or lowest is None or highest is None:
         return []
-    return [code for code in codes if (lowest >= 0 if code < 0 else 2 * highest < code)]  # type: ignore[operator]
+    return [
+        code
+        for code in codes
+        if (lowest >= 0 if code < 0 else 2 * highest < code)  # type: ignore[operator]
+    ]

@@ -108,7 +108,9 @@ def propose(
     columns together. Works for tables without rows: then names and types speak alone.
 
     >>> import polars as pl
-    >>> table = pl.DataFrame({"email": ["a@b.org", "c@d.org"], "age": [34, 51], "diagnosis": ["flu", "gout"]})
+    >>> table = pl.DataFrame(
+    ...     {"email": ["a@b.org", "c@d.org"], "age": [34, 51], "diagnosis": ["flu", "gout"]}
+    ... )
     >>> [str(column.roles[0]) for column in propose(table, Source()).columns]
     ['direct', 'quasi', 'sensitive']
     """

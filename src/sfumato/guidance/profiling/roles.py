@@ -67,7 +67,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 def told_by_values(sample: TextSample) -> str | None:
     """The concept whose words the distinct values of a column are made of, or None.
 
-    >>> told_by_values(TextSample(("Male", "Female"), 40)), told_by_values(TextSample(("yes", "no"), 40))
+    >>> (
+    ...     told_by_values(TextSample(("Male", "Female"), 40)),
+    ...     told_by_values(TextSample(("yes", "no"), 40)),
+    ... )
     ('sex', None)
     """
     if not 2 <= len(sample.texts) <= _MOST_VALUES:

@@ -344,8 +344,8 @@ def _top(
         reasons = [_keyless(name, frame) for name, frame in frames.items() if _means_people(name)]
         raise SchemaError(
             reasons
-            or "no table has a column of different values without a gap, so none can be the people's;"
-            " name the keys in a recipe"
+            or "no table has a column of different values without a gap, so none can be the"
+            " people's; name the keys in a recipe"
         )
     return max(keyed, key=lambda name: (people(name), below(name), not above[name]))
 

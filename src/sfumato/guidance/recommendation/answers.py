@@ -70,7 +70,8 @@ class ContextAnswers:
     columns a role, ``{"patient": "unit"}``, where a profile cannot.
 
     >>> ContextAnswers(recipient="researchers", contract="yes").assumed
-    {'sensitivity': 'high: people would be harmed if they were recognised', 'population': 'small: the people may know each other'}
+    {'sensitivity': 'high: people would be harmed if they were recognised', 'population': 'small:
+    the people may know each other'}
     """
 
     recipient: Annotated[Recipient, Field(description="who receives it")] = "unknown"
@@ -168,7 +169,10 @@ def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:
     """The roles that a decision names, and of a unit what it numbers: ``quasi``,
     ``quasi+sensitive``, ``unit:household``.
 
-    >>> roles_of("quasi+sensitive", "age")[0] == (Role.QUASI, Role.SENSITIVE), roles_of("unit", "patient")[1]
+    >>> (
+    ...     roles_of("quasi+sensitive", "age")[0] == (Role.QUASI, Role.SENSITIVE),
+    ...     roles_of("unit", "patient")[1],
+    ... )
     (True, 'person')
     """
     roles = [str(role) for role in Role if role is not Role.ASK]

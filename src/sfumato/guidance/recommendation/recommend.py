@@ -59,7 +59,10 @@ def recommend(
     would propose is among them, under the same promises.
 
     >>> import sfumato as sf
-    >>> found = recommend(sf.examples.visits(rows=400), {"recipient": "internal", "contract": "yes", "sensitivity": "low"})
+    >>> found = recommend(
+    ...     sf.examples.visits(rows=400),
+    ...     {"recipient": "internal", "contract": "yes", "sensitivity": "low"},
+    ... )
     >>> found.terms.k, found.best.holds
     (5, True)
     """

@@ -1,9 +1,9 @@
 """From the context to what must hold: intruders, promises and limits, each with its reasoning and
 its source.
 
-Published thresholds are those of
-:func:`sfumato.methods.formulas.choice_of_k.published_thresholds`, with how far each could be
-checked. Which of them belongs to which context is our reading, and is called so. None makes a release lawful.
+Published thresholds are those of :func:`sfumato.methods.formulas.choice_of_k.published_thresholds`,
+with how far each could be checked. Which of them belongs to which context is our reading, and is
+called so. None makes a release lawful.
 """
 
 from __future__ import annotations
@@ -141,7 +141,10 @@ def is_small(answers: ContextAnswers) -> bool:
 def harm_of(answers: ContextAnswers) -> str:
     """How bad it would be: as answered, and a step worse where the population is small.
 
-    >>> harm_of(ContextAnswers(sensitivity="low", population=5000)), harm_of(ContextAnswers(sensitivity="low", population=10**6))
+    >>> (
+    ...     harm_of(ContextAnswers(sensitivity="low", population=5000)),
+    ...     harm_of(ContextAnswers(sensitivity="low", population=10**6)),
+    ... )
     ('medium', 'low')
     """
     steps = ("low", "medium", "high")
@@ -308,7 +311,8 @@ def bars_for(k: int) -> tuple[PublishedBar, ...]:
     part.
 
     >>> [bar.met for bar in bars_for(11)][:2], bars_for(20)[0].sentence.split(" as of ")[0]
-    ([True, True], 'classes of 20 meet the numeric part of EMA Policy 0070, Health Canada PRCI (classes of 11)')
+    ([True, True], 'classes of 20 meet the numeric part of EMA Policy 0070, Health Canada PRCI
+    (classes of 11)')
     """
     return tuple(_bar(one, k) for one in published_thresholds() if one.name in AS_OF)
 

@@ -40,11 +40,11 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
     """Make a command of a function that reads the files, calls a verb and shows the result.
 
     A parameter of type :class:`Keywords` takes the options that a verb declares
-    (:class:`sfumato.core.options.CommandOption`), except those it is ``without``; a second one those of
-    the second verb. A parameter whose type is a dataclass takes its fields:
-    ``reading: ReadOptions`` adds ``--delimiter``, ``--encoding`` and the others. The ``panel`` of a
-    dataclass is their heading in the help. All other parameters are arguments and options of the
-    command alone. The help is the docstring of the function.
+    (:class:`sfumato.core.options.CommandOption`), except those it is ``without``; a second one
+    those of the second verb. A parameter whose type is a dataclass takes its fields: ``reading:
+    ReadOptions`` adds ``--delimiter``, ``--encoding`` and the others. The ``panel`` of a dataclass
+    is their heading in the help. All other parameters are arguments and options of the command
+    alone. The help is the docstring of the function.
     """
 
     def build(function: Command) -> Command:
@@ -62,8 +62,8 @@ def command(*verbs: Verb, without: Collection[str] = ()) -> Callable[[Command], 
                 entries = [_parameter(one) for one in declared_fields(bundle)]
             else:
                 entries = [_own(parameter)]
-            # Two verbs may share an option, such as the format of run and write: it is offered once,
-            # and both get it.
+            # Two verbs may share an option, such as the format of run and write: it is offered
+            # once, and both get it.
             for entry in entries:
                 options.setdefault(entry.name, entry)
 

@@ -370,7 +370,10 @@ def _nearest_option(option: str, options: Iterable[str]) -> str:
     """The option that was meant, compared without the dashes that all have; else all of them, where
     they are few.
 
-    >>> _nearest_option("--quite", ["--key", "--quiet"]), _nearest_option("--because", ["--key", "--quiet", "-q"])
+    >>> (
+    ...     _nearest_option("--quite", ["--key", "--quiet"]),
+    ...     _nearest_option("--because", ["--key", "--quiet", "-q"]),
+    ... )
     (" Did you mean '--quiet'?", ' There are: --key, --quiet.')
     """
     long = {name.removeprefix("--"): name for name in options if name.startswith("--")}

@@ -195,7 +195,11 @@ def formula(latex: str) -> str:
     '1/N Σ_i 1/f_i ≥ F̂'
     >>> formula(r"\Bigl|\ln \frac{x_{i+1} - x_i}{2H}\Bigr| < \delta \quad\text{for all } i")
     '|ln (x_(i+1) - x_i)/(2H)| < δ for all i'
-    >>> formula(r"s(X \cup Y) < \sigma"), formula(r"\min_{A \in \mathcal A} f_A"), formula(r"\bar x \sim N(0, \chi^2)")
+    >>> (
+    ...     formula(r"s(X \cup Y) < \sigma"),
+    ...     formula(r"\min_{A \in \mathcal A} f_A"),
+    ...     formula(r"\bar x \sim N(0, \chi^2)"),
+    ... )
     ('s(X ∪ Y) < σ', 'min_(A ∈ 𝒜) f_A', 'x̄ ~ N(0, χ^2)')
     """
     text = latex.replace(r"\{", OPEN).replace(r"\}", CLOSE)
@@ -246,7 +250,8 @@ def paragraphs(doc: str) -> list[str]:
 
 
 def simple_table(block: str) -> list[list[str]] | None:
-    r"""The rows of a reStructuredText table whose columns stand under rules of ``=``; None for any other text.
+    r"""The rows of a reStructuredText table whose columns stand under rules of ``=``; None for any
+    other text.
 
     >>> simple_table("====  ===\nk     why\n====  ===\n3     a\n      b\n====  ===")
     [['k', 'why'], ['3', 'a b']]

@@ -137,7 +137,8 @@ def _algorithm(
     if name == "stump" and len(columns) > 1:
         raise ParameterError("a stump has one column: --by age")
     more = {} if depth is None else {"depth": depth}
-    return results.ALL[name](column, by=columns[0] if name == "stump" else columns, **given, **more)  # type: ignore[no-any-return]
+    grouping = columns[0] if name == "stump" else columns
+    return results.ALL[name](column, by=grouping, **given, **more)  # type: ignore[no-any-return]
 
 
 def _rows(known: str | None) -> list[int]:

@@ -31,7 +31,9 @@ def changes(before: Recipe | None, after: Recipe) -> list[Change]:
     last.
 
     >>> old = recipes.parse("{columns: {age: quasi}, meet: [{k_anonymity: {k: 5}}]}")
-    >>> new = recipes.parse("{columns: {age: quasi}, meet: [{k_anonymity: {k: 7}}], limits: {loss: 0.5}}")
+    >>> new = recipes.parse(
+    ...     "{columns: {age: quasi}, meet: [{k_anonymity: {k: 7}}], limits: {loss: 0.5}}"
+    ... )
     >>> [(one.place, one.before, one.after) for one in changes(old, new)]
     [('meet · k_anonymity · k', '5', '7'), ('limits · loss', '', '0.5')]
     """

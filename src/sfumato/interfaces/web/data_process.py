@@ -128,12 +128,14 @@ def _answer(
         answer = ("stopped", call.number)
     except SfumatoError as error:
         answer = ("failed", call.number, type(error).__name__, str(error), _closest(error))
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the page must hear of it, and without a value of the data
+    except BaseException as error:  # noqa: BLE001
+        # Whatever it is, the page must hear of it, and without a value of the data.
         answer = ("failed", call.number, "InternalError", _bug(task, error), None)
     calls.pop(call.number, None)
     try:
         call.send(answer)
-    except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is our bug, told like any other
+    except Exception as error:  # noqa: BLE001
+        # An answer that cannot be sent is our bug, told like any other.
         call.send(("failed", call.number, "InternalError", _bug(task, error), None))
 
 

@@ -242,7 +242,11 @@ class Guard:
 def _prefix_of(scope: Mapping[str, Any]) -> str:
     """The first part of a path, below which everything of a session lies.
 
-    >>> _prefix_of({"path": "/secret/promises"}), _prefix_of({"path": "/secret"}), _prefix_of({"path": "//promises"})
+    >>> (
+    ...     _prefix_of({"path": "/secret/promises"}),
+    ...     _prefix_of({"path": "/secret"}),
+    ...     _prefix_of({"path": "//promises"}),
+    ... )
     ('/secret', '', '/')
     """
     first, slash, _ = str(scope.get("path", "")).removeprefix("/").partition("/")

@@ -44,7 +44,17 @@ class Discreet(logging.Handler):
 def told(record: logging.LogRecord) -> str:
     """What is written of a record, never what it says itself; empty: nothing.
 
-    >>> told(logging.LogRecord("nicegui", logging.WARNING, "pages.py", 7, "http://host/?zip=12345 not found", None, None))
+    >>> told(
+    ...     logging.LogRecord(
+    ...         "nicegui",
+    ...         logging.WARNING,
+    ...         "pages.py",
+    ...         7,
+    ...         "http://host/?zip=12345 not found",
+    ...         None,
+    ...         None,
+    ...     )
+    ... )
     ''
     """
     error = record.exc_info[1] if record.exc_info else None

@@ -46,7 +46,9 @@ class AttackCost(Attack):
     r"""How many candidates are left for a person, and how much work it took, as the intruder uses
     one known fact after the other.
 
-    .. math:: w_j = \sum_{i<j} |C_i|, \qquad C_{i} = \{y \in C_{i-1} : \text{fact } i \text{ fits } y\}, \quad C_0 = \text{all released records}
+    .. math:: w_j = \sum_{i<j} |C_i|, \qquad C_{i}
+        = \{y \in C_{i-1} : \text{fact } i \text{ fits } y\}, \quad C_0 =
+        \text{all released records}
 
     A unit of work is one test of one fact on one candidate that is left, which no machine changes.
     Facts are the cells that the intruder knows of a person; what is missing is none. ``order`` is
@@ -105,7 +107,8 @@ class AttackCost(Attack):
             spent=lambda: sum(hunt.cells for hunt in hunts),
         )
         for number in people:
-            hunts.append(_hunt(scene, files, int(targets[number])))  # noqa: PERF401 - how many there will be depends on the first ones
+            # How many there will be depends on the first ones.
+            hunts.append(_hunt(scene, files, int(targets[number])))  # noqa: PERF401
         facts = len(files.columns)
         curves = {
             "rarest": _curve([hunt.rarest for hunt in hunts], facts),

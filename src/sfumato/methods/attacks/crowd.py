@@ -404,14 +404,17 @@ def _chance(
 def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) -> Floats:
     r"""Per class the likeliest shares of true values, from the counts of its released labels.
 
-    .. math:: q_v \leftarrow \frac{1}{m+w}\Bigl(w\,p_v + \sum_l n_l \frac{q_v R_{vl}}{\sum_u q_u R_{ul}}\Bigr)
+    .. math:: q_v \leftarrow \frac{1}{m+w}\Bigl(w\,p_v + \sum_l n_l
+        \frac{q_v R_{vl}}{\sum_u q_u R_{ul}}\Bigr)
 
     with :math:`n_l` of the *m* records released as label *l*, the transition matrix *R* and a prior
     *p* that weighs as much as *w* records: expectation and maximisation.
 
     >>> import numpy as np
     >>> chances = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> likeliest(np.array([[40.0, 60.0]]), chances, np.array([0.5, 0.5]), weight=0.0).round(3).tolist()
+    >>> likeliest(np.array([[40.0, 60.0]]), chances, np.array([0.5, 0.5]), weight=0.0).round(
+    ...     3
+    ... ).tolist()
     [[0.3, 0.7]]
     """
     estimates = np.repeat(prior[None, :], len(counts), axis=0)

@@ -61,8 +61,8 @@ class PartBounds:
 def column_bounds(
     size: int, parts: int, largest_part: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Bounds of ``size`` records over ``parts`` parts of at most ``largest_part`` each; None where they do
-    not fit.
+    """Bounds of ``size`` records over ``parts`` parts of at most ``largest_part`` each; None where
+    they do not fit.
 
     >>> column_bounds(6, 3, 2)
     ((2, 2, 2), (2, 2, 2))
@@ -97,8 +97,8 @@ def joint_bounds(
 def occupancies(
     size: int, largest_part: int, allowed: Sequence[Combination]
 ) -> Iterator[Mapping[tuple[int, int], int]]:
-    """Every way to give ``size`` records allowed combinations with at most ``largest_part`` records in
-    a part: counts by (column, part).
+    """Every way to give ``size`` records allowed combinations with at most ``largest_part`` records
+    in a part: counts by (column, part).
     """
     for multiset in itertools.combinations_with_replacement(allowed, size):
         counts: dict[tuple[int, int], int] = {}

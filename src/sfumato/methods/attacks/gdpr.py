@@ -559,7 +559,8 @@ class Inference(Attack):
             f"{column} is guessed rightly for {percent(right / trials)} of {trials:,} people, for"
             f" {percent(control / trials)} without "
             f"their own record; baseline (always the most common value): {percent(naive)}"
-            f"{'' if secret.beliefs is None else '; by the known transition matrix'}{cut_short(trials, len(around.targets))}"
+            f"{'' if secret.beliefs is None else '; by the known transition matrix'}"
+            f"{cut_short(trials, len(around.targets))}"
         )
         details = {
             **told_rates(*rates, naive, trials),
@@ -610,8 +611,8 @@ def beside(
     rates, trials = tally.rates, tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)
     sentence = (
-        f"{message}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from, for"
-        f" {percent(tally.control_share)} of {tally.control_trials:,} who were set"
+        f"{message}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from,"
+        f" for {percent(tally.control_share)} of {tally.control_trials:,} who were set"
         f" aside{cut_short(trials, planned_trials)}"
     )
     facts = {**told_rates(*rates, naive, tally.trials), "controls": tally.control_trials, **details}

@@ -45,7 +45,8 @@ def individual_risks(
 ) -> IndividualRisks:
     r"""The chance that a record is re-identified by who looks for it in the population.
 
-    .. math:: r = E[1/F \mid f] = \frac{\hat p^f}{f}\,{}_2F_1(f, f; f+1; 1-\hat p), \qquad \hat p = f/\hat F
+    .. math:: r = E[1/F \mid f] = \frac{\hat p^f}{f}\,{}_2F_1(f, f; f+1; 1-\hat p), \qquad \hat p
+        = f/\hat F
 
     with :math:`\hat F` the sum of the weights of the class. In exact form for all *f*: the usual
     approximation for f ≥ 3 is up to 4 % too high at f = 3, and less above. A household is

@@ -188,7 +188,10 @@ class BackgroundKnowledge(Attack):
             f"{self.amount} other"
             f" {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
         )
-        message = f"who can rule out {exclusion} is sure of the {crowd.column} of {int(hit.sum()):,} records"
+        message = (
+            f"who can rule out {exclusion} is sure of the {crowd.column} of"
+            f" {int(hit.sum()):,} records"
+        )
         return Finding(self.name, float(hit.mean()), message, victims=rows_of(scene, hit))
 
     def _excluded(self, crowd: Crowd) -> NDArray[np.float64]:

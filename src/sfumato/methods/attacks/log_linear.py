@@ -57,7 +57,8 @@ def log_linear_risk(
     two-way interactions (2), fitted by iterative proportional fitting, whose fixed point is the
     maximum-likelihood fit. Then :math:`\lambda = \mu/\pi` and
 
-    .. math:: P(F=1 \mid f=1) = e^{-\lambda(1-\pi)}, \qquad E[1/F \mid f=1] = \frac{1-e^{-\lambda(1-\pi)}}{\lambda(1-\pi)}
+    .. math:: P(F=1 \mid f=1) = e^{-\lambda(1-\pi)}, \qquad E[1/F \mid f=1] =
+        \frac{1-e^{-\lambda(1-\pi)}}{\lambda(1-\pi)}
 
     Dividing by π matters: with λ = 2 and π = 0.1 the first is 0.165, and 0.835 with μ in its place,
     which is what sdcMicro's ``modRisk`` computes. Missing values are a category. Grids of more than

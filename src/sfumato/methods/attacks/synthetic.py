@@ -632,9 +632,10 @@ class ClosestRecord(Attack):
         beside = self._beside(scene)
         message = (
             f"{percent(value)} of {trials:,} drawn rows are nearer to people they were learnt from"
-            f" than to as many who were set aside (median distance {np.median(near[has_distance]):.3g} and"
-            f" {np.median(control[has_distance]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS}, so beside"
-            f" it: copied excess {beside['copied_excess']}, near copies"
+            " than to as many who were set aside (median distance"
+            f" {np.median(near[has_distance]):.3g} and"
+            f" {np.median(control[has_distance]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS},"
+            f" so beside it: copied excess {beside['copied_excess']}, near copies"
             f" {beside['near_copy_excess']}, {percent(beside['recognised'])} of people recognised"
             f" as members at {percent(beside['false_alarms'])} false alarms"
         )

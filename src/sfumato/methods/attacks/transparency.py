@@ -420,8 +420,8 @@ class Transparency(Attack):
             else ""
         )
         message = (
-            f"knowing how it was made leaves {float(narrowing.candidates.mean()):,.1f} records a person"
-            f" on average; {percent(float(credit.mean()))} of the people are found,"
+            f"knowing how it was made leaves {float(narrowing.candidates.mean()):,.1f} records a"
+            f" person on average; {percent(float(credit.mean()))} of the people are found,"
             f" {int(sure.sum()):,} of {len(narrowing.targets):,} for certain{sample}"
         )
         return Finding(

@@ -84,8 +84,8 @@ class UniqueInPopulation(Attack):
         )
         number, both_count = int(alone.sum()), int(unique_in_both.sum())
         message = (
-            f"{both_count:,} of {number:,} records that are unique in the release are unique among the"
-            f" {len(population):,} people of the population too"
+            f"{both_count:,} of {number:,} records that are unique in the release are unique among"
+            f" the {len(population):,} people of the population too"
         )
         details = {
             "sample_uniques": number,

@@ -45,7 +45,12 @@ def round_step(low: float, high: float, most: int, *, whole: bool = False) -> fl
     """The smallest of 1, 2, 2.5, 5 times a power of ten with which at most ``most`` bins reach from
     low to high.
 
-    >>> round_step(0, 85, 12), round_step(0, 0.9, 12), round_step(0, 21, 12, whole=True), round_step(3, 3, 12)
+    >>> (
+    ...     round_step(0, 85, 12),
+    ...     round_step(0, 0.9, 12),
+    ...     round_step(0, 21, 12, whole=True),
+    ...     round_step(3, 3, 12),
+    ... )
     (10.0, 0.1, 2.0, 1.0)
     """
     if high <= low:
@@ -83,7 +88,10 @@ def number_edges(low: float, high: float, most: int, *, whole: bool = False) -> 
 def number_names(edges: Sequence[float], *, whole: bool, below: bool, above: bool) -> list[str]:
     """What bins are called; the outer ones by one border where values lie beyond the other.
 
-    >>> number_names([0, 10, 20], whole=True, below=False, above=True), number_names([0, 0.5, 1], whole=False, below=True, above=False)
+    >>> (
+    ...     number_names([0, 10, 20], whole=True, below=False, above=True),
+    ...     number_names([0, 0.5, 1], whole=False, below=True, above=False),
+    ... )
     (['0–9', '≥ 10'], ['< 0.5', '0.5–1'])
     >>> number_names([94, 95, 96], whole=True, below=False, above=False)
     ['94', '95']
@@ -317,7 +325,10 @@ def weighted_quantile(
     """The quantile of numbers that occur so often each: what numpy says of the numbers one by one,
     to the last bit.
 
-    >>> weighted_quantile(np.array([5.0, 1.0]), np.array([1, 3]), 0.9), float(np.quantile([1, 1, 1, 5], 0.9))
+    >>> (
+    ...     weighted_quantile(np.array([5.0, 1.0]), np.array([1, 3]), 0.9),
+    ...     float(np.quantile([1, 1, 1, 5], 0.9)),
+    ... )
     (3.8000000000000007, 3.8000000000000007)
     """
     order = np.argsort(values)

@@ -34,7 +34,8 @@ def implied_t(epsilon: float, n: int, smallest: int) -> float:
     r"""The multiplicative t to which every class is close when confidential values are
     ε-differentially private.
 
-    .. math:: t = \alpha + (1 - \alpha)\, e^{\varepsilon} = e^\varepsilon - \alpha (e^\varepsilon - 1), \qquad \alpha = n_{min}/N
+    .. math:: t = \alpha + (1 - \alpha)\, e^{\varepsilon}
+        = e^\varepsilon - \alpha (e^\varepsilon - 1), \qquad \alpha = n_{min}/N
 
     Each of the N records passes its confidential value (all its confidential values together)
     through a mechanism that is ε-private for that record; the smallest class decides. With a single
@@ -231,7 +232,11 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
     3 classes of 6 records share them out within a factor of 2.
     A class can be as far from the table as a factor of 2; the least t these sizes could meet is 1.
     ...
-    >>> plan_buckets(12, 4, 2).farthest, plan_buckets(18, 3, 2).farthest, plan_buckets(5, 6, 2).feasible
+    >>> (
+    ...     plan_buckets(12, 4, 2).farthest,
+    ...     plan_buckets(18, 3, 2).farthest,
+    ...     plan_buckets(5, 6, 2).feasible,
+    ... )
     (1.5, 1.0, False)
     """
     require_factor(t)

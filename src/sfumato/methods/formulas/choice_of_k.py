@@ -159,7 +159,8 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
 
     >>> print(choose_k(0.33))
     Strictly: k = 4, because 1/4 = 0.25 is at most 0.33.
-    To the nearest whole number: k = 3, but 1/3 = 0.3333 is more than 0.33: do not claim a risk of at most 0.33.
+    To the nearest whole number: k = 3, but 1/3 = 0.3333 is more than 0.33: do not claim a risk of
+    at most 0.33.
     >>> choose_k(0.09, population=100_000, records=10_000).sample
     2
     """

@@ -51,7 +51,12 @@ def needed_size(n: int, t: float, k: int = 1) -> int:
     The second line shares out what is left over where n is not divisible; since the bound then no
     longer holds, classes are to be verified.
 
-    >>> needed_size(1000, 0.05), needed_size(1000, 0.1, 5), needed_size(1000, 0.2, 2), needed_size(1080, 0.01)
+    >>> (
+    ...     needed_size(1000, 0.05),
+    ...     needed_size(1000, 0.1, 5),
+    ...     needed_size(1000, 0.2, 2),
+    ...     needed_size(1080, 0.01),
+    ... )
     (10, 5, 3, 49)
     """
     _require(n, k)
@@ -141,7 +146,10 @@ def distance_of(counts: Any) -> float:
 
     A bucket that the table has and a class lacks makes it infinite.
 
-    >>> distance_of([[2, 1, 1], [1, 2, 1], [1, 1, 2]]), distance_of([[4, 1, 1], [1, 4, 1], [1, 1, 4]])
+    >>> (
+    ...     distance_of([[2, 1, 1], [1, 2, 1], [1, 1, 2]]),
+    ...     distance_of([[4, 1, 1], [1, 4, 1], [1, 1, 4]]),
+    ... )
     (1.5, 2.0)
     """
     counted = np.asarray(counts, dtype=np.float64)

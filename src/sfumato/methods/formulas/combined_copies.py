@@ -78,8 +78,14 @@ def combine(
     References: Raghunathan, Reiter & Rubin 2003 (Journal of Official Statistics 19, 1–16); Reiter
     2003 (Survey Methodology 29, 181–188); Raab, Nowok & Dibben 2016, doi:10.29012/jpc.v7i3.407.
 
-    >>> found = combine([10.2, 9.8, 10.5, 9.9, 10.1], [0.04, 0.05, 0.045, 0.05, 0.04], case="partly")
-    >>> round(found.variance, 6), round(found.degrees, 6), [round(end, 6) for end in found.interval()]
+    >>> found = combine(
+    ...     [10.2, 9.8, 10.5, 9.9, 10.1], [0.04, 0.05, 0.045, 0.05, 0.04], case="partly"
+    ... )
+    >>> (
+    ...     round(found.variance, 6),
+    ...     round(found.degrees, 6),
+    ...     [round(end, 6) for end in found.interval()],
+    ... )
     (0.06, 64.0, [9.610658, 10.589342])
     """
     q, u = np.asarray(estimates, dtype=np.float64), np.asarray(variances, dtype=np.float64)

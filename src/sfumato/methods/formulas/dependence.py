@@ -143,7 +143,10 @@ def number_codes(values: Numbers, most: int) -> Codes:
     """Codes of numbers: one a value, or ``most`` bins by rank where there are more; equal values
     share a bin, missing is a code.
 
-    >>> number_codes(np.array([5.0, 7.0, np.nan, 5.0]), 10).tolist(), number_codes(np.arange(6.0), 3).tolist()
+    >>> (
+    ...     number_codes(np.array([5.0, 7.0, np.nan, 5.0]), 10).tolist(),
+    ...     number_codes(np.arange(6.0), 3).tolist(),
+    ... )
     ([0, 1, 2, 0], [0, 0, 1, 1, 2, 2])
     """
     there = ~np.isnan(values)

@@ -227,7 +227,8 @@ class _Search:
             if identifier is None:
                 continue
             compared += len(self.columns)
-            # Fewer open records tell nothing, whatever the columns hold: no figures would be flagged.
+            # Fewer open records tell nothing, whatever the columns hold: no figures would be
+            # flagged.
             if identifier.hidden < FEWEST_OPEN:
                 unknown += [(column, name) for column in self.columns]
                 continue

@@ -49,7 +49,9 @@ def joint_classes(shown: NDArray[np.int64]) -> JointClasses:
     nothing of a person.
 
     >>> import numpy as np
-    >>> grid = np.array([(i, j) for i in range(5) for j in range(5)])  # each release alone is 5-anonymous
+    >>> grid = np.array(
+    ...     [(i, j) for i in range(5) for j in range(5)]
+    ... )  # each release alone is 5-anonymous
     >>> int(joint_classes(grid).sizes.min())
     1
     >>> joint_classes(np.array([[0, 0], [0, ABSENT], [0, 1]])).compatible.tolist()

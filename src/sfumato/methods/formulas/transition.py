@@ -65,14 +65,17 @@ def uniform_matrix(size: int, retain: float) -> Floats:
 def two_stage_invariant(matrix: Any, shares: Any, alpha: float = 1.0) -> Floats:
     r"""An invariant matrix from any matrix P: apply P, then go back by Bayes' rule.
 
-    .. math:: q = p P, \qquad Q_{kj} = P_{jk}\, p_j / q_k, \qquad R = \alpha\, P Q + (1 - \alpha) I, \qquad p R = p
+    .. math:: q = p P, \qquad Q_{kj} = P_{jk}\, p_j / q_k, \qquad R = \alpha\, P Q + (1 - \alpha) I,
+        \qquad p R = p
 
     Values that P never leads to (:math:`q_k = 0`) stay as they are in the second stage.
 
     Reference: Gouweleeuw, Kooiman, Willenborg & de Wolf 1998, *Journal of Official Statistics*
     14(4), 463–478.
 
-    >>> two_stage_invariant([[.8, .1, .1], [.2, .7, .1], [.1, .3, .6]], [.5, .3, .2]).round(4).tolist()
+    >>> two_stage_invariant(
+    ...     [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]], [0.5, 0.3, 0.2]
+    ... ).round(4).tolist()
     [[0.7073, 0.1806, 0.1121], [0.301, 0.4994, 0.1996], [0.2802, 0.2994, 0.4204]]
     """
     first, p = checked_matrix(matrix), np.asarray(shares, dtype=np.float64)

@@ -178,7 +178,10 @@ def cuts_of(values: NDArray[np.float64], most: int = MOST_BINS) -> NDArray[np.fl
 
     Missing values (NaN) do not count.
 
-    >>> cuts_of(np.array([1.0, 1.0, 2.0, 4.0])).tolist(), cuts_of(np.array([1.0, 2.0, 3.0, 4.0]), most=2).tolist()
+    >>> (
+    ...     cuts_of(np.array([1.0, 1.0, 2.0, 4.0])).tolist(),
+    ...     cuts_of(np.array([1.0, 2.0, 3.0, 4.0]), most=2).tolist(),
+    ... )
     ([1.5, 3.0], [2.5])
     """
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)

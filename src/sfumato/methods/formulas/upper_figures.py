@@ -11,7 +11,12 @@ NOISE = 12
 def upper_figure(value: float, digits: int) -> str:
     """A number with so many digits that is never below the one given.
 
-    >>> upper_figure(1.00003, 4), upper_figure(100 / 3, 3), upper_figure(0.1, 4), upper_figure(1250, 4)
+    >>> (
+    ...     upper_figure(1.00003, 4),
+    ...     upper_figure(100 / 3, 3),
+    ...     upper_figure(0.1, 4),
+    ...     upper_figure(1250, 4),
+    ... )
     ('1.001', '33.4', '0.1', '1250')
     """
     written = Decimal(f"{value:.{NOISE}g}")

@@ -393,7 +393,9 @@ def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple
     """The rows of values with nothing finer below them; an inner node alone is as fine as the
     column gets.
 
-    >>> leaf_rows([("53711", "5371*", "*"), ("5371*", "5371*", "*"), ("5399*", "5399*", "*")], [0, 1, 1])
+    >>> leaf_rows(
+    ...     [("53711", "5371*", "*"), ("5371*", "5371*", "*"), ("5399*", "5399*", "*")], [0, 1, 1]
+    ... )
     [('53711', '5371*', '*'), ('5399*', '5399*', '*')]
     """
     pairs = list(zip(rows, own, strict=True))

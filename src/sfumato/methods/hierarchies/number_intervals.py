@@ -258,7 +258,10 @@ class Grid:
                     labels_above[start] = (*labels, TOP)
                 above = labels_above[start]
                 is_closed = low is not None and high is not None
-                extent = (low, high) if is_closed else extents[1][above[0]]  # type: ignore[assignment]
+                if is_closed:
+                    extent = (low, high)  # type: ignore[assignment]
+                else:
+                    extent = extents[1][above[0]]
             if not level:
                 rows.append((text, *above))
                 continue

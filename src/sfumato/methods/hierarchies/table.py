@@ -31,7 +31,9 @@ class TableHierarchy(CatchesOthers):
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
-    >>> rungs = TableHierarchy([("HIV", "virus", "*"), ("flu", "virus", "*"), ("injury", "injury", "*")], other="rest")
+    >>> rungs = TableHierarchy(
+    ...     [("HIV", "virus", "*"), ("flu", "virus", "*"), ("injury", "injury", "*")], other="rest"
+    ... )
     >>> rungs.paths(["flu", "gout"], [1, 1]).rows
     (('flu', 'virus', '*'), ('gout', 'rest', '*'))
     """

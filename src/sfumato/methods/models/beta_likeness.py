@@ -68,7 +68,8 @@ class BetaLikeness(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = BetaLikeness("income", beta=2)
     >>> model.judge(gather(examples.faggioli_blocks(), [model]))
-    ✗ basic 2-likeness of income: 140 of 740 records (18.9 %) stand in a class that makes a value of income more than
+    ✗ basic 2-likeness of income: 140 of 740 records (18.9 %) stand in a class that makes a value of
+    income more than
     3 times as likely as in the original table; the worst 4.07 times
     """
 
@@ -210,7 +211,8 @@ class DeltaDisclosure(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = DeltaDisclosure("test", delta=0.25, absent="skip")
     >>> model.judge(gather(examples.disclosure_counterexample(), [model]))
-    ✓ 0.25-disclosure privacy of test (absent values skipped): no class changes how likely a value of test is by more
+    ✓ 0.25-disclosure privacy of test (absent values skipped): no class changes how likely a value
+    of test is by more
     than a factor of 1.27
     """
 

@@ -166,7 +166,8 @@ class KOneAnonymity(_OnPairs):
 class KKAnonymity(_OnPairs):
     r"""Both (1,k)- and (k,1)-anonymity.
 
-    .. math:: \min\Bigl(\min_x |\{y : x \sqsubseteq y\}|,\ \min_y |\{x : x \sqsubseteq y\}|\Bigr) \ge k
+    .. math:: \min\Bigl(\min_x |\{y : x \sqsubseteq y\}|,\ \min_y |\{x : x \sqsubseteq y\}|\Bigr)
+        \ge k
 
     Symbols and edge cases as in :class:`OneKAnonymity`.
 
@@ -209,7 +210,8 @@ class KConcealment(_OnPairs):
     r"""Every original record has at least k matches: released records it has in some assignment of
     all records at once.
 
-    .. math:: \min_x |\{y : (x, y) \text{ lies in a perfect matching of the consistency graph}\}| \ge k
+    .. math:: \min_x |\{y : (x, y) \text{ lies in a perfect matching of the consistency graph}\}|
+        \ge k
 
     Symbols and edge cases as in :class:`OneKAnonymity`. Even an intruder who knows the
     quasi-identifiers of everybody, and rules out whatever would leave somebody without a record, is

@@ -36,7 +36,8 @@ class HiddenRules(Model):
     r"""None of the named association rules is found: each has too little support or too little
     confidence.
 
-    .. math:: s(X \cup Y) < \sigma \quad\text{or}\quad \frac{s(X \cup Y)}{s(X)} < \kappa \qquad\text{for every rule } X \to Y
+    .. math:: s(X \cup Y) < \sigma \quad\text{or}\quad \frac{s(X \cup Y)}{s(X)} < \kappa
+        \qquad\text{for every rule } X \to Y
 
     *s* counts the records that have all values of a set of items; σ = ``support`` is a number of
     records, κ = ``confidence`` is taken as the decimal fraction it is written as, and compared in
@@ -62,7 +63,8 @@ class HiddenRules(Model):
     >>> from sfumato.core.evidence import gather
     >>> model = HiddenRules("zip -> sex", support=2, confidence=0.9)
     >>> model.judge(gather(examples.patients(), [model]))
-    ✗ 1 rule hidden at support 2 and confidence 0.9: 1 of 1 can be found; the largest support is 3, the largest confidence 1
+    ✗ 1 rule hidden at support 2 and confidence 0.9: 1 of 1 can be found; the largest support is 3,
+    the largest confidence 1
     """
 
     rules: Spoken

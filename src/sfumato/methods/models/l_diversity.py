@@ -82,7 +82,8 @@ class LDiversity(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = LDiversity("salary", l=3, kind="entropy")
     >>> model.judge(gather(examples.ancona(), [model]))
-    ✓ entropy 3-diversity of salary: every class is as diverse as 3 equally frequent values of salary, or more
+    ✓ entropy 3-diversity of salary: every class is as diverse as 3 equally frequent values of
+    salary, or more
     """
 
     sensitive: Sensitive
@@ -301,8 +302,10 @@ class PSensitive(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = PSensitive("disease", p=2, k=3)
     >>> model.judge(gather(examples.heart(grouping="similar"), [model]))
-    ✗ 2-sensitive 3-anonymity of disease: 3 of 9 records (33.3 %) stand in a class of fewer than 3 or with fewer than 2
-    values of disease; the smallest class has 3, the least diverse 1; no recoding can form more than 3 classes
+    ✗ 2-sensitive 3-anonymity of disease: 3 of 9 records (33.3 %) stand in a class of fewer than 3
+    or with fewer than 2
+    values of disease; the smallest class has 3, the least diverse 1; no recoding can form more than
+    3 classes
     """
 
     sensitive: Sensitive
@@ -386,7 +389,8 @@ def max_groups(counts: Sequence[int], p: int, k: int = 1) -> int:
     r"""The largest number of classes any p-sensitive k-anonymous grouping of a table can have: a
     planning hint.
 
-    .. math:: \min\Bigl(\bigl\lfloor N/k \bigr\rfloor,\; \min_{i=1}^{p-1} \bigl\lfloor (N - cf_{p-i})/i \bigr\rfloor\Bigr)
+    .. math:: \min\Bigl(\bigl\lfloor N/k \bigr\rfloor,\;
+        \min_{i=1}^{p-1} \bigl\lfloor (N - cf_{p-i})/i \bigr\rfloor\Bigr)
 
     ``counts`` says how often each sensitive value occurs, :math:`N` is their sum and :math:`cf_j`
     the sum of the *j*
@@ -434,7 +438,8 @@ class AlphaKAnonymity(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = AlphaKAnonymity("disease", alpha=0.7, k=3, values=["Cancer"])
     >>> model.judge(gather(examples.heart(grouping="similar"), [model]))
-    ✓ (0.7, 3)-anonymity of disease: every class has at least 3 members and no protected value of disease makes up more
+    ✓ (0.7, 3)-anonymity of disease: every class has at least 3 members and no protected value of
+    disease makes up more
     than 66.7 % of one
     """
 

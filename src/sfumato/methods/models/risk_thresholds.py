@@ -272,7 +272,8 @@ class MaximumRisk(_BelowThreshold):
 class AverageRisk(_SumOfRecords):
     r"""Over all records, the mean chance of being picked rightly is at most the threshold.
 
-    .. math:: \frac{1}{N} \sum_E f_E \cdot \frac{1}{f_E} = \frac{\text{number of classes}}{N} \le \tau
+    .. math:: \frac{1}{N} \sum_E f_E \cdot \frac{1}{f_E} = \frac{\text{number of classes}}{N}
+        \le \tau
 
     The marketer's risk: the share of records an intruder gets right who tries all of them. Where
     the schema names persons,
@@ -426,7 +427,8 @@ class ExpectedReidentifications(Model):
     >>> from sfumato.core.evidence import gather
     >>> model = ExpectedReidentifications(1, weights=True)
     >>> model.judge(gather(examples.weighted_keys(), [model]))
-    ✓ at most 1 expected re-identifications: who tries all records gets 0.967 of 8 right by expectation
+    ✓ at most 1 expected re-identifications: who tries all records gets 0.967 of 8 right by
+    expectation
     """
 
     limit: Annotated[

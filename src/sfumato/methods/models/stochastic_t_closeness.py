@@ -78,7 +78,9 @@ class StochasticTCloseness(SensitiveModel):
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
     >>> model = StochasticTCloseness("salary", t=2, mechanism="laplace", scale=5)
-    >>> model.judge(gather(examples.salaries(grouping="spread"), [model])).sentence  # once the noise is added
+    >>> model.judge(
+    ...     gather(examples.salaries(grouping="spread"), [model])
+    ... ).sentence  # once the noise is added
     'no class is farther than a factor of 1.372 from the original table'
     """
 

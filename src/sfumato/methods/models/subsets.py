@@ -75,7 +75,8 @@ class KOnSubsets(_OnColumns):
     >>> from sfumato.core.evidence import gather
     >>> model = KOnSubsets(2, size=1)
     >>> model.judge(gather(examples.special_uniques(), [model]))
-    ✗ 2-anonymity on any column: 2 of 10 records (20 %) are among fewer than 2 on some column; the smallest group has 1
+    ✗ 2-anonymity on any column: 2 of 10 records (20 %) are among fewer than 2 on some column; the
+    smallest group has 1
     """
 
     k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]

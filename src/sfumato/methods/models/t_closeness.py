@@ -172,7 +172,8 @@ class TCloseness(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = TCloseness("salary", t=0.2, distance="ordered")
     >>> model.judge(gather(examples.salaries(grouping="spread"), [model]))
-    ✓ 0.2-closeness of salary (ordered distance): no class is farther than 0.1667 from the original table
+    ✓ 0.2-closeness of salary (ordered distance): no class is farther than 0.1667 from the original
+    table
     """
 
     sensitive: Sensitive

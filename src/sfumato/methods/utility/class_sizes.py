@@ -47,7 +47,9 @@ class AverageClassSize(ColumnUtility):
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
-    >>> AverageClassSize().measure(TablePair.of(examples.patients(), examples.patients(release="single"))).raw
+    >>> AverageClassSize().measure(
+    ...     TablePair.of(examples.patients(), examples.patients(release="single"))
+    ... ).raw
     3.0
     """
 
@@ -112,7 +114,9 @@ class NormalisedClassSize(ColumnUtility):
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
-    >>> NormalisedClassSize(2).measure(TablePair.of(examples.patients(), examples.patients(release="single"))).raw
+    >>> NormalisedClassSize(2).measure(
+    ...     TablePair.of(examples.patients(), examples.patients(release="single"))
+    ... ).raw
     1.5
     """
 
@@ -161,7 +165,9 @@ class Discernibility(ColumnUtility):
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
-    >>> Discernibility().measure(TablePair.of(examples.patients(), examples.patients(release="multi"))).raw
+    >>> Discernibility().measure(
+    ...     TablePair.of(examples.patients(), examples.patients(release="multi"))
+    ... ).raw
     12.0
     """
 
@@ -215,7 +221,8 @@ def _sum_of_squares(sizes: NDArray[np.int64]) -> float:
 class Classification(ColumnUtility):
     r"""The share of records that the majority label of their class gets wrong (CM).
 
-    .. math:: \frac1N\sum_i [\,i\text{ is suppressed, or its label differs from the majority of its class}\,]
+    .. math:: \frac1N\sum_i [\,i\text{ is suppressed,}
+        \text{ or its label differs from the majority of its class}\,]
 
     The majority is that of the released labels, the truth the original label; of equally frequent
     labels the first in sorted order is taken. ``value`` is 0 at what the classes of the original
@@ -227,7 +234,10 @@ class Classification(ColumnUtility):
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
     >>> pair = TablePair.of(examples.patients(), examples.patients(release="single"))
-    >>> Classification("sex").measure(pair).raw, round(Classification("disease").measure(pair).raw, 4)
+    >>> (
+    ...     Classification("sex").measure(pair).raw,
+    ...     round(Classification("disease").measure(pair).raw, 4),
+    ... )
     (0.0, 0.6667)
     """
 

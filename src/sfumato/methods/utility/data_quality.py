@@ -413,7 +413,9 @@ class Uniqueness(ColumnUtility):
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
-    >>> Uniqueness().measure(TablePair.of(examples.patients(), examples.patients(release="multi"))).value
+    >>> Uniqueness().measure(
+    ...     TablePair.of(examples.patients(), examples.patients(release="multi"))
+    ... ).value
     0.5
     """
 
@@ -460,7 +462,10 @@ class Validity(ColumnUtility):
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
     >>> pair = TablePair.of(examples.patients(), examples.patients(release="single"))
-    >>> Validity().measure(pair).value, Validity(["zip"], rules={"zip": "[0-9]{5}"}).measure(pair).per_column
+    >>> (
+    ...     Validity().measure(pair).value,
+    ...     Validity(["zip"], rules={"zip": "[0-9]{5}"}).measure(pair).per_column,
+    ... )
     (1.0, {'zip': 0.3333333333333333})
     """
 

@@ -44,7 +44,8 @@ class Loss(ColumnUtility):
     r"""The mean loss of a cell: how much of its column's range or values a released cell leaves
     open (LM).
 
-    .. math:: \frac1{NA}\sum_{\text{cells}} \frac{M_P-1}{M-1} \quad\text{or}\quad \frac{U_i-L_i}{U-L}
+    .. math:: \frac1{NA}\sum_{\text{cells}} \frac{M_P-1}{M-1} \quad\text{or}\quad
+        \frac{U_i-L_i}{U-L}
 
     :math:`M_P` of all :math:`M` leaves of the hierarchy lie below the released
     category; :math:`[L_i, U_i]` is the released range and :math:`[L, U]` that of the column, taken
@@ -57,7 +58,12 @@ class Loss(ColumnUtility):
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
-    >>> round(Loss().measure(TablePair.of(examples.patients(), examples.patients(release="single"))).value, 4)
+    >>> round(
+    ...     Loss()
+    ...     .measure(TablePair.of(examples.patients(), examples.patients(release="single")))
+    ...     .value,
+    ...     4,
+    ... )
     0.4444
     """
 
@@ -95,11 +101,12 @@ class Loss(ColumnUtility):
 class NormalisedCertaintyPenalty(ColumnUtility):
     r"""The mean certainty penalty of a cell (NCP): the loss metric of the Mondrian literature.
 
-    .. math:: \frac1{NA}\sum_{\text{cells}} \begin{cases} (U_i-L_i)/(U-L) & \text{numbers, dates, ordered values}\\
+    .. math:: \frac1{NA}\sum_{\text{cells}} \begin{cases} (U_i-L_i)/(U-L) &
+        \text{numbers, dates, ordered values}\\
               M_P/M & \text{categories with } M_P > 1\\ 0 & \text{otherwise}\end{cases}
 
-    Symbols as for :class:`Loss`, from which it differs for categories only: two of two values cost 1 in both, two of three
-    cost 2/3 here and 1/2 there. A missing value is none of the *M* values.
+    Symbols as for :class:`Loss`, from which it differs for categories only: two of two values cost
+    1 in both, two of three cost 2/3 here and 1/2 there. A missing value is none of the *M* values.
 
     Reference: J. Xu et al., KDD 2006, https://doi.org/10.1145/1150402.1150504.
 
@@ -222,7 +229,9 @@ class Height(ColumnUtility):
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
-    >>> Height(["age", "zip"]).measure(TablePair.of(examples.patients(), examples.patients(release="single"))).per_column
+    >>> Height(["age", "zip"]).measure(
+    ...     TablePair.of(examples.patients(), examples.patients(release="single"))
+    ... ).per_column
     {'age': 1.0, 'zip': 0.5}
     """
 

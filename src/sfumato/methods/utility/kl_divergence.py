@@ -46,7 +46,12 @@ class KullbackLeibler(ColumnUtility):
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
-    >>> round(KullbackLeibler().measure(TablePair.of(examples.patients(), examples.patients(release="single"))).raw, 6)
+    >>> round(
+    ...     KullbackLeibler()
+    ...     .measure(TablePair.of(examples.patients(), examples.patients(release="single")))
+    ...     .raw,
+    ...     6,
+    ... )
     1.0
     """
 

@@ -431,7 +431,9 @@ class Correlations(OfNumbers):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 2, 3]})).with_roles(plain=["x", "y"])
+    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 2, 3]})).with_roles(
+    ...     plain=["x", "y"]
+    ... )
     >>> after = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 1, 1]})).with_roles(plain=["x", "y"])
     >>> round(Correlations().measure(TablePair.of(before, after)).value, 6)
     1.0
@@ -471,7 +473,9 @@ class Eigenvalues(OfNumbers):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 2, 3]})).with_roles(plain=["x", "y"])
+    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 2, 3]})).with_roles(
+    ...     plain=["x", "y"]
+    ... )
     >>> round(Eigenvalues().measure(TablePair.of(before, before)).value, 6)
     0.0
     """

@@ -193,7 +193,8 @@ class RegressionOverlap(Utility):
     r"""How much the confidence intervals of a regression's coefficients overlap, from original and
     from released data.
 
-    .. math:: J = \frac12\left(\frac{o}{U-L}+\frac{o}{U'-L'}\right), \quad o = \max(0,\ \min(U,U')-\max(L,L'))
+    .. math:: J = \frac12\left(\frac{o}{U-L}+\frac{o}{U'-L'}\right),
+        \quad o = \max(0,\ \min(U,U')-\max(L,L'))
 
     for the intervals :math:`[L, U]` and :math:`[L', U']` of every coefficient but the constant.
     ``raw`` is the mean of *J* (1: the same intervals, 0: apart), ``value`` is 1 − *J*,
@@ -210,7 +211,9 @@ class RegressionOverlap(Utility):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": [1, 2, 2, 5, 4]})).with_roles(plain=["x", "y"])
+    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": [1, 2, 2, 5, 4]})).with_roles(
+    ...     plain=["x", "y"]
+    ... )
     >>> RegressionOverlap("y", ["x"]).measure(TablePair.of(before, before)).raw
     1.0
     """
@@ -404,7 +407,12 @@ class Propensity(ColumnUtility):
 
     >>> from sfumato import examples
     >>> from sfumato.core.pair import TablePair
-    >>> round(Propensity(permutations=0).measure(TablePair.of(examples.students(), examples.students())).value, 9)
+    >>> round(
+    ...     Propensity(permutations=0)
+    ...     .measure(TablePair.of(examples.students(), examples.students()))
+    ...     .value,
+    ...     9,
+    ... )
     0.0
     """
 

@@ -162,9 +162,13 @@ class RecordSquaredError(OfNumbers):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"x": [0, 2, 4], "y": [0, 1, 1]})).with_roles(plain=["x", "y"])
+    >>> before = sf.read(pl.DataFrame({"x": [0, 2, 4], "y": [0, 1, 1]})).with_roles(
+    ...     plain=["x", "y"]
+    ... )
     >>> after = sf.read(pl.DataFrame({"x": [0, 4, 4], "y": [1, 1, 1]})).with_roles(plain=["x", "y"])
-    >>> round(RecordSquaredError(scale="range").measure(TablePair.of(before, after)).raw, 4)  # (1 + 1/4 + 0) / 3
+    >>> round(
+    ...     RecordSquaredError(scale="range").measure(TablePair.of(before, after)).raw, 4
+    ... )  # (1 + 1/4 + 0) / 3
     0.4167
     """
 

@@ -227,8 +227,12 @@ class MarginalError(ColumnUtility):
     >>> import polars as pl
     >>> import sfumato as sf
     >>> from sfumato.core.pair import TablePair
-    >>> before = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})).with_roles(quasi=["a", "b"])
-    >>> after = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]})).with_roles(quasi=["a", "b"])
+    >>> before = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})).with_roles(
+    ...     quasi=["a", "b"]
+    ... )
+    >>> after = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]})).with_roles(
+    ...     quasi=["a", "b"]
+    ... )
     >>> found = MarginalError().measure(TablePair.of(before, after))
     >>> found.raw, found.per_column
     (1.0, {'a': 0.5, 'b': 0.5})

@@ -209,7 +209,9 @@ def _spread(concept: Concept) -> Iterator[tuple[Concept, ...]]:
 
 SKIP = re.compile(r"(?:\s+|#[^\n]*)*")
 TOKEN = re.compile(
-    r'(?P<sign>[()=])|(?P<text>"[^"]*"(?:(?:\^\^|/)[^\s()]+|@[\w-]+)?)|(?P<name><[^<>\s]*>|[^\s()"=#<>]+)'
+    r"(?P<sign>[()=])"
+    r'|(?P<text>"[^"]*"(?:(?:\^\^|/)[^\s()]+|@[\w-]+)?)'
+    r'|(?P<name><[^<>\s]*>|[^\s()"=#<>]+)'
 )
 WHOLE = ("xsd:integer", "xsd:int", "xsd:nonNegativeInteger", "xsd:positiveInteger", "xsd:long")
 LOW = ("xsd:minInclusive", "xsd:minExclusive")

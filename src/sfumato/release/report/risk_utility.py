@@ -142,7 +142,8 @@ def describe_risk_axis(comparison: Mapping[str, Any]) -> str:
     if synthetic and risk != "linkage" and len(synthetic) < len(candidates):
         sentences.append(
             f"Linkage is not an axis here: {count_of(len(synthetic), 'candidate')}"
-            f" {inflect(len(synthetic), 'is', 'are')} synthetic, so nobody can be linked to their records. {name} is measured for all candidates,"
+            f" {inflect(len(synthetic), 'is', 'are')} synthetic, so nobody can be linked to their"
+            f" records. {name} is measured for all candidates,"
             " each with a control: the same person without their own record, or, for synthetic"
             " data, people who were held out."
         )

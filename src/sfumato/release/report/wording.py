@@ -78,7 +78,8 @@ def implied(document: Mapping[str, Any] | None) -> str | None:
 
     >>> accepted = [{"columns": ["a"], "implies": "q"}]
     >>> print(implied({"compared": 9, "unknown": 0, "accepted": accepted}))
-    Compared 9 pairs of a released column and a quasi-identifier, looking for pairs, lines and sums of up to three columns. Accepted: a reveals more of q than the released label.
+    Compared 9 pairs of a released column and a quasi-identifier, looking for pairs, lines and sums
+    of up to three columns. Accepted: a reveals more of q than the released label.
     """
     if not document:
         return None
@@ -104,7 +105,8 @@ def formulas(data: Mapping[str, Any]) -> str | None:
     """What a spreadsheet would run of a released CSV, or None.
 
     >>> formulas({"formulas": {"note": 2, "=name": 1}, "form": {"defused": False}})
-    '3 cells that a spreadsheet would run as formulas: note (2), =name (1). Open the file as text, or have it written defused.'
+    '3 cells that a spreadsheet would run as formulas: note (2), =name (1). Open the file as text,
+    or have it written defused.'
     """
     counts = data.get("formulas") or {}
     if not counts:

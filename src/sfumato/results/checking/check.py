@@ -104,8 +104,12 @@ def check_output(
     What is not known is never a pass. Nothing in a verdict's text is a data value.
 
     >>> import polars as pl
-    >>> people = pl.DataFrame({"region": ["n"] * 30 + ["s"] * 4, "cost": [float(i % 7 + 1) for i in range(34)]})
-    >>> check_output(people.group_by("region").agg(pl.len().alias("n"), pl.col("cost").mean()), people).status
+    >>> people = pl.DataFrame(
+    ...     {"region": ["n"] * 30 + ["s"] * 4, "cost": [float(i % 7 + 1) for i in range(34)]}
+    ... )
+    >>> check_output(
+    ...     people.group_by("region").agg(pl.len().alias("n"), pl.col("cost").mean()), people
+    ... ).status
     'fail'
     """
     requested = OutputRules() if rules is None else rules

@@ -240,7 +240,9 @@ def weights_in_coefficients(
     person has the share :math:`\sum_{i} m_{ij}^2` of its records in that of all.
 
     >>> dummy = np.r_[1.0, 1.0, np.zeros(98)]
-    >>> weights_in_coefficients(np.column_stack([np.ones(100), dummy]), np.arange(100), 2).sum(axis=0).round(2).tolist()
+    >>> weights_in_coefficients(np.column_stack([np.ones(100), dummy]), np.arange(100), 2).sum(
+    ...     axis=0
+    ... ).round(2).tolist()
     [0.02, 0.98]
     """
     return largest_shares(_in_coefficients(design) ** 2, who, most)
@@ -369,7 +371,10 @@ def _saturated(
     rules_used = rules.of_counts if answer is None else (*rules.of_counts, *rules.of_amounts)
     unsafe = np.logical_or.reduce([rule.unsafe(table) for rule in rules_used])
     if answer is not None and np.isin(answer, (0.0, 1.0)).all():  # of yes and no, both sides count
-        sides = [belongs.persons(behind, answer == side) for side in (0.0, 1.0)]  # type: ignore[arg-type]
+        sides = [
+            belongs.persons(behind, answer == side)  # type: ignore[arg-type]
+            for side in (0.0, 1.0)
+        ]
         unsafe |= np.minimum(*sides) < rules.threshold
     if unsafe.any():
         return [

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PER_RECORD = re.compile(
-    r"(std_|standard_|student(ized)?_)?(resid(ual)?s?|fitted(_?values?)?|leverage|hat(_diag)?|cooks?_?d(istance)?|dffits.*|dfb.*|influence)",
+    r"(std_|standard_|student(ized)?_)?"
+    r"(resid(ual)?s?|fitted(_?values?)?|leverage|hat(_diag)?"
+    r"|cooks?_?d(istance)?|dffits.*|dfb.*|influence)",
     re.IGNORECASE,
 )
 PLAIN = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}")

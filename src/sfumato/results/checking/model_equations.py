@@ -84,7 +84,10 @@ def solves(output: Any, design: Floats, answer: Floats) -> bool:
 
     >>> from types import SimpleNamespace
     >>> x, y = np.column_stack([np.ones(4), [0.0, 1.0, 2.0, 3.0]]), np.array([1.0, 3.0, 4.0, 8.0])
-    >>> solves(SimpleNamespace(params=[0.7, 2.2]), x, y), solves(SimpleNamespace(params=[0.7, 8.0]), x, y)
+    >>> (
+    ...     solves(SimpleNamespace(params=[0.7, 2.2]), x, y),
+    ...     solves(SimpleNamespace(params=[0.7, 8.0]), x, y),
+    ... )
     (True, False)
     """
     return fit_of(output, design, answer) is not None
@@ -378,7 +381,9 @@ def cumulative_hazard(
     Of :math:`d` ties Efron (1977, doi:10.1080/01621459.1977.10480613) takes the :math:`l`-th
     with :math:`l/d` of the tied ones at risk no more, for whom it counts in that part.
 
-    >>> cumulative_hazard(np.array([1.0, 2.0]), np.array([True, True]), np.zeros(2), efron=False).tolist()
+    >>> cumulative_hazard(
+    ...     np.array([1.0, 2.0]), np.array([True, True]), np.zeros(2), efron=False
+    ... ).tolist()
     [0.5, 1.5]
     """
     risk = np.exp(line - line.max(initial=0.0))

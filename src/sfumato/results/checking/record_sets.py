@@ -293,7 +293,10 @@ def packed_sets(sets: Sequence[RecordSet]) -> bytes:
     """Sets of records as they are kept beside the log: what each tells, and its records as steps
     from one to the next.
 
-    >>> [(one.tells, one.rows.tolist()) for one in unpacked_sets(packed_sets([RecordSet(("rows",), np.array([2, 5, 6]))]), 9)]
+    >>> [
+    ...     (one.tells, one.rows.tolist())
+    ...     for one in unpacked_sets(packed_sets([RecordSet(("rows",), np.array([2, 5, 6]))]), 9)
+    ... ]
     [(('rows',), [2, 5, 6])]
     """
     head = json.dumps(

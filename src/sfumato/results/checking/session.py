@@ -81,7 +81,9 @@ def output_session(
     apart. An earlier session of the folder goes on, with the rules it was started with.
 
     >>> import polars as pl, tempfile
-    >>> people = pl.DataFrame({"region": ["n", "s"] * 20, "cost": [float(i % 9 + 1) for i in range(40)]})
+    >>> people = pl.DataFrame(
+    ...     {"region": ["n", "s"] * 20, "cost": [float(i % 9 + 1) for i in range(40)]}
+    ... )
     >>> with output_session(tempfile.mkdtemp() + "/outputs", people) as session:
     ...     session.mean("cost", by=["region"]).status
     'pass'

@@ -90,7 +90,11 @@ class CellStatistic:
     def of(cls, text: str) -> CellStatistic:
         """A statistic from its text.
 
-        >>> CellStatistic.of("mean(cost)"), str(CellStatistic.of("quantile(cost, 0.25)")), str(CellStatistic.of("N"))
+        >>> (
+        ...     CellStatistic.of("mean(cost)"),
+        ...     str(CellStatistic.of("quantile(cost, 0.25)")),
+        ...     str(CellStatistic.of("N")),
+        ... )
         (CellStatistic(kind='mean', words=('cost',)), 'quantile(cost, 0.25)', 'count')
         """
         match = FORM.fullmatch(
@@ -179,7 +183,8 @@ def bare(name: str) -> Callable[[str], CellStatistic] | None:
     asked for every column. None for other names.
 
     >>> bare("std")("cost"), bare("75%")("cost"), bare("cost")
-    (CellStatistic(kind='sd', words=('cost',)), CellStatistic(kind='quantile', words=('cost', '0.75')), None)
+    (CellStatistic(kind='sd', words=('cost',)), CellStatistic(kind='quantile', words=('cost',
+    '0.75')), None)
     """
     kind = ALIASES.get(name.lower(), name.lower())
     if TAKES.get(kind) == (1, 1):
@@ -203,7 +208,11 @@ def step_of(values: NDArray[np.float64]) -> float:
     """The power of ten that numbers were rounded to: the largest that all are multiples of; 0 where
     there is none.
 
-    >>> step_of(np.array([1200.0, 300.0])), step_of(np.array([0.25, 1.5])), step_of(np.array([np.pi]))
+    >>> (
+    ...     step_of(np.array([1200.0, 300.0])),
+    ...     step_of(np.array([0.25, 1.5])),
+    ...     step_of(np.array([np.pi])),
+    ... )
     (100.0, 0.01, 0.0)
     """
     numbers = values[np.isfinite(values) & (values != 0)]

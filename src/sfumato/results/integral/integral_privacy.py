@@ -208,7 +208,8 @@ def integral_privacy(
 ) -> IntegralPrivacy:
     r"""Which results of an algorithm recur often enough to be published.
 
-    .. math:: \mathrm{Gen}^*(G, S^*) = \{S \setminus S^* : S^* \subseteq S \subseteq P,\ |S| = s,\ A(S) = G\}
+    .. math:: \mathrm{Gen}^*(G, S^*)
+        = \{S \setminus S^* : S^* \subseteq S \subseteq P,\ |S| = s,\ A(S) = G\}
 
     A result *G* is *k-integrally private* when :math:`|\mathrm{Gen}^*| \ge k` and no record is in
     all of these sets: from the result nobody can tell which of k sets of records it was computed

@@ -32,7 +32,8 @@ class SubsetSums:
 def subset_sums(values: Sequence[int], size: int) -> SubsetSums:
     r"""Count subsets of ``size`` records by the sum of their values, none of them negative.
 
-    .. math:: c_j(v) \mathrel{+}= c_{j-1}(v - x) \text{ for every record } x, \qquad w_j(v) = c_j(v) - w_{j-1}(v - x), \quad w_0 = c_0
+    .. math:: c_j(v) \mathrel{+}= c_{j-1}(v - x) \text{ for every record } x, \qquad w_j(v)
+        = c_j(v) - w_{j-1}(v - x), \quad w_0 = c_0
 
     The first is the usual recurrence; the second takes one record out again, since every subset
     that leaves *x* out or holds it is counted once. Counts are whole numbers of any length. Work

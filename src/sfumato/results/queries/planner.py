@@ -67,8 +67,10 @@ def success(epsilon: float, *, prior: float = 0.5, delta: float = 0.0) -> float:
     1−δ), (1−δ, 0), or both (1−δ)/(1+e^ε) (Kairouz, Oh, Viswanath 2015); never guessing by the
     answer is possible, too. For a prior of one half it is ``(e^ε + δ)/(1 + e^ε)``.
 
-    >>> round(success(1.0), 3), round(success(0.1), 3), success(0.0, prior=0.9), success(0.0, delta=0.1)
-    (0.731, 0.525, 0.9, 0.55)
+    >>> round(success(1.0), 3), round(success(0.1), 3)
+    (0.731, 0.525)
+    >>> success(0.0, prior=0.9), success(0.0, delta=0.1)
+    (0.9, 0.55)
     """
     _require(epsilon, prior)
     if not 0 <= delta < 1:
@@ -188,7 +190,8 @@ def epsilon_for(
         a share of rows.
         rows: how many rows you expect (in a group, when there are groups).
         value: the result you expect; for a count it is ``rows``.
-        query_options: ``bounds``, ``relation``, ``groups``, ``candidates``, as for :func:`expected_error`.
+        query_options: ``bounds``, ``relation``, ``groups``, ``candidates``, as for
+        :func:`expected_error`.
 
     >>> epsilon_for("count", within=0.02, rows=10_000)
     0.015

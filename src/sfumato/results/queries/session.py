@@ -77,7 +77,9 @@ class Quantum:
         """Do the work of a reply inside; leaving waits, by an answer as well as by a refusal.
 
         >>> now = [0.0]
-        >>> quantum = Quantum(2.0, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
+        >>> quantum = Quantum(
+        ...     2.0, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s)
+        ... )
         >>> with quantum.reply():
         ...     now[0] += 0.3
         >>> now[0]

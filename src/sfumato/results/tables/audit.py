@@ -145,8 +145,8 @@ class TableIntruder:
         self.tight = True
 
     def extreme(self, at: int, sign: int, fixed_cells: NDArray[np.bool_] | None = None) -> float:
-        """The most (sign 1) or least (sign −1) that the cell at a place can be; ``fixed_cells`` cells are
-        what they are.
+        """The most (sign 1) or least (sign −1) that the cell at a place can be; ``fixed_cells``
+        cells are what they are.
         """
         low, high = self.problem.lower[self.cells].copy(), self.problem.upper[self.cells].copy()
         if fixed_cells is not None:
@@ -274,7 +274,8 @@ def audit(
 ) -> TableAudit:
     r"""Least and most of every suppressed cell, and who can be narrowed down too far.
 
-    .. math:: \min / \max\, z_s \quad\text{s.t.}\quad Mz = 0,\; z_i = a_i \;(i \notin S),\; l \le z \le u
+    .. math:: \min / \max\, z_s \quad\text{s.t.}\quad Mz = 0,\; z_i = a_i \;(i \notin S),\; l \le z
+        \le u
 
     Component by component. ``moves`` are tables that are known to look alike; each is checked
     (equations, bounds, only suppressed cells) before it counts as a proof. With ``exact`` every

@@ -39,7 +39,8 @@ def rounded(
     r"""Controlled rounding: every cell a multiple of ``base``, all sums as they must be, as near to
     the truth as possible.
 
-    .. math:: \min \sum_i |z_i - a_i|,\quad Mz = 0,\quad z_i \in \{\lfloor a_i / b \rfloor b,\ \lfloor a_i / b \rfloor b + b\}
+    .. math:: \min \sum_i |z_i - a_i|,\quad Mz
+        = 0,\quad z_i \in \{\lfloor a_i / b \rfloor b,\ \lfloor a_i / b \rfloor b + b\}
 
     Multiples of the base stay as they are. Tables of three and more columns may have no such
     rounding; then ``reach=2`` lets cells go one multiple further on both sides.
@@ -172,11 +173,12 @@ def adjusted(
     r"""Controlled tabular adjustment: every sensitive cell at least as far away as it must be, the
     others as near as possible; and what it costs.
 
-    .. math:: z = a + d^+ - d^-,\quad Mz = 0,\quad d_p^+ \ge \mathrm{UPL}_p \text{ or } d_p^- \ge \mathrm{LPL}_p,\quad \min \sum_i (d_i^+ + d_i^-)
+    .. math:: z = a + d^+ - d^-,\quad Mz = 0,\quad d_p^+ \ge \mathrm{UPL}_p \text{ or } d_p^-
+        \ge \mathrm{LPL}_p,\quad \min \sum_i (d_i^+ + d_i^-)
 
     With ``threshold`` no count becomes a small one: those below it go to nothing or as far up as
-    they must, the others stay at the threshold at least. ``decimal_places`` is how many decimal places all
-    numbers of the table have.
+    they must, the others stay at the threshold at least. ``decimal_places`` is how many decimal
+    places all numbers of the table have.
 
     Reference: Castro 2006, *Minimum-distance controlled perturbation methods for large-scale
     tabular data protection*, doi:10.1016/j.ejor.2004.08.034.

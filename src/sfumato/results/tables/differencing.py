@@ -31,11 +31,11 @@ def few_between(
     """Sets of atoms of a few records that follow from cells of several tables, the new one first,
     if nothing is suppressed.
 
-    ``incidences`` has per table its cells by atoms, ``rows`` the records of every atom, ``codes`` the
-    atom's codes in every table, ``published_cells`` the cells that were published (none of the new one),
-    ``table_groups`` the columns of every breakdown that was published together as one table. What is made
-    of whole cells of one table is left to the audit of that table, and what earlier tables tell
-    exactly cannot be helped any more.
+    ``incidences`` has per table its cells by atoms, ``rows`` the records of every atom, ``codes``
+    the atom's codes in every table, ``published_cells`` the cells that were published (none of the
+    new one), ``table_groups`` the columns of every breakdown that was published together as one
+    table. What is made of whole cells of one table is left to the audit of that table, and what
+    earlier tables tell exactly cannot be helped any more.
     """
     small_sets: dict[bytes, NDArray[np.int64]] = {}
     for small_set in _nested(incidences, rows):

@@ -233,7 +233,10 @@ class ProtectedTable(Reportable):
             )
         ]
         sentences = [
-            f"{word} ({scope}{table_audit.bounds} bounds): {', '.join(parts)}, {table_audit.seconds:.2f} s"
+            (
+                f"{word} ({scope}{table_audit.bounds} bounds): {', '.join(parts)},"
+                f" {table_audit.seconds:.2f} s"
+            )
         ]
         return sentences if self.unknown is None else [*sentences, self.unknown]
 
@@ -423,8 +426,8 @@ def _protected(
     published = np.where(suppression.hidden, np.nan, problem.value)
     if not table_audit.holds:
         raise ReleaseRefused(
-            f"the audit fails for {len({exposure.cell for exposure in table_audit.exposed}):,} cells, so nothing is"
-            " published; make the table coarser"
+            f"the audit fails for {len({exposure.cell for exposure in table_audit.exposed}):,}"
+            " cells, so nothing is published; make the table coarser"
         )
     _require_something(published, problem)
     return ProtectedTable(
@@ -510,8 +513,8 @@ def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
     ]
     return Unsatisfiable(
         f"{error}; that is together with what was published before of the same records:"
-        f" {', '.join(table_names) or 'all tables together'}; tabulate by the same columns and records as"
-        " before, by coarser ones, or records that are in no earlier table",
+        f" {', '.join(table_names) or 'all tables together'}; tabulate by the same columns and"
+        " records as before, by coarser ones, or records that are in no earlier table",
         closest={**(error.closest or {}), "given_away": dict(beside.given_away)},
     )
 
@@ -626,8 +629,8 @@ def _changed(
     table_audit = _audit_changed(sensitive_table, method, joint, published, options)
     if not table_audit.holds:
         raise ReleaseRefused(
-            f"{method}: the audit tells {len(table_audit.exposed):,} sensitive cells too narrowly, so"
-            " nothing is published;"
+            f"{method}: the audit tells {len(table_audit.exposed):,} sensitive cells too narrowly,"
+            " so nothing is published;"
             f" {'' if method == 'cta' else 'choose a larger base, or '}suppress instead"
         )
     return ProtectedTable(
@@ -693,7 +696,8 @@ def _refuse_small_base(
     raise ReleaseRefused(
         f"{method}: {count:,} sensitive cells would be told to be small whatever they become, for a"
         f" multiple of {options['base']:g} tells them within {options['base'] * reach - 1:g} and"
-        f" the threshold is {threshold}; choose a base of {smallest_base} or more, or a lower threshold"
+        f" the threshold is {threshold}; choose a base of {smallest_base} or more, or a lower"
+        " threshold"
     )
 
 

@@ -331,7 +331,10 @@ class Beside:
         cells = self.given_away.get(number, 0) - small_differences
         parts = [count_of(cells, "cell")] * (cells > 0)
         parts += [
-            f"{count_of(small_differences, 'difference')} of cells (few records, judged like a cell)"
+            (
+                f"{count_of(small_differences, 'difference')} of cells (few records, judged like a"
+                " cell)"
+            )
         ] * (small_differences > 0)
         return join_words(parts)
 

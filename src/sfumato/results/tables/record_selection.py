@@ -38,7 +38,9 @@ COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 LISTED = ("in", "not in")
 WORDS = ("and", "or", "not", "in")
 TOKEN = re.compile(
-    r"""\s*(?:(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<sign>[=<>!~&|^;()]+)|(?P<comma>,)|(?P<word>[^\s,'"=<>!~&|^;()]+))"""
+    r"""\s*(?:(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")"""
+    r"|(?P<sign>[=<>!~&|^;()]+)|(?P<comma>,)"
+    r"""|(?P<word>[^\s,'"=<>!~&|^;()]+))"""
 )
 
 
@@ -179,7 +181,10 @@ def _is_whole(text: str) -> bool:
 def conditions(text: str) -> tuple[RecordCondition, ...]:
     """Conditions from their text.
 
-    >>> [(one.column, one.how, [value.text for value in one.values]) for one in conditions("year = 2024 and region in n1, n2")]
+    >>> [
+    ...     (one.column, one.how, [value.text for value in one.values])
+    ...     for one in conditions("year = 2024 and region in n1, n2")
+    ... ]
     [('year', '=', ['2024']), ('region', 'in', ['n1', 'n2'])]
     """
     tokens = _tokens(text)

@@ -50,7 +50,10 @@ class SensitivityRule(Protocol):
         """The rule with all its parameters, those of defaults too; what is switched off is left
         out.
         """
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        fields = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+        }
         return {
             "rule": self.name,
             **{name: value for name, value in fields.items() if value is not False},
@@ -124,7 +127,8 @@ class Threshold(SensitivityRule):
 class Dominance(SensitivityRule):
     r"""The (n, k) rule: unsafe when the n largest contributions are more than k % of the cell.
 
-    .. math:: x_1 + \dots + x_n > \tfrac{k}{100} T,\qquad \mathrm{UPL} = \tfrac{100}{k} \sum_{i \le n} x_i - T
+    .. math:: x_1 + \dots + x_n > \tfrac{k}{100} T,\qquad \mathrm{UPL}
+        = \tfrac{100}{k} \sum_{i \le n} x_i - T
 
     A cell whose respondents all contribute nothing is unsafe. Contributions count by their absolute
     value.
@@ -158,7 +162,8 @@ class PQ(SensitivityRule):
     r"""The pq rule: unsafe when somebody who knows all contributions within q % can estimate the
     largest within p %.
 
-    .. math:: \tfrac{q}{100}(T - x_1 - R) < \tfrac{p}{100} x_1,\qquad \mathrm{UPL} = \tfrac{p}{q} x_1 - (T - x_1 - R)
+    .. math:: \tfrac{q}{100}(T - x_1 - R) < \tfrac{p}{100} x_1,\qquad \mathrm{UPL}
+        = \tfrac{p}{q} x_1 - (T - x_1 - R)
 
     R are the contributions of the ``colluders`` next in size, who put together what they know; one
     of them: :math:`R = x_2`.

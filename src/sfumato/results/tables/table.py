@@ -136,8 +136,8 @@ def tabulate(
     )
     if direct_columns := [name for name in columns if name in dataset.schema.direct]:
         raise SchemaError(
-            f"{join_words(repr(name) for name in direct_columns)} names people (role direct), and the labels"
-            " of a table are published; tabulate by other columns"
+            f"{join_words(repr(name) for name in direct_columns)} names people (role direct), and"
+            " the labels of a table are published; tabulate by other columns"
         )
     if len(dataset) == 0:
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to tabulate")
@@ -232,9 +232,9 @@ def _require_one_place(codes: NDArray[np.int64], respondents: NDArray[np.int64])
     persons_in_many = len(np.unique(person[1:][is_second_cell]))
     if persons_in_many:
         raise SchemaError(
-            f"{persons_in_many:,} persons have rows in several cells, so that counts of persons do not add"
-            " up to their margins; count rows ('region: rows' on the command line, measure='rows'"
-            " in Python; judged by persons), or keep one row a person"
+            f"{persons_in_many:,} persons have rows in several cells, so that counts of persons do"
+            " not add up to their margins; count rows ('region: rows' on the command line,"
+            " measure='rows' in Python; judged by persons), or keep one row a person"
         )
 
 
@@ -422,7 +422,8 @@ class MagnitudeTable(Reportable):
             " × ".join(self.dimensions[at].column for at in group) for group in self.places
         )
         return (
-            f"MagnitudeTable {groups_text}: {self.measure}, {sum(len(variables_of_group) for variables_of_group in self.variables):,}"
+            f"MagnitudeTable {groups_text}: {self.measure},"
+            f" {sum(len(variables_of_group) for variables_of_group in self.variables):,}"
             " cells (unprotected)"
         )
 
@@ -614,7 +615,8 @@ class SensitiveTable:
             else "the only cell of the table is sensitive"
         )
         raise Unsatisfiable(
-            f"{all_of}: nothing can be published; the largest cell holds {count_of(largest, 'person')}"
+            f"{all_of}: nothing can be published; the largest cell holds"
+            f" {count_of(largest, 'person')}"
             " (ask for fewer persons or weaken the rule, or tabulate more records)",
             closest={
                 "cells": cells,

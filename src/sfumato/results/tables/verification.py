@@ -209,7 +209,8 @@ def _check_counts(published: np.ndarray[Any, Any], certificate: Fields) -> Claim
     return Claim(
         "suppressed cells",
         "fails",
-        f"{suppressed_count:,} of {len(published):,} are suppressed, the certificate says otherwise",
+        f"{suppressed_count:,} of {len(published):,} are suppressed, the certificate says"
+        " otherwise",
     )
 
 
@@ -256,8 +257,8 @@ def _audited(
         "bounds": table_audit.bounds,
     }:
         message = (
-            f"the audit looks at {table_audit.scope} with {table_audit.bounds} bounds, the certificate says"
-            " otherwise"
+            f"the audit looks at {table_audit.scope} with {table_audit.bounds} bounds, the"
+            " certificate says otherwise"
         )
         return [Claim(name, "fails", message, promise=True)]
     if not table_audit.holds:
@@ -270,7 +271,10 @@ def _audited(
                 promise=True,
             )
         ]
-    coverage = f"{len(table_audit.hidden):,} cells looked at ({table_audit.scope}, {table_audit.bounds} bounds)"
+    coverage = (
+        f"{len(table_audit.hidden):,} cells looked at"
+        f" ({table_audit.scope}, {table_audit.bounds} bounds)"
+    )
     claims = [Claim(name, "holds", f"{coverage}, none can be narrowed down too far", promise=True)]
     if table_audit.scope == "each table by itself":
         why = f"unknown: their joint table is too large to be looked at ({joint.left_out:,} cells)"

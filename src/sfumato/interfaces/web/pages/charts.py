@@ -220,7 +220,9 @@ def point_words(block: ChartBlock, series: Series, point: Point) -> str:
     """A point as a pointer, or a screen reader, tells it.
 
     >>> ages = Series("after", (Point(0, 0.25),))
-    >>> chart = ChartBlock("chart", "columns", ChartAxis("age", ("young",)), ChartAxis(share=True), (ages,), "")
+    >>> chart = ChartBlock(
+    ...     "chart", "columns", ChartAxis("age", ("young",)), ChartAxis(share=True), (ages,), ""
+    ... )
     >>> point_words(chart, ages, ages.points[0])
     'young · after 25 %'
     """

@@ -134,7 +134,8 @@ class Page:
                     await answer
             except SfumatoError as error:
                 self.complain(str(error))
-            except Exception as error:  # noqa: BLE001 - a part that fails is our bug; the others go on, and so does this one later
+            except Exception as error:  # noqa: BLE001
+                # A part that fails is our bug; the others go on, and so does this one later.
                 log.exception(error)
                 self.complain(f"{told_bug(error)} Please report it.")
         put(drawn, place)

@@ -50,7 +50,8 @@ class Arriving:
         self.gone: OrderedDict[str, None] = OrderedDict()
         self.done: OrderedDict[str, None] = OrderedDict()
         self._take, self._remove = client.handle_event, client.remove_elements
-        client.handle_event, client.remove_elements = self.take, self.remove  # type: ignore[method-assign,assignment]
+        client.handle_event = self.take  # type: ignore[method-assign,assignment]
+        client.remove_elements = self.remove  # type: ignore[method-assign]
 
     def take(self, message: dict[str, Any]) -> None:
         """Hand a gesture to its part, or say that it came too late."""

@@ -34,7 +34,12 @@ def within(
     wish to stop is heeded.
 
     >>> from sfumato.errors import UnreadableInput
-    >>> within(5.0, lambda: 7, too_long=UnreadableInput("that is no policy"), progress=lambda share, words: None)
+    >>> within(
+    ...     5.0,
+    ...     lambda: 7,
+    ...     too_long=UnreadableInput("that is no policy"),
+    ...     progress=lambda share, words: None,
+    ... )
     7
     """
     came: dict[str, Any] = {}

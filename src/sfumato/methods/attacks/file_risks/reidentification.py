@@ -55,7 +55,8 @@ class JournalistRisk(Risk):
 
     name: ClassVar[str] = "journalist_risk"
     line: ClassVar[str] = (
-        "the highest chance that someone who does not know who is in the file picks the right person"
+        "the highest chance that someone who does not know who is in the file picks the right"
+        " person"
     )
 
     def measure(self, evidence: ClassEvidence) -> Measure:

@@ -625,7 +625,10 @@ def sampled_interval(credit: NDArray[np.float64], *, everybody: bool) -> tuple[f
     >>> import numpy as np
     >>> sampled_interval(np.ones(10), everybody=True) is None
     True
-    >>> [round(end, 4) for end in sampled_interval(np.array([1.0] * 5 + [0.0] * 5), everybody=False)]
+    >>> [
+    ...     round(end, 4)
+    ...     for end in sampled_interval(np.array([1.0] * 5 + [0.0] * 5), everybody=False)
+    ... ]
     [0.2366, 0.7634]
     """
     return None if everybody else wilson(float(credit.sum()), len(credit))

@@ -299,9 +299,9 @@ class DistanceLinkage(Attack):
                 "",
             )
         sentence = (
-            f"By {how}, an intruder who knows {', '.join(files.names)}{assumption} links {percent(rate)}"
-            f" of {len(credit.rows):,} people to their own released record{credit.sampled};"
-            f" guessing, 1 in {len(scene.pair.released):,}."
+            f"By {how}, an intruder who knows {', '.join(files.names)}{assumption} links"
+            f" {percent(rate)} of {len(credit.rows):,} people to their own released"
+            f" record{credit.sampled}; guessing, 1 in {len(scene.pair.released):,}."
         )
         return Finding(
             self.name,

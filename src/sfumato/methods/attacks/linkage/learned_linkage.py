@@ -64,7 +64,8 @@ def learned(
 ) -> NDArray[np.float64]:
     r"""The parameters with the most true links found by descent from several starts.
 
-    .. math:: \min_p \frac{1}{N} \sum_i \sigma(-g_i(p)/\tau), \qquad g_i = \min_{j \ne i} d_p(i, j) - d_p(i, i)
+    .. math:: \min_p \frac{1}{N} \sum_i \sigma(-g_i(p)/\tau), \qquad g_i =
+        \min_{j \ne i} d_p(i, j) - d_p(i, i)
 
     by Adam with τ = 0.05; links count, not the loss. After each round the nearest others under the
     best parameters join those the descent looks at.
@@ -188,7 +189,8 @@ class LearnedLinkage(Attack):
     r"""No intruder with a distance of this family links more than this: the best distance found,
     and a bound on all.
 
-    .. math:: \max_p \frac1N \sum_i \frac{[\, d_p(a_i, b_i) \le d_p(a_i, b_j) \ \text{for all}\ j \,]}
+    .. math:: \max_p \frac1N \sum_i
+        \frac{[\, d_p(a_i, b_i) \le d_p(a_i, b_j) \ \text{for all}\ j \,]}
               {\#\{j : d_p(a_i, b_j) = d_p(a_i, b_i)\}}
 
     The distance is learned from the truth, as no intruder can: it is the worst case. Families are

@@ -56,7 +56,8 @@ class OtherColumnsLinkage(Attack):
     From a table of other people (``aux``) that has columns of both files the intruder learns what
     to expect of the released columns *a*, knowing the own ones *b*:
 
-    .. math:: \mu(b) = m_A + \Sigma_{AB} \Sigma_{BB}^{-1} (b - m_B), \qquad S = \Sigma_{AA} - \Sigma_{AB} \Sigma_{BB}^{-1} \Sigma_{BA}
+    .. math:: \mu(b) = m_A + \Sigma_{AB} \Sigma_{BB}^{-1} (b - m_B), \qquad S
+        = \Sigma_{AA} - \Sigma_{AB} \Sigma_{BB}^{-1} \Sigma_{BA}
 
     and takes the released record with the
     least :math:`(a - \mu(b))^{\mathsf T} S^{-1} (a - \mu(b)) - 2 \sum_c \log P(a_c \mid b)`, the

@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Program:
-    r"""Minimise ``costs`` over ``low ≤ x ≤ high`` with ``rows_low ≤ rows x ≤ rows_high``; the last ``whole`` are 0 or 1.
+    r"""Minimise ``costs`` over ``low ≤ x ≤ high`` with ``rows_low ≤ rows x ≤ rows_high``; the last
+    ``whole`` are 0 or 1.
 
     .. math:: \min \sum_i (v_i - t_i) K_i + t_i L_i \quad \text{s.t.} \quad
               & C_p(d(a_i, b_j)) - C_p(d(a_i, b_i)) + M_{ij} K_i \ge \varepsilon \quad (j \ne i) \\
-              & C_p(d(a_i, b_j)) - C_p(d(a_i, b_i)) + (M_{ij} - \varepsilon) L_i \ge 0, \quad L_i \le K_i
+              & C_p(d(a_i, b_j)) - C_p(d(a_i, b_i)) + (M_{ij} - \varepsilon) L_i \ge 0, \quad L_i
+              \le K_i
 
-    :math:`K_i` = 1: the own record is not nearest alone, and what linking it is worth falls from :math:`v_i` to at most
-    :math:`t_i`, its share of a tie; :math:`L_i` = 1: not even with a tie.
+    :math:`K_i` = 1: the own record is not nearest alone, and what linking it is worth falls from
+    :math:`v_i` to at most :math:`t_i`, its share of a tie; :math:`L_i` = 1: not even with a tie.
     """
 
     costs: NDArray[np.float64]

@@ -209,7 +209,10 @@ class DecimalStep(NamedTuple):
 def default_step(values: NDArray[np.float64], *, whole: bool) -> DecimalStep:
     """The step that the spread of different values suggests.
 
-    >>> default_step(np.arange(17.0, 91.0), whole=True), default_step(np.array([0.25, 3.0, 3.5]), whole=False)
+    >>> (
+    ...     default_step(np.arange(17.0, 91.0), whole=True),
+    ...     default_step(np.array([0.25, 3.0, 3.5]), whole=False),
+    ... )
     (DecimalStep(mantissa=5, exponent=0), DecimalStep(mantissa=2, exponent=-1))
     """
     target = _tenth_of_spread(values)

@@ -183,9 +183,9 @@ class Mondrian(Step):
     written.
 
     **The grid.** Numbers and dates are cut and labelled on a grid, so that no range ends at the
-    value of a person: ``grid: {age: 5,
-    birth:
-    month}`` declares its steps; otherwise its cells are those of level 1 of the column's hierarchy; without either, a round step that the spread of the values suggests (:mod:`sfumato.methods.steps.local.grid`). A range is a union of neighbouring
+    value of a person: ``grid: {age: 5, birth: month}`` declares its steps; otherwise its cells are
+    those of level 1 of the column's hierarchy; without either, a round step that the spread of the
+    values suggests (:mod:`sfumato.methods.steps.local.grid`). A range is a union of neighbouring
     cells. Records of a region that share one value are released with it: a value of a cell is cut
     off where half of the region have it, or where no cut between cells is allowed (``single`` parts
     all values of a cell or none). The plan states the grid.

@@ -286,7 +286,8 @@ def means_of(values: Array, weights: Array) -> Array:
 def covariance_of(values: Array, weights: Array) -> Array:
     r"""Weighted covariance over the pairs that are known:
 
-    .. math:: S_{jk} = \frac{n_{jk}}{n_{jk}-1}\,\frac{\sum_i w_i (x_{ij}-\bar x_j)(x_{ik}-\bar x_k)}{\sum_i w_i}
+    .. math:: S_{jk} = \frac{n_{jk}}{n_{jk}-1}\,\frac{\sum_i w_i (x_{ij}-\bar x_j)(x_{ik}-\bar
+        x_k)}{\sum_i w_i}
 
     with sums over the *n_jk* records that have both. 0 where fewer than two do. Columns that do not
     vary have exactly 0, whatever rounding says. With gaps the matrix may not be

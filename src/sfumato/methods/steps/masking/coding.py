@@ -54,7 +54,10 @@ def quantile_of(values: NDArray[np.float64], weights: NDArray[np.float64], share
     distribution function.
 
     >>> import numpy as np
-    >>> quantile_of(np.array([30.0, 10.0, 20.0]), np.ones(3), 0.5), quantile_of(np.array([1.0, 2.0]), np.array([1.0, 9.0]), 0.5)
+    >>> (
+    ...     quantile_of(np.array([30.0, 10.0, 20.0]), np.ones(3), 0.5),
+    ...     quantile_of(np.array([1.0, 2.0]), np.array([1.0, 9.0]), 0.5),
+    ... )
     (20.0, 2.0)
     """
     present = np.flatnonzero(~np.isnan(values))

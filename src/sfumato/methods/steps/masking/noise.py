@@ -210,53 +210,69 @@ ATTACK = (
 class AddNoise(ColumnStep):
     r"""Add random noise to numbers.
 
-    ``alpha`` is the variance of the noise as a share of the variance of the column. With *S* the covariance of the
-    columns (weighted; pairs that are known) of *n* records and their means :math:`\bar x`:
+    ``alpha`` is the variance of the noise as a share of the variance of the column. With *S* the
+    covariance of the columns (weighted; pairs that are known) of *n* records and their means
+    :math:`\bar x`:
 
-    ================  ===============================================================  =======================================
-    method            released                                                         kept
-    ================  ===============================================================  =======================================
-    uncorrelated      x + e, independent :math:`e_j \sim N(0, \alpha S_{jj})`          means, covariances; variances ×(1+α),
-                                                                                       correlations /(1+α)
-    correlated        x + e, :math:`e \sim N(0, \alpha S)`                             means, correlations; covariance ×(1+α)
-    kim               :math:`d_1(x + e) + (1-d_1)\bar x`,                              means exactly, covariance
-                      :math:`d_1 = \sqrt{(n-1)/(n(1+\alpha)-1)}`
-    sullivan          noise as Kim's on normal scores, mapped back                     distribution functions, correlations
-    multiplicative    :math:`x\,e^{e - s^2/2}`, :math:`s^2 = \ln(1+\alpha)`            means, signs and zeros exactly
-    outliers          as correlated, but only records that lie far out                 all other records exactly
-    ================  ===============================================================  =======================================
+    ==============  =======================================  =======================================
+    method          released                                 kept
+    ==============  =======================================  =======================================
+    uncorrelated    x + e, independent :math:`e_j \sim N(0,  means, covariances; variances ×(1+α),
+                    \alpha S_{jj})`                          correlations /(1+α)
+    correlated      x + e, :math:`e \sim N(0, \alpha S)`     means, correlations; covariance ×(1+α)
+    kim             :math:`d_1(x + e) + (1-d_1)\bar x`,      means exactly, covariance
+                    :math:`d_1 =
+                    \sqrt{(n-1)/(n(1+\alpha)-1)}`
+    sullivan        noise as Kim's on normal scores, mapped  distribution functions, correlations
+                    back
+    multiplicative  :math:`x\,e^{e - s^2/2}`, :math:`s^2 =   means, signs and zeros exactly
+                    \ln(1+\alpha)`
+    outliers        as correlated, but only records that     all other records exactly
+                    lie far out
+    ==============  =======================================  =======================================
 
-    What is kept is kept in expectation unless it says exactly; the plan measures how far it is. Kim's noise is centred here,
-    so that means stay exactly and not only in expectation; the expected covariance is :math:`1 - \alpha/(n(1+\alpha)-1)` times
-    the original one. Means of groups that are no strata move towards the common mean. The factor of multiplicative noise has
+    What is kept is kept in expectation unless it says exactly; the plan measures how far it is.
+    Kim's noise is centred here, so that means stay exactly and not only in expectation; the
+    expected covariance is :math:`1 - \alpha/(n(1+\alpha)-1)` times the original one. Means of
+    groups that are no strata move towards the common mean. The factor of multiplicative noise has
     mean 1 and variance α.
 
-    Sullivan: each column is turned into standard normal scores by its smoothed distribution function (ties in random
-    order), gets Kim's noise there, and goes back: numbers by interpolation between the records, categories (text, or a column
-    whose schema lists an order) to the value at that place. The correlations of the noise are then changed until those of the
-    released scores are the original ones within :math:`1/(2\sqrt n)`, for at most ten rounds; and records that are as near to
-    themselves as a share ``redraw`` would be by chance (squared Mahalanobis distance below that quantile of
-    :math:`\chi^2`) are drawn anew first. Nominal values are taken in alphabetical order: their correlations mean little.
-    Sullivan changes the correlation of the noise pair by pair; here it is changed for all pairs at once and kept semidefinite.
+    Sullivan: each column is turned into standard normal scores by its smoothed distribution
+    function (ties in random order), gets Kim's noise there, and goes back: numbers by interpolation
+    between the records, categories (text, or a column whose schema lists an order) to the value at
+    that place. The correlations of the noise are then changed until those of the released scores
+    are the original ones within :math:`1/(2\sqrt n)`, for at most ten rounds; and records that are
+    as near to themselves as a share ``redraw`` would be by chance (squared Mahalanobis distance
+    below that quantile of :math:`\chi^2`) are drawn anew first. Nominal values are taken in
+    alphabetical order: their correlations mean little. Sullivan changes the correlation of the
+    noise pair by pair; here it is changed for all pairs at once and kept semidefinite.
 
-    Outliers are the records whose robust Mahalanobis distance from the medians is above its ``quantile``.
+    Outliers are the records whose robust Mahalanobis distance from the medians is above its
+    ``quantile``.
 
-    Noise is drawn within strata (``within``; the columns with role stratum when not said), so that what is kept is
-    kept in each. Strata of fewer than three records, or than columns + 1, are put together, for sums as well. A column with one value a
-    household or person gets one draw a household or person, since the mean over its rows would wash noise out. Weights enter the moments;
-    every record gets noise of the same size. A missing value stays missing. A column that does not vary (in a stratum)
-    stays as it is, and a warning says so. A correlation matrix that gaps made impossible is mended.
+    Noise is drawn within strata (``within``; the columns with role stratum when not said), so that
+    what is kept is kept in each. Strata of fewer than three records, or than columns + 1, are put
+    together, for sums as well. A column with one value a household or person gets one draw a
+    household or person, since the mean over its rows would wash noise out. Weights enter the
+    moments; every record gets noise of the same size. A missing value stays missing. A column that
+    does not vary (in a stratum) stays as it is, and a warning says so. A correlation matrix that
+    gaps made impossible is mended.
 
-    Afterwards ``keep_zeros`` puts zeros back, ``lower`` and ``upper`` draw values in, ``keep_sums`` shifts the values of every stratum
-    alike (multiplicative: scales them, if all have one sign) until its weighted sum is the original one, ``keep_integers`` rounds columns of whole numbers, which
-    keeps the sum as well unless weights differ or values are drawn by unit. Each costs something of the moments.
+    Afterwards ``keep_zeros`` puts zeros back, ``lower`` and ``upper`` draw values in, ``keep_sums``
+    shifts the values of every stratum alike (multiplicative: scales them, if all have one sign)
+    until its weighted sum is the original one, ``keep_integers`` rounds columns of whole numbers,
+    which keeps the sum as well unless weights differ or values are drawn by unit. Each costs
+    something of the moments.
 
-    It is no secret that there is noise, nor how much: alpha may be published. But the best attack uses it: link by the likelihood of
-    the differences, a Mahalanobis distance by the covariance of the noise. sdcMicro's ``noise`` is :math:`100\sqrt\alpha` for its
-    ``additive``, :math:`100\,\alpha` for ``correlated`` and ``restr``; its ``correlated2`` and ``outdect`` have no α that gives the same noise.
+    It is no secret that there is noise, nor how much: alpha may be published. But the best attack
+    uses it: link by the likelihood of the differences, a Mahalanobis distance by the covariance of
+    the noise. sdcMicro's ``noise`` is :math:`100\sqrt\alpha` for its ``additive``,
+    :math:`100\,\alpha` for ``correlated`` and ``restr``; its ``correlated2`` and ``outdect`` have
+    no α that gives the same noise.
 
-    References: Kim 1986, *A method for limiting disclosure in microdata based on random noise and transformation*; Sullivan
-    1989, *The use of added error to avoid disclosure in microdata releases*; Brand 2002, doi:10.1007/3-540-47804-3_8.
+    References: Kim 1986, *A method for limiting disclosure in microdata based on random noise and
+    transformation*; Sullivan 1989, *The use of added error to avoid disclosure in microdata
+    releases*; Brand 2002, doi:10.1007/3-540-47804-3_8.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table

@@ -226,8 +226,8 @@ def with_covariance(normals: Array, covariance: Array, coarse: list[int]) -> Arr
 def large_enough(
     sizes: Mapping[Stratum, int], smallest_stratum: int
 ) -> tuple[dict[Stratum, int], int]:
-    """A number for every stratum, the same for those with fewer than ``smallest_stratum`` rows, and how many
-    of these there are.
+    """A number for every stratum, the same for those with fewer than ``smallest_stratum`` rows, and
+    how many of these there are.
 
     What is still too small after they were put together joins the smallest of the others.
 

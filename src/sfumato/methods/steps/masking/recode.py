@@ -54,8 +54,8 @@ def lost_hierarchy(name: str, before: Attribute, after: Attribute) -> list[str]:
         return []
     return [
         (
-            f"the hierarchy of {name!r} does not know the new labels: later steps cannot generalise the"
-            " column"
+            f"the hierarchy of {name!r} does not know the new labels: later steps cannot generalise"
+            " the column"
         )
     ]
 
@@ -296,8 +296,8 @@ class Recode(ColumnStep):
         unmapped_values = occurring - set(self.mapping or {})
         if unmapped_values and self.unmapped == "error":
             raise SchemaError(
-                f"recode: column {name!r} has {len(unmapped_values):,} value(s) that the mapping does not"
-                " name; name them, or say unmapped: keep or other"
+                f"recode: column {name!r} has {len(unmapped_values):,} value(s) that the mapping"
+                " does not name; name them, or say unmapped: keep or other"
             )
         return _as_before(
             pl.Series(name, new, dtype=pl.String).gather(encoded.codes), dataset.column(name)

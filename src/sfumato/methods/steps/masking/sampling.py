@@ -56,7 +56,10 @@ def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
     number of units.
 
     >>> import numpy as np
-    >>> allocated(10, np.array([50, 30, 1]), equal=False).tolist(), allocated(10, np.array([50, 30, 1]), equal=True).tolist()
+    >>> (
+    ...     allocated(10, np.array([50, 30, 1]), equal=False).tolist(),
+    ...     allocated(10, np.array([50, 30, 1]), equal=True).tolist(),
+    ... )
     ([6, 3, 1], [5, 4, 1])
     """
     targets = np.ones(len(sizes)) if equal else sizes.astype(np.float64)
@@ -197,7 +200,8 @@ class Sample(Step):
         sample_size = max(1, round(share * count)) if self.size is None else self.size
         if sample_size > count:
             raise ParameterError(
-                f"Sample: {sample_size:,} {kind}s are asked for, the table has {count:,}; lower the size"
+                f"Sample: {sample_size:,} {kind}s are asked for, the table has {count:,}; lower the"
+                " size"
             )
         return sample_size
 
@@ -280,7 +284,8 @@ class Sample(Step):
         weight_column = dataset.schema.only(Role.WEIGHT)
         if self.weight is not None and weight_column is not None:
             raise ParameterError(
-                f"Sample: the table has weights in {weight_column!r}, which are adjusted; leave weight out"
+                f"Sample: the table has weights in {weight_column!r}, which are adjusted; leave"
+                " weight out"
             )
         if self.weight in dataset.columns:
             raise ParameterError(

@@ -217,8 +217,8 @@ class Bucketize(Step):
         overlap = [name for name in self.sensitive if name in quasi]
         if overlap:
             raise SchemaError(
-                f"bucketize: {', '.join(overlap)} would both make classes and be put into buckets; say"
-                " quasi without them"
+                f"bucketize: {', '.join(overlap)} would both make classes and be put into buckets;"
+                " say quasi without them"
             )
         if self.k > len(dataset):
             raise SchemaError(

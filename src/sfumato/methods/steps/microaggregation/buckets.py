@@ -124,8 +124,8 @@ def require_ranges(step: str, grid: Collection[str], ranges: Collection[str]) ->
     unknown_names = [name for name in grid if name not in ranges]
     if unknown_names:
         raise SchemaError(
-            f"{step}: grid names {', '.join(unknown_names[:8])}, not released as ranges; leave them out"
-            " there"
+            f"{step}: grid names {', '.join(unknown_names[:8])}, not released as ranges; leave them"
+            " out there"
         )
 
 

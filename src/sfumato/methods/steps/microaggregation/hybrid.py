@@ -333,9 +333,9 @@ class HybridMicrodata(ColumnStep):
         small_groups = int((sizes < len(self.columns) + 2).sum())
         if small_groups:
             yield (
-                f"{self.name}: {small_groups:,} group(s) have fewer than {len(self.columns) + 2} records for"
-                f" {len(self.columns)} columns: so few values are left to draw that originals can"
-                " be worked out; raise k"
+                f"{self.name}: {small_groups:,} group(s) have fewer than {len(self.columns) + 2}"
+                f" records for {len(self.columns)} columns: so few values are left to draw that"
+                " originals can be worked out; raise k"
             )
         if table.left_out:
             yield (

@@ -162,16 +162,15 @@ def blocks_of(points: Points, k: int, block_size: int) -> list[Labels]:
 
 # Columns of every kind as points whose squared distances add up.
 #
-# ----  =======================================================
-# ---- column     points                                                   squared distance of two values
-# ----  =======================================================
-# ---------- numbers    z-scores (population standard deviation)                 :math:`(x-y)^2/s^2`
-# dates      z-scores of the time                                     as numbers
-# ordered    z-scores of the ranks                                    as numbers, of ranks
-# nominal    one dimension a value, :math:`1/\sqrt2`                  0 where equal, 1 where not
-# taxonomy   one dimension a node, :math:`1/\sqrt{2h}`                levels up to the lowest common
-# node / *h* =========  =======================================================
-# ======================================
+# =========  ==========================================  ======================================
+# column     points                                      squared distance of two values
+# =========  ==========================================  ======================================
+# numbers    z-scores (population standard deviation)    (x - y)² / s²
+# dates      z-scores of the time                        as numbers
+# ordered    z-scores of the ranks                       as numbers, of ranks
+# nominal    one dimension a value, 1/√2                 0 where equal, 1 where not
+# taxonomy   one dimension a node, 1/√(2h)               levels up to the lowest common node / h
+# =========  ==========================================  ======================================
 #
 # with *h* the height of the hierarchy. Means of such points are no values, but the squared error of
 # a group is what it should be: the variance of numbers, the Gini impurity of nominal values. So

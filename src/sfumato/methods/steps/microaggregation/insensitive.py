@@ -71,7 +71,9 @@ def noisy_means(ordered: Whole, starts: Whole, scale: Fraction, draws: Draws) ->
 
     >>> import numpy as np
     >>> from sfumato.methods.formulas.exact_draws import Draws
-    >>> noisy_means(np.array([1, 3, 5, 7, 9]), np.array([0, 2]), Fraction(1, 10**6), Draws()).tolist()
+    >>> noisy_means(
+    ...     np.array([1, 3, 5, 7, 9]), np.array([0, 2]), Fraction(1, 10**6), Draws()
+    ... ).tolist()
     [2.0, 7.0]
     """
     sums = np.add.reduceat(ordered, starts) + draws.laplace(scale, len(starts))
@@ -194,8 +196,14 @@ class InsensitiveMicroaggregate(ColumnStep):
     >>> import polars as pl
     >>> from sfumato.core.table import Table
     >>> table = Table(pl.DataFrame({"age": [20, 31, 42, 53, 64, 75]}))
-    >>> plan = InsensitiveMicroaggregate(["age"], k=3, epsilon=1, bounds={"age": (0, 100)}).plan(table, Goal())
-    >>> plan.public["epsilon"], plan.public["certified"], round(plan.public["noise_scale"]["age"], 3)
+    >>> plan = InsensitiveMicroaggregate(["age"], k=3, epsilon=1, bounds={"age": (0, 100)}).plan(
+    ...     table, Goal()
+    ... )
+    >>> (
+    ...     plan.public["epsilon"],
+    ...     plan.public["certified"],
+    ...     round(plan.public["noise_scale"]["age"], 3),
+    ... )
     (1.0, True, 33.333)
     """
 
@@ -303,8 +311,8 @@ class InsensitiveMicroaggregate(ColumnStep):
         unbounded = [name for name, column_bounds in bounds.items() if column_bounds is None]
         if unbounded:
             raise SchemaError(
-                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without looking"
-                " at the data: say bounds: {column: [lowest, highest]}"
+                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without"
+                " looking at the data: say bounds: {column: [lowest, highest]}"
             )
         return {
             name: Scale(*column_bounds)
@@ -325,8 +333,8 @@ class InsensitiveMicroaggregate(ColumnStep):
         ]
         if self.method == "total_order" and other_columns and not self.linked:
             raise SchemaError(
-                f"{self.name}: total_order releases whole records; {', '.join(other_columns[:8])} would"
-                " stay beside means of other people. Put all columns in, drop them, or use"
+                f"{self.name}: total_order releases whole records; {', '.join(other_columns[:8])}"
+                " would stay beside means of other people. Put all columns in, drop them, or use"
                 " individual_ranking"
             )
 

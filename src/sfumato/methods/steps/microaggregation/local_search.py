@@ -272,7 +272,9 @@ def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Label
 
     >>> import numpy as np
     >>> points = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0], [12.0], [13.0]])
-    >>> numbered(crossed(points, np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3]))).tolist()
+    >>> numbered(
+    ...     crossed(points, np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3]))
+    ... ).tolist()
     [0, 0, 1, 1, 2, 2, 3, 3]
     """
     from scipy.sparse import coo_array

@@ -35,59 +35,74 @@ INDIVIDUAL = (
 
 @parameters
 class Microaggregate(ColumnStep):
-    r"""Put records into groups of at least k that lie close together, and release each as the mean of its group.
+    r"""Put records into groups of at least k that lie close together, and release each as the mean
+    of its group.
 
-    Groups are chosen so that the squared error :math:`SSE = \sum_g \sum_{i \in g} |x_i - \bar x_g|^2` is small; as a
-    share of the total :math:`SST = \sum_i |x_i - \bar x|^2` it is the information lost, 0 to 1. Distances are taken after
-    ``standardize`` (z-scores with the population standard deviation over the whole table), values are released in their own units.
+    Groups are chosen so that the squared error :math:`SSE = \sum_g \sum_{i \in g} |x_i - \bar
+    x_g|^2` is small; as a share of the total :math:`SST = \sum_i |x_i - \bar x|^2` it is the
+    information lost, 0 to 1. Distances are taken after ``standardize`` (z-scores with the
+    population standard deviation over the whole table), values are released in their own units.
 
-    ====================  =========================================================================  ====================
-    method                groups                                                                     work
-    ====================  =========================================================================  ====================
-    single_axis           k consecutive records by the column ``axis``; the last takes the rest      n log n
-    z_score_sum           the same by the sum of z-scores                                            n log n
-    principal_component   the same by the first principal component                                  n log n
-    individual_ranking    each column by itself: **little protection**, the plan warns               n log n
-    optimal               least SSE, one column: shortest path over runs of k to 2k − 1              k n
-    projected_optimal     best runs in the order of the first principal component                    k n
-    mdav                  textbook MDAV: k records around the farthest ones                          n²/k
-    v_mdav                MDAV with k to 2k − 1 records, where ``gamma`` (0.2) lets one more in      n²
-    partitioned           MDAV in blocks of at most ``block`` (20 000) records, for large tables     n · block/k
-    k_ward                Ward's joining, never of two groups with k each; larger ones again         n²
-    generalized_k_ward    the same with ⌈``mixability`` · k⌉ instead of k                            n²
-    genetic               MDAV, then evolved in macro-clusters of some dozens of records             n
-    refined               MDAV, then move, swap, dissolve, create while the SSE falls                n²/k
-    best                  refined, then simulated annealing while ``effort`` or ``seconds`` last     as given
-    ====================  =========================================================================  ====================
+    ===================  ==============================================================  ===========
+    method               groups                                                          work
+    ===================  ==============================================================  ===========
+    single_axis          k consecutive records by the column ``axis``; the last takes    n log n
+                         the rest
+    z_score_sum          the same by the sum of z-scores                                 n log n
+    principal_component  the same by the first principal component                       n log n
+    individual_ranking   each column by itself: **little protection**, the plan warns    n log n
+    optimal              least SSE, one column: shortest path over runs of k to 2k − 1   k n
+    projected_optimal    best runs in the order of the first principal component         k n
+    mdav                 textbook MDAV: k records around the farthest ones               n²/k
+    v_mdav               MDAV with k to 2k − 1 records, where ``gamma`` (0.2) lets one   n²
+                         more in
+    partitioned          MDAV in blocks of at most ``block`` (20 000) records, for       n · block/k
+                         large tables
+    k_ward               Ward's joining, never of two groups with k each; larger ones    n²
+                         again
+    generalized_k_ward   the same with ⌈``mixability`` · k⌉ instead of k                 n²
+    genetic              MDAV, then evolved in macro-clusters of some dozens of records  n
+    refined              MDAV, then move, swap, dissolve, create while the SSE falls     n²/k
+    best                 refined, then simulated annealing while ``effort`` or           as given
+                         ``seconds`` last
+    ===================  ==============================================================  ===========
 
-    ``genetic``, ``refined`` and ``best`` are never worse than ``mdav``. ``effort`` counts the changes that ``best`` tries (default 30
-    million); ``seconds`` stands for as many as one core tries in them, by a fixed rate for the table's dimensions and k, so that neither
-    the machine nor its load changes the groups.
-    Equal distances are decided by a canonical order of the records, so that neither their order nor the kind of
-    frame matters. ``mdav`` is exact whatever the size of the table: a million records of one column take n log n (two seconds), of two or
-    three n³ᐟ²/k or n⁵ᐟ³/k. Of more columns and some 10⁵ records take ``partitioned``, which loses a few percent of SSE.
+    ``genetic``, ``refined`` and ``best`` are never worse than ``mdav``. ``effort`` counts the
+    changes that ``best`` tries (default 30 million); ``seconds`` stands for as many as one core
+    tries in them, by a fixed rate for the table's dimensions and k, so that neither the machine nor
+    its load changes the groups. Equal distances are decided by a canonical order of the records, so
+    that neither their order nor the kind of frame matters. ``mdav`` is exact whatever the size of
+    the table: a million records of one column take n log n (two seconds), of two or three n³ᐟ²/k or
+    n⁵ᐟ³/k. Of more columns and some 10⁵ records take ``partitioned``, which loses a few percent of
+    SSE.
 
-    Numbers and dates are released as means (dates as whole days where all are), ordered columns as the lower median, nominal ones
-    by ``nominal``: with ``taxonomy``, as the lowest node of the column's hierarchy above all values of the group, where it has a
-    hierarchy; otherwise as the mode. See :mod:`sfumato.methods.steps.microaggregation.inputs` for their distances. The mode is a value of
-    some of the group's people: it protects less than a mean does. With survey weights centres are weighted, so that weighted means stay;
-    groups are formed without them. Whole numbers become fractions where means are.
+    Numbers and dates are released as means (dates as whole days where all are), ordered columns as
+    the lower median, nominal ones by ``nominal``: with ``taxonomy``, as the lowest node of the
+    column's hierarchy above all values of the group, where it has a hierarchy; otherwise as the
+    mode. See :mod:`sfumato.methods.steps.microaggregation.inputs` for their distances. The mode is
+    a value of some of the group's people: it protects less than a mean does. With survey weights
+    centres are weighted, so that weighted means stay; groups are formed without them. Whole numbers
+    become fractions where means are.
 
-    Groups are formed within strata (``within``; the columns with role stratum when not said), and a stratum with fewer
-    than k records is refused. Missing values are refused, or with ``pattern`` records that lack the same columns are grouped among
-    themselves and lack them still, or with ``leave`` records that lack any are left as they are: unprotected, as the plan warns.
+    Groups are formed within strata (``within``; the columns with role stratum when not said), and a
+    stratum with fewer than k records is refused. Missing values are refused, or with ``pattern``
+    records that lack the same columns are grouped among themselves and lack them still, or with
+    ``leave`` records that lack any are left as they are: unprotected, as the plan warns.
 
-    Applied to all quasi-identifiers together, the release is k-anonymous. Applied to some of them it is not, and
-    groups of several subsets can be intersected: the plan warns. What hierarchies say about numbers does not hold for means, so
-    masked numbers, dates and taxonomies have none any more.
+    Applied to all quasi-identifiers together, the release is k-anonymous. Applied to some of them
+    it is not, and groups of several subsets can be intersected: the plan warns. What hierarchies
+    say about numbers does not hold for means, so masked numbers, dates and taxonomies have none any
+    more.
 
-    MDAV here has groups of k while 3k or more are left, then one of k and the rest, as Domingo-Ferrer & Torra have it; sdcMicro's
-    differs in the rest. V-MDAV's records that are left over join the nearest group, which may so exceed 2k − 1.
-    The generalized k-Ward follows a description without its paper; mixability 1 is k-Ward.
+    MDAV here has groups of k while 3k or more are left, then one of k and the rest, as
+    Domingo-Ferrer & Torra have it; sdcMicro's differs in the rest. V-MDAV's records that are left
+    over join the nearest group, which may so exceed 2k − 1. The generalized k-Ward follows a
+    description without its paper; mixability 1 is k-Ward.
 
     References: Domingo-Ferrer & Mateo-Sanz 2002, doi:10.1109/69.979982; Hansen & Mukherjee 2003,
-    doi:10.1109/TKDE.2003.1209020; Domingo-Ferrer & Torra 2005, doi:10.1007/s10618-005-0007-5; Solanas &
-    Martínez-Ballesté 2006, *V-MDAV: a multivariate microaggregation with variable group size*.
+    doi:10.1109/TKDE.2003.1209020; Domingo-Ferrer & Torra 2005, doi:10.1007/s10618-005-0007-5;
+    Solanas & Martínez-Ballesté 2006, *V-MDAV: a multivariate microaggregation with variable group
+    size*.
 
     >>> import polars as pl
     >>> from sfumato.core.table import Table
@@ -223,9 +238,9 @@ class Microaggregate(ColumnStep):
         unaveraged = [name for name in schema.quasi if name not in (*self.columns, *strata)]
         if unaveraged and set(schema.quasi) & set(self.columns):
             yield (
-                f"only some of the quasi-identifiers are averaged together, {len(unaveraged)} are not:"
-                f" this does not make the table {self.k}-anonymous, and groups of different subsets"
-                " can be intersected"
+                f"only some of the quasi-identifiers are averaged together, {len(unaveraged)} are"
+                f" not: this does not make the table {self.k}-anonymous, and groups of different"
+                " subsets can be intersected"
             )
         if table.left_out:
             yield (

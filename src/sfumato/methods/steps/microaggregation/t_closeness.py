@@ -191,34 +191,44 @@ class _Merging:
 
 @parameters
 class TClosenessMicroaggregate(Step):
-    r"""Release quasi-identifiers as centres of groups of at least k in which the confidential column is t-close.
+    r"""Release quasi-identifiers as centres of groups of at least k in which the confidential
+    column is t-close.
 
-    The distance is the earth mover's on the line of the confidential column: ``rank`` gives each record its own rank (the paper's;
-    ties in canonical order), ``ordered`` counts steps between distinct values and ``numeric`` their differences, both as
-    :class:`~sfumato.methods.models.t_closeness.TCloseness` has them, each divided by the length of the line.
+    The distance is the earth mover's on the line of the confidential column: ``rank`` gives each
+    record its own rank (the paper's; ties in canonical order), ``ordered`` counts steps between
+    distinct values and ``numeric`` their differences, both as
+    :class:`~sfumato.methods.models.t_closeness.TCloseness` has them, each divided by the length of
+    the line.
 
-    ====================  ==================================================================================  ==========================
-    method                groups                                                                              work
-    ====================  ==================================================================================  ==========================
-    merge                 MDAV; then the group with the largest distance joins the nearest, until all hold    n²/k
-    k_anonymity_first     MDAV whose groups swap a record for a near one as long as that lowers the distance  n² (log n)/k, n² k at most
-    t_closeness_first     one record of each of k* equal parts of the ranks, those nearest to a seed          n²/k*
-    ====================  ==================================================================================  ==========================
+    =================  =================================================  ==========================
+    method             groups                                             work
+    =================  =================================================  ==========================
+    merge              MDAV; then the group with the largest distance     n²/k
+                       joins the nearest, until all hold
+    k_anonymity_first  MDAV whose groups swap a record for a near one as  n² (log n)/k, n² k at most
+                       long as that lowers the distance
+    t_closeness_first  one record of each of k* equal parts of the        n²/k*
+                       ranks, those nearest to a seed
+    =================  =================================================  ==========================
 
-    with :math:`k^*` of :func:`~sfumato.methods.formulas.closeness.needed_size`. Whatever method: groups that are still too far
-    are merged as ``merge`` does, and the result is verified. ``t_closeness_first`` is the fastest and keeps most for small t;
-    ``k_anonymity_first`` takes minutes beyond some 20 000 records; below the least distance that k records can have
+    with :math:`k^*` of :func:`~sfumato.methods.formulas.closeness.needed_size`. Whatever method:
+    groups that are still too far are merged as ``merge`` does, and the result is verified.
+    ``t_closeness_first`` is the fastest and keeps most for small t; ``k_anonymity_first`` takes
+    minutes beyond some 20 000 records; below the least distance that k records can have
     (:func:`~sfumato.methods.formulas.closeness.distance_bounds`) it does not try to swap.
 
-    Records that are left over when k* does not divide n stand in the middle parts. The reference implementation pairs records by
-    sort order and puts the rest into a part of its own; here it is as the paper says. Quasi-identifiers are released
-    as ``centres`` (means, medians; common nodes or modes) or as ``ranges`` (on a ``grid``, as with :class:`Mondrian`). Missing values of the confidential column are refused,
-    and those of quasi-identifiers with centres.
+    Records that are left over when k* does not divide n stand in the middle parts. The reference
+    implementation pairs records by sort order and puts the rest into a part of its own; here it is
+    as the paper says. Quasi-identifiers are released as ``centres`` (means, medians; common nodes
+    or modes) or as ``ranges`` (on a ``grid``, as with :class:`Mondrian`). Missing values of the
+    confidential column are refused, and those of quasi-identifiers with centres.
 
     Reference: Soria-Comas, Domingo-Ferrer, Sánchez & Martínez 2015, doi:10.1109/TKDE.2015.2435777.
 
     >>> from sfumato import examples
-    >>> people = examples.hospital(rows=300).with_roles(sensitive="cost", quasi=["age"], plain=["zip", "sex"])
+    >>> people = examples.hospital(rows=300).with_roles(
+    ...     sensitive="cost", quasi=["age"], plain=["zip", "sex"]
+    ... )
     >>> plan = TClosenessMicroaggregate("cost", t=0.1, k=5, quasi=["age"]).plan(people, Goal())
     >>> plan.public["distance"] <= 0.1
     True

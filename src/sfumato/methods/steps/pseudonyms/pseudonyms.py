@@ -378,6 +378,7 @@ class Pseudonymize(ColumnStep):
     def _contradictions(self) -> Sequence[str]:
         """What does not go together, in words: nothing that is given is ignored."""
         keyed = self.method in KEYED or self.vault is not None
+        encoding = self.encoding or "base32"
         contradictions = {
             f"{self.method} needs a key: {{file: path}} or {{env: NAME}}": (
                 self.method in KEYED and self.key is None
@@ -404,8 +405,8 @@ class Pseudonymize(ColumnStep):
                 self.together and self.method == "format_preserving"
             ),
             "together takes two columns or more": self.together and len(self.columns) < 2,
-            f"length is at most {LONGEST[self.encoding or 'base32']} in {self.encoding or 'base32'}": (
-                (self.length or 0) > LONGEST[self.encoding or "base32"]
+            f"length is at most {LONGEST[encoding]} in {encoding}": (
+                (self.length or 0) > LONGEST[encoding]
             ),
         }
         return [problem for problem, is_so in contradictions.items() if is_so]

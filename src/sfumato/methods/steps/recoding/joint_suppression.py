@@ -6,7 +6,8 @@ the other would drop can be more than is needed together: a class that helps bot
 one for each. Classes with equal numbers are alike, so what is asked for is how many of each kind
 go, a small integer program:
 
-.. math:: \min \sum_g n_g z_g \quad\text{with}\quad \sum_g x_{mg} z_g \ge \sum_E x_{mE} - s_m \text{ for all } m, \qquad 0 \le z_g \le c_g
+.. math:: \min \sum_g n_g z_g \quad\text{with}\quad \sum_g x_{mg} z_g \ge \sum_E x_{mE} - s_m
+    \text{ for all } m, \qquad 0 \le z_g \le c_g
 """
 
 from __future__ import annotations

@@ -176,8 +176,9 @@ class Looks(Protocol):
 
     lattice: Lattice
 
-    def after(self, prefix: Node) -> Iterable[tuple[int, float | None, Judged | None]]:  # noqa: D102
-        ...
+    def after(  # noqa: D102
+        self, prefix: Node
+    ) -> Iterable[tuple[int, float | None, Judged | None]]: ...
 
 
 class RolledUp:

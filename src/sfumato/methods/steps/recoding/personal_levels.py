@@ -53,7 +53,9 @@ class PersonalLevels(Step):
     >>> from sfumato.core.table import Table
     >>> from sfumato.core.step import Account, Declaration, Effect, Goal
     >>> from sfumato.methods.hierarchies import mask_right
-    >>> table = Table(pl.DataFrame({"policy": ["a", "b"], "zip": ["53711", "53712"]})).with_roles(direct="policy", quasi="zip")
+    >>> table = Table(pl.DataFrame({"policy": ["a", "b"], "zip": ["53711", "53712"]})).with_roles(
+    ...     direct="policy", quasi="zip"
+    ... )
     >>> table = table.with_hierarchies(zip=mask_right(5))
     >>> step = PersonalLevels(own={"a": {}, "b": {"zip": 2}}, by="policy")
     >>> step.apply(table, step.plan(table, Goal())).column("zip").to_list()

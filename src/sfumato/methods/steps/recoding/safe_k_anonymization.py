@@ -195,15 +195,19 @@ if TYPE_CHECKING:
 
 @parameters
 class SafeAnonymize(Step):
-    r"""Sample records with probability β, generalise by fixed levels, drop classes with fewer than k: (ε, δ)-private.
+    r"""Sample records with probability β, generalise by fixed levels, drop classes with fewer than
+    k: (ε, δ)-private.
 
-    Classes are made of **all** columns that are released, sensitive ones too: every record that is released is equal to k − 1 others
-    in everything. ``levels`` says the level of each column's hierarchy (0 where it is not said: as it is), chosen without looking at
-    the data; a hierarchy that is made from the values that occur is refused. Every value is labelled by itself: a number in intervals with whole limits
-    as ``20-29``, fractions too, and a value that the hierarchy does not know is missing below the top.
+    Classes are made of **all** columns that are released, sensitive ones too: every record that is
+    released is equal to k − 1 others in everything. ``levels`` says the level of each column's
+    hierarchy (0 where it is not said: as it is), chosen without looking at the data; a hierarchy
+    that is made from the values that occur is refused. Every value is labelled by itself: a number
+    in intervals with whole limits as ``20-29``, fractions too, and a value that the hierarchy does
+    not know is missing below the top.
 
-    Give ``delta``, and k is the smallest that keeps it, or give ``k``, and δ follows: see :mod:`sfumato.methods.steps.recoding.safe_k_anonymization`. ``beta``
-    is at most, and without a word exactly, :math:`1 - e^{-\varepsilon}`:
+    Give ``delta``, and k is the smallest that keeps it, or give ``k``, and δ follows: see
+    :mod:`sfumato.methods.steps.recoding.safe_k_anonymization`. ``beta`` is at most, and without a
+    word exactly, :math:`1 - e^{-\varepsilon}`:
 
     ====  =======  ===================================
     ε     β        k for δ = 10⁻⁴ / 10⁻⁵ / 10⁻⁶
@@ -215,13 +219,17 @@ class SafeAnonymize(Step):
     2     0.86466  81 / 113 / 131
     ====  =======  ===================================
 
-    Neighbours are tables that differ by one record more or less. So the number of records of the original must stay secret, and who was
-    sampled. Where that number is public, as it is once suppressed records are counted in a certificate, what holds is
-    :math:`(2\varepsilon, (1 + e^\varepsilon)\delta)` for replacing one record: one goes, another comes. The plan tells both. Coins come from the operating system (:mod:`sfumato.methods.formulas.exact_draws`). With a seed for rehearsals nothing is certified. Records are
-    released in the order of their values. Each person must have one row. A table that is released empty is a valid answer: raise the
-    levels. ARX takes k + 1 for k.
+    Neighbours are tables that differ by one record more or less. So the number of records of the
+    original must stay secret, and who was sampled. Where that number is public, as it is once
+    suppressed records are counted in a certificate, what holds is :math:`(2\varepsilon, (1 +
+    e^\varepsilon)\delta)` for replacing one record: one goes, another comes. The plan tells both.
+    Coins come from the operating system (:mod:`sfumato.methods.formulas.exact_draws`). With a seed
+    for rehearsals nothing is certified. Records are released in the order of their values. Each
+    person must have one row. A table that is released empty is a valid answer: raise the levels.
+    ARX takes k + 1 for k.
 
-    Reference: Li, Qardaji & Su 2012, doi:10.1145/2414456.2414474; Bild, Kuhn & Prasser 2018, doi:10.1515/popets-2018-0004.
+    Reference: Li, Qardaji & Su 2012, doi:10.1145/2414456.2414474; Bild, Kuhn & Prasser 2018,
+    doi:10.1515/popets-2018-0004.
 
     >>> step = SafeAnonymize(1.0, delta=1e-5)
     >>> step.crowd, round(step.share, 5)

@@ -102,9 +102,9 @@ def fewest_cells(
     """The cheapest suppression that hits at most so many records, and how far from the optimum it
     can be at most.
 
-    ``parts`` is the table as it is and ``incumbent`` a suppression that meets the demands; ``effort``
-    bounds the nodes of each branch and bound. Where all that is found hits more records, ``incumbent``
-    is handed back.
+    ``parts`` is the table as it is and ``incumbent`` a suppression that meets the demands;
+    ``effort`` bounds the nodes of each branch and bound. Where all that is found hits more records,
+    ``incumbent`` is handed back.
     """
     require_small(parts)
     within = [
@@ -423,8 +423,8 @@ class CellSuppression:
 def _require_budget(solution: SuppressedParts, records: int, allowed: int) -> None:
     if solution.records_hit > allowed:
         raise Unsatisfiable(
-            f"{solution.records_hit:,} of {records:,} records would have suppressed cells; the budget"
-            f" allows {allowed:,}. Raise the budget, lower k, or generalise first",
+            f"{solution.records_hit:,} of {records:,} records would have suppressed cells; the"
+            f" budget allows {allowed:,}. Raise the budget, lower k, or generalise first",
             closest=solution.cells(),
         )
 

@@ -331,7 +331,8 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
         gone, promises = judgement.tally.suppressed, join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
             f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows"
-            f" {lattice.budget:,}{' and some must be left' if gone == classes.total else ''}.{lattice.caveat()}"
+            f" {lattice.budget:,}{' and some must be left' if gone == classes.total else ''}."
+            f"{lattice.caveat()}"
             " Raise the budget, lower the promise, or generalise",
             closest=judgement,
         )

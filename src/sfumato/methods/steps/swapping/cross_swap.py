@@ -231,8 +231,8 @@ class SwapAcross(ColumnStep):
     """Replace values by those of the most similar records of a second table, real or synthetic.
 
     The second table is the one given as ``population``
-    (``sf.AnonymizeOptions(population=sf.read("other.csv"))``); it has the columns of ``columns`` and
-    ``match``. A share ``rate`` of our records is chosen at random; each gets all of ``columns``
+    (``sf.AnonymizeOptions(population=sf.read("other.csv"))``); it has the columns of ``columns``
+    and ``match``. A share ``rate`` of our records is chosen at random; each gets all of ``columns``
     from the record nearest in ``match``: Euclidean distance of numbers, dates and listed orders,
     each in standard deviations of our table, among records that are equal in all other columns of
     ``match``. ``reach`` is the largest distance; ``once`` gives every donor to one record only, in
@@ -251,7 +251,9 @@ class SwapAcross(ColumnStep):
     >>> ours = Table(pl.DataFrame({"age": [20, 70], "cost": [100, 900]}))
     >>> theirs = Table(pl.DataFrame({"age": [71, 22, 40], "cost": [850, 120, 300]}))
     >>> step = SwapAcross(["cost"], match=["age"])
-    >>> step.apply(ours, step.plan(ours, Goal(seed=Seed(1), population=theirs))).column("cost").to_list()
+    >>> step.apply(ours, step.plan(ours, Goal(seed=Seed(1), population=theirs))).column(
+    ...     "cost"
+    ... ).to_list()
     [120, 850]
     """
 

@@ -282,7 +282,8 @@ class SwapSimilar(ColumnStep):
         self, starts: Codes, values: NDArray[np.float64], at_risk: NDArray[np.bool_]
     ) -> Codes:
         reach = math.inf if self.reach is None else self.reach
-        return kernels.swapping.closest_pairs(starts, values, at_risk, reach)  # type: ignore[no-any-return]
+        pairs: Codes = kernels.swapping.closest_pairs(starts, values, at_risk, reach)
+        return pairs
 
 
 def _any_row(marked: NDArray[np.bool_], carriers: Carriers) -> NDArray[np.bool_]:

@@ -637,8 +637,8 @@ def _warnings(
     alone = sum(1 for _, t in matrices if len(t.labels) == 1)
     if alone:
         warnings.append(
-            f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata; it"
-            " stays there"
+            f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata;"
+            " it stays there"
         )
     partly = int((answers.codes < 0).sum()) if len(answers.columns) > 1 else 0
     if partly:

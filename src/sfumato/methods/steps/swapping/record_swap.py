@@ -221,7 +221,9 @@ class SwapHouseholds(Step):
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
-    >>> step = SwapHouseholds(["region"], risk=["age", "sex"], similar=[["household_size"]], k=2, rate=0.1)
+    >>> step = SwapHouseholds(
+    ...     ["region"], risk=["age", "sex"], similar=[["household_size"]], k=2, rate=0.1
+    ... )
     >>> plan = step.plan(examples.survey(rows=500), Goal(seed=Seed(1)))
     >>> print(plan.preserved[0])
     households per area and profile of region, household_size: kept exactly, off by 0
@@ -310,7 +312,8 @@ def _warnings(alone: dict[str, int], shortfall: int, nowhere: int) -> list[str]:
     ]
     if shortfall:
         warnings.append(
-            f"swap_households: {shortfall:,} exchange(s) are lacking to the rate: no donors are left"
+            f"swap_households: {shortfall:,} exchange(s) are lacking to the rate: no donors are"
+            " left"
         )
     if nowhere:
         warnings.append(

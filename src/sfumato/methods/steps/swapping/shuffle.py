@@ -81,7 +81,12 @@ def positive(matrix: Floats, unit: bool = True) -> Floats:
     diagonal back to 1.
 
     >>> import numpy as np
-    >>> bool(np.linalg.eigvalsh(positive(np.array([[1, .9, -.9], [.9, 1, .9], [-.9, .9, 1]]))).min() > -1e-12)
+    >>> bool(
+    ...     np.linalg.eigvalsh(
+    ...         positive(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]))
+    ...     ).min()
+    ...     > -1e-12
+    ... )
     True
     """
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
@@ -115,7 +120,8 @@ class ShuffleValues(ColumnStep):
     scores :math:`z = \Phi^{-1}((r - 1/2)/n)`, rank correlations :math:`\rho`
     become :math:`R = 2 \sin(\pi \rho / 6)`, and for each record
 
-    .. math:: y = R_{XS} R_{SS}^{-1} z_S + e, \qquad e \sim \mathcal N(0,\; R_{XX} - R_{XS} R_{SS}^{-1} R_{SX})
+    .. math:: y = R_{XS} R_{SS}^{-1} z_S + e,
+        \qquad e \sim \mathcal N(0,\; R_{XX} - R_{XS} R_{SS}^{-1} R_{SX})
 
     is drawn; the record with the i-th smallest y gets the i-th smallest value of X. So every column
     keeps its values exactly, rank correlations within X and between X and S are kept approximately,
@@ -134,7 +140,10 @@ class ShuffleValues(ColumnStep):
 
     >>> from sfumato import examples
     >>> from sfumato.core.randomness import Seed
-    >>> people, step = examples.survey(rows=600), ShuffleValues(["income"], predictors=["age"], within=[])
+    >>> people, step = (
+    ...     examples.survey(rows=600),
+    ...     ShuffleValues(["income"], predictors=["age"], within=[]),
+    ... )
     >>> plan = step.plan(people, Goal(seed=Seed(1)))
     >>> print(plan.preserved[0])
     frequencies of all values of income: kept exactly, off by 0

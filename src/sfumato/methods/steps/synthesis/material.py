@@ -286,7 +286,11 @@ def _numbers(
 def step_of(values: Floats) -> float | None:
     """The largest of 10⁹, …, 10, 1, 0.1, …, 10⁻⁹ that all values are multiples of; None: of none.
 
-    >>> step_of(np.array([1200.0, 700.0])), step_of(np.array([1.25, 3.0])), step_of(np.array([1 / 3]))
+    >>> (
+    ...     step_of(np.array([1200.0, 700.0])),
+    ...     step_of(np.array([1.25, 3.0])),
+    ...     step_of(np.array([1 / 3])),
+    ... )
     (100.0, 0.01, None)
     """
     if not len(values):
@@ -323,7 +327,10 @@ def _unit_of_time(values: Floats) -> float:
 def rounded_to(values: Floats, step: float | None) -> Floats:
     """Numbers as multiples of a step.
 
-    >>> rounded_to(np.array([1.234, 5.0]), 0.01).tolist(), rounded_to(np.array([1234.0]), 100.0).tolist()
+    >>> (
+    ...     rounded_to(np.array([1.234, 5.0]), 0.01).tolist(),
+    ...     rounded_to(np.array([1234.0]), 100.0).tolist(),
+    ... )
     ([1.23, 5.0], [1200.0])
     """
     if step is None:

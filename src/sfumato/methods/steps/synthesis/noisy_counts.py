@@ -173,7 +173,9 @@ def noisy_total(singles: Sequence[Measured]) -> float:
     of the mean smallest.
 
     >>> import numpy as np
-    >>> noisy_total([Measured(("a",), np.array([10.0, 20.0]), 1.0), Measured(("b",), np.array([36.0]), 1.0)])
+    >>> noisy_total(
+    ...     [Measured(("a",), np.array([10.0, 20.0]), 1.0), Measured(("b",), np.array([36.0]), 1.0)]
+    ... )
     34.0
     """
     weights = np.array([1 / len(measurement.counts) for measurement in singles])

@@ -82,7 +82,9 @@ class SynthesizePrivately(Step):
     by :math:`P \propto e^{\varepsilon_i q/(2 g w)}` costs
     :math:`\varepsilon_i^2/8`; they add up to the largest ρ with
 
-    .. math:: \delta \ge \min_{\alpha > 1} \frac{e^{(\alpha - 1)(\alpha\rho - \varepsilon)}}{\alpha - 1} \left(1 - \frac{1}{\alpha}\right)^{\alpha}
+    .. math:: \delta \ge \min_{\alpha > 1}
+        \frac{e^{(\alpha - 1)(\alpha\rho - \varepsilon)}}{\alpha - 1} \left(1 -
+        \frac{1}{\alpha}\right)^{\alpha}
 
     (:func:`sfumato.core.budget.rho_of_budget`). MST spends thirds on columns, choices and pairs;
     AIM plans for ``rounds`` equal rounds, 9 to 1 between counts and choice, and makes the last ones
@@ -121,7 +123,8 @@ class SynthesizePrivately(Step):
     >>> step.plan(Table(pl.DataFrame({"sex": ["f", "m"]})).with_roles(quasi=["sex"]), Goal())
     Traceback (most recent call last):
     ...
-    sfumato.errors.SchemaError: synthesize_privately: column 'sex' has no public domain: say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers)
+    sfumato.errors.SchemaError: synthesize_privately: column 'sex' has no public domain: say
+    'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers)
     in its description, from public knowledge and not from the data
     """
 
@@ -442,8 +445,8 @@ class SynthesizePrivately(Step):
     def _warnings(self, draws_made: DrawnCells, schema: Schema) -> Iterator[str]:
         if draws_made.drowned:
             yield (
-                f"{self.name}: noise hides all values of {', '.join(draws_made.drowned[:5])}, which is"
-                " drawn evenly; raise ε, or declare fewer values or bins"
+                f"{self.name}: noise hides all values of {', '.join(draws_made.drowned[:5])}, which"
+                " is drawn evenly; raise ε, or declare fewer values or bins"
             )
         units = schema.columns(Role.UNIT)
         if units:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 TOKEN = re.compile(
-    r"""\s*(?:(?P<quoted>"[^"]*"|'[^']*')|(?P<sign>=>|⇒|<=|>=|!=|≤|≥|≠|∈|[<>={}\[\](),])|(?P<word>[^\s<>=!{}\[\](),⇒≤≥≠∈"']+))"""
+    r"""\s*(?:(?P<quoted>"[^"]*"|'[^']*')"""
+    r"|(?P<sign>=>|⇒|<=|>=|!=|≤|≥|≠|∈|[<>={}\[\](),])"
+    r"""|(?P<word>[^\s<>=!{}\[\](),⇒≤≥≠∈"']+))"""
 )
 SAME = {"⇒": "=>", "≤": "<=", "≥": ">=", "≠": "!=", "∈": "in"}
 COMPARED: dict[str, Callable[[Any, Any], Any]] = {
@@ -78,8 +80,8 @@ class Clause:
             return missing if self.sign == "missing" else ~missing
         if self.sign not in ("=", "!=", "in"):
             raise ParameterError(
-                f"a rule compares column {self.column!r} by {self._value_text}, but its values have no"
-                " order; say which with kind: ordinal and order: [...], or write = or in {...}"
+                f"a rule compares column {self.column!r} by {self._value_text}, but its values have"
+                " no order; say which with kind: ordinal and order: [...], or write = or in {...}"
             )
         listed = np.array([label in self.values for label in labels], dtype=np.bool_)
         return listed if self.sign != "!=" else ~listed & ~missing

@@ -152,8 +152,8 @@ class Sequential:
         own: Rows | None = None,
         settle: Callable[[str, Drawn], Drawn] = lambda _, draw: draw,
     ) -> dict[Any, Drawn]:
-        """Draw all columns for so many records; ``fixed_values`` are codes or values of the columns that
-        are known of them.
+        """Draw all columns for so many records; ``fixed_values`` are codes or values of the columns
+        that are known of them.
 
         ``own`` are the records that they stand for, which are no donors then. ``settle`` may have
         the last word on a column, so that members of a household agree.

@@ -222,7 +222,8 @@ class Synthesize(Step):
             ]
             if tree_options:
                 raise ParameterError(
-                    f"synthesize: {', '.join(tree_options)} are for method: trees; a copula does without"
+                    f"synthesize: {', '.join(tree_options)} are for method: trees; a copula does"
+                    " without"
                 )
         elif self.marginals == "exact":
             raise ParameterError(
@@ -479,8 +480,8 @@ class _Run:
                 and rule.conclusion.column not in self.constant
             ):
                 raise ParameterError(
-                    f"synthesize: {rule.title} looks at {', '.join(replaced)}, which is replaced, to"
-                    " decide about a column that stays; replace both, or leave the rule out"
+                    f"synthesize: {rule.title} looks at {', '.join(replaced)}, which is replaced,"
+                    " to decide about a column that stays; replace both, or leave the rule out"
                 )
         if rules and self.units is not None:
             require_premises_of_units(rules, self._shared(training))
@@ -547,9 +548,9 @@ class _Run:
         ]
         if unscaled := [name for name in weights if name not in numbers]:
             self.warnings.append(
-                f"synthesize: {', '.join(unscaled)} is drawn as it is, since rules or special codes are"
-                " about it, or it holds no numbers: rescale it before totals of the population are"
-                " estimated"
+                f"synthesize: {', '.join(unscaled)} is drawn as it is, since rules or special codes"
+                " are about it, or it holds no numbers: rescale it before totals of the population"
+                " are estimated"
             )
         return {name: float(self.dataset.column(name).sum()) for name in numbers}
 
@@ -697,7 +698,8 @@ class _Run:
         all_actions = dict(actions) | ({COPY: "numbers the copies"} if step.copies > 1 else {})
         for name in totals:
             all_actions[name] = (
-                f"{all_actions.get(name, 'kept')}; multiplied, so that the sum is that of the whole table"
+                f"{all_actions.get(name, 'kept')}; multiplied, so that the sum is that of the whole"
+                " table"
             )
         public: dict[str, Any] = {
             "method": step.method,

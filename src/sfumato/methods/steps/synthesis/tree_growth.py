@@ -316,7 +316,9 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
     Reference: B. W. Silverman, Density Estimation for Statistics and Data Analysis (1986), equation
     3.31.
 
-    >>> bandwidths(np.array([1.0, 2.0, 3.0, 4.0, 7.0]), np.array([0]), np.array([5])).round(6).tolist()
+    >>> bandwidths(np.array([1.0, 2.0, 3.0, 4.0, 7.0]), np.array([0]), np.array([5])).round(
+    ...     6
+    ... ).tolist()
     [0.973585]
     """
     sizes = ends - starts

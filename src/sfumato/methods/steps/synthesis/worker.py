@@ -133,7 +133,8 @@ class Modeller:
         ours here.
         """
         words = [int(word) for word in header["seed"]]
-        np.random.seed(words)  # noqa: NPY002 - a process of its own, for a library that draws from there
+        # A process of its own, for a library that draws from there.
+        np.random.seed(words)  # noqa: NPY002
         synthetic = self.model.synthetic_data(rows=header["rows"])
         return {}, [
             np.asarray(synthetic.data[name], dtype=np.int64) for name in self.domain.attributes

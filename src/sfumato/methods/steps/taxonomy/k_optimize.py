@@ -244,7 +244,8 @@ class KOptimize(Step):
     points that may come in. With :math:`E` the classes of the head and :math:`F` those of head and
     tail together, no set costs less than
 
-    .. math:: \sum_E (\ |E| \cdot N\ \text{if suppressed, else}\ \sum_{F \subseteq E} |F| \max(|F|, k)\ )
+    .. math:: \sum_E (\ |E| \cdot N\ \text{if suppressed, else}
+        \sum_{F \subseteq E} |F| \max(|F|, k)\ )
 
     (for ``classification``: :math:`|E|` if suppressed, else the minorities of *F*). Heads below
     which nothing can be better than the best so far are cut off, and so is every point of a tail
