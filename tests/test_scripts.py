@@ -168,6 +168,17 @@ def test_script_notebook_command_and_workbench_make_the_same_release(
         assert release_in(tmp_path / other) == first, other
 
 
+def test_a_script_writes_the_format_it_names(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    errand = Errand(
+        str(table), options={"delimiter": ";"}, output=str(out), format="parquet", seed=SEED
+    )
+    script = tmp_path / "release.py"
+    script.write_text(to_python(recipes.parse(RECIPE), errand), encoding="utf-8")
+    runpy.run_path(str(script))
+    assert (out / "share" / "data.parquet").is_file()
+
+
 def test_bundled_tables_and_options_of_reading_are_in_the_words_of_a_command(
     tmp_path: Path,
 ) -> None:

@@ -76,6 +76,11 @@ DRAWN = (
     "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>"
     " done(true))))"
 )
+TOO_WIDE = """() => [...document.querySelectorAll('body *')]
+    .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+    .filter((one) => !one.closest('nav, .scroll, .scroller'))
+    .slice(0, 5).map((one) => one.outerHTML.slice(0, 160))"""
+"""What is wider than the screen, but for what lies in a part that scrolls by itself."""
 
 
 @contextlib.contextmanager
@@ -262,9 +267,7 @@ class Tab:
         before = self.page.viewport_size
         self.page.set_viewport_size({"width": width, "height": 800})
         self.page.evaluate(DRAWN)
-        wide = self.page.evaluate("""() => [...document.querySelectorAll('body *')]
-                .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
-                .slice(0, 5).map((one) => one.outerHTML.slice(0, 160))""")
+        wide = self.page.evaluate(TOO_WIDE)
         over = self.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )

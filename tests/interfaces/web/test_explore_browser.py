@@ -174,11 +174,11 @@ def _views(tab: Tab) -> None:
     tab.clean()
 
 
-BROKEN = """() => [...document.querySelectorAll(".panel table.points td")].filter((one) => {
-  const words = document.createRange();
-  words.selectNodeContents(one);
-  return new Set([...words.getClientRects()].map((box) => Math.round(box.top))).size > 1;
-}).length"""
+BROKEN = """() => [...document.querySelectorAll(".panel td:nth-child(2) span")].filter(
+  (words) => new Set([...words.getClientRects()].map((box) => Math.round(box.top))).size > 1
+).length"""
+FITS = """() => [...document.querySelectorAll(".panel .scroll")].every(
+  (box) => box.scrollWidth <= box.clientWidth)"""
 
 
 def _attacks(tab: Tab) -> None:
@@ -193,10 +193,7 @@ def _attacks(tab: Tab) -> None:
         tab.page.set_viewport_size({"width": width, "height": 860})
         tab.page.evaluate(DRAWN)
         assert not tab.page.evaluate(BROKEN), f"a verdict on several lines at {width}"
-        assert tab.page.evaluate(
-            "(() => {const one = document.querySelector('.attacks').parentElement; return"
-            " one.scrollWidth <= one.clientWidth})()"
-        )
+        assert tab.page.evaluate(FITS), f"a table of attacks is too wide at {width}"
     tab.page.set_viewport_size({"width": 1280, "height": 860})
 
 

@@ -361,7 +361,7 @@ HEARS_EARLIER = (
     ("path", "opens"),
     [
         ("/write", "Remember it in a register"),
-        ("/policies", "or paste its text"),
+        ("/policies", ""),
         ("/questions", ""),
         ("/explore", "Pin another recipe"),
     ],

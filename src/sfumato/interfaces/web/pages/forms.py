@@ -86,7 +86,8 @@ class FormOptions:
     are not drawn; with ``folded`` those that need not be filled in are behind a click. ``choices``
     are what can be chosen in a field here, with its words, and ``suggestions`` what can be typed.
     ``counted`` is the field whose slider tells how many records belong to smaller classes.
-    ``on_preview`` gets the object while a slider moves.
+    ``on_preview`` gets the object while a slider moves. ``say`` gets what must outlive the form: a
+    change by another tab draws it anew, without what stands at its fields.
     """
 
     at_once: bool = True
@@ -98,6 +99,7 @@ class FormOptions:
     suggestions: Mapping[str, Collection[str]] = dataclasses.field(default_factory=dict)
     counted: str | None = None
     on_preview: Callable[[Any], Any] | None = None
+    say: Callable[[str], None] | None = None
 
 
 class DrawnForm:
@@ -215,7 +217,8 @@ class DrawnForm:
     def enter_long(self, field: FormField, value: str | None) -> Any:
         """Take a text of several lines; None: it is longer than a page can send."""
         if value is None:
-            self._problems[field.name].say(TOO_LONG)
+            say = self.options.say or self._problems[field.name].say
+            say(TOO_LONG)
             return None
         return self.changed(field, value)
 

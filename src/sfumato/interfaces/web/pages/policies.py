@@ -93,7 +93,9 @@ class PolicyStage:
     # open
 
     def _draw_source(self, presets: list[dict[str, str]]) -> None:
-        options = FormOptions(at_once=False, values=self.source, without=("name",))
+        options = FormOptions(
+            at_once=False, values=self.source, without=("name",), say=self.page.say
+        )
         DrawnForm(PolicySource, None, "policy", self.open_policy, options).draw()
         with element("div", "row"):
             for words, field, key in (
