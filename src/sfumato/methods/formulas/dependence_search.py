@@ -103,8 +103,8 @@ class Dependence:
         figures = self.figures
         parts = [
             (
-                f"the value is right for {percent(figures.hit)} of {figures.records:,} records instead"
-                f" of {percent(figures.base)}"
+                f"the value is right for {percent(figures.hit)} of {figures.records:,} records"
+                f" instead of {percent(figures.base)}"
             )
         ]
         if figures.bits:
