@@ -111,7 +111,7 @@ def test_what_is_accepted_passes_and_is_named_without_figures(
     assert told["accepted"] == [{"columns": ["lines"], "implies": "accounts"}]
     assert set(told) == {"compared", "unknown", "accepted"}
     report = (tmp_path / "out/share/report.html").read_text()
-    assert "It was accepted that lines tells more of accounts than the released label." in report
+    assert "Accepted: lines reveals more of accounts than the released label." in report
     owner = json.loads((tmp_path / "out/owner/release.json").read_text())
     assert owner["implied"]["found"][0]["columns"] == ["lines"]
 

@@ -61,7 +61,9 @@ def audited(frame, asked, small):
     return wrong_of(rows, asked, sorted(used), small=small)
 
 
-def publish(frame, register, folder, by, where, rules, measure="count", trees=None, **options):
+def publish(
+    frame, register, folder, by, where, rules, measure="count", trees=None, method="auto", **options
+):
     """Publish a table, and how an auditor is to look at it; None where it cannot be."""
     chosen = dict(CHOSEN)[where]
     try:
@@ -73,7 +75,8 @@ def publish(frame, register, folder, by, where, rules, measure="count", trees=No
             where=where,
             register=register,
         )
-        made = made.sensitive(*(KINDS[name](**values) for name, values in rules)).protect(**options)
+        judged = made.sensitive(*(KINDS[name](**values) for name, values in rules))
+        made = judged.protect(method, options=sf.ProtectOptions(**options))
     except (Unsatisfiable, SchemaError):
         return None
     made.write(folder, to="the press")
