@@ -103,8 +103,12 @@ class Arithmetic:
         """
         blocks = []
         for block in _blocks(x):
-            upper, power, rest = await self._cut(block, coefficients)
-            product = rest if upper is None else self._plus(await self.product(upper, power), rest)
+            upper, power, remainder = await self._cut(block, coefficients)
+            product = (
+                remainder
+                if upper is None
+                else self._plus(await self.product(upper, power), remainder)
+            )
             blocks.append(product)
         return _whole(blocks)
 
@@ -116,8 +120,8 @@ class Arithmetic:
 
         The last product is added up before it is reduced.
         """
-        upper, power, rest = await self._cut(x, coefficients)
-        sums = self._segments(rest, starts)
+        upper, power, remainder = await self._cut(x, coefficients)
+        sums = self._segments(remainder, starts)
         return sums if upper is None else self._plus(sums, await self.dot(upper, power, starts))
 
     async def nonzero(self, count: int) -> Shares:
@@ -127,15 +131,15 @@ class Arithmetic:
         it is 0, both are drawn again.
         """
         numbers = np.empty(count, dtype=np.uint64)
-        wanted = np.arange(count)
-        while len(wanted):
-            drawn = await self.shared(
-                self.field.random(2 * len(wanted), self.draw).astype(np.int64)
+        positions = np.arange(count)
+        while len(positions):
+            random_shares = await self.shared(
+                self.field.random(2 * len(positions), self.draw).astype(np.int64)
             )
-            mask, witness = drawn[: len(wanted)], drawn[len(wanted) :]
-            numbers[wanted] = mask
-            shown = await self.opened(await self.product(mask, witness), Phase.PRODUCTS)
-            wanted = wanted[shown == 0]
+            mask, witness = random_shares[: len(positions)], random_shares[len(positions) :]
+            numbers[positions] = mask
+            opened_values = await self.opened(await self.product(mask, witness), Phase.PRODUCTS)
+            positions = positions[opened_values == 0]
         return numbers
 
     async def opened(self, x: Shares, phase: Phase = Phase.OPEN) -> NDArray[np.uint64]:
@@ -144,7 +148,7 @@ class Arithmetic:
         Shares of all parties must lie on one polynomial of the degree: otherwise somebody sent a
         wrong one (or the number was never reduced), and nothing is returned.
         """
-        return _whole([await self._told(block, phase) for block in _blocks(x)])
+        return _whole([await self._open_values(block, phase) for block in _blocks(x)])
 
     async def zeros(self, x: Shares, phase: Phase = Phase.OPEN) -> NDArray[np.bool_]:
         """Which numbers are 0, known to all, and nothing else about them: each is multiplied by a
@@ -195,11 +199,11 @@ class Arithmetic:
         powers = [self.constant(1, len(x)), x]
         while len(powers) <= highest:
             top = len(powers) - 1
-            more = min(top, highest - top)
-            made = await self.product(
-                np.concatenate(powers[1 : more + 1]), np.tile(powers[top], more)
+            count = min(top, highest - top)
+            products = await self.product(
+                np.concatenate(powers[1 : count + 1]), np.tile(powers[top], count)
             )
-            powers += np.split(made, more)
+            powers += np.split(products, count)
         return powers
 
     def _linear(self, powers: Sequence[Shares], coefficients: Sequence[int]) -> Shares:
@@ -240,11 +244,11 @@ class Arithmetic:
         """
         channel, field = self.channel, self.field
         dealing = channel.number in dealers
-        kept = np.zeros(len(values), dtype=np.uint64)
+        own_share = np.zeros(len(values), dtype=np.uint64)
         outgoing: dict[int, bytes] = {}
         if dealing:
             shares = field.share(values.astype(np.int64), channel.parties, self.degree, self.draw)
-            kept, outgoing = (
+            own_share, outgoing = (
                 shares[channel.number],
                 {i: field.packed(shares[i]) for i in channel.others},
             )
@@ -252,23 +256,23 @@ class Arithmetic:
             (i for i in dealers if i != channel.number), field.width * len(values)
         )
         arrived = await channel.exchange(self.phase or phase, outgoing, senders)
-        total = kept + np.zeros(len(values), dtype=np.uint64)
+        total = own_share + np.zeros(len(values), dtype=np.uint64)
         for message in arrived.values():
             total += field.unpacked(message)
         return self._mod(total)
 
-    async def _told(self, x: Shares, phase: Phase) -> NDArray[np.uint64]:
+    async def _open_values(self, x: Shares, phase: Phase) -> NDArray[np.uint64]:
         field = self.field
-        told = await self.channel.broadcast(
+        messages = await self.channel.broadcast(
             self.phase or phase, field.packed(x), field.width * len(x)
         )
-        shares = {sender: field.unpacked(message) for sender, message in told.items()}
+        shares = {sender: field.unpacked(message) for sender, message in messages.items()}
         value = field.opened({i: shares[i] for i in range(self.degree + 1)})
         for extra in range(
             self.degree + 1, self.channel.parties
         ):  # the value must be the same with each of the others
-            again = field.opened({i: shares[i] for i in (*range(1, self.degree + 1), extra)})
-            if not np.array_equal(again, value):
+            value_again = field.opened({i: shares[i] for i in (*range(1, self.degree + 1), extra)})
+            if not np.array_equal(value_again, value):
                 raise Disagreement(
                     "the shares of an opened number do not fit together; somebody sent a wrong one,"
                     " and nothing was answered"
@@ -336,10 +340,10 @@ def vanishing(k: int, modulus: int) -> list[int]:
     >>> vanishing(3, 101)  # x (x - 1) (x - 2) = 2x - 3x² + x³
     [0, 2, 98, 1]
     """
-    found = np.ones(1, dtype=np.uint64)
+    coefficients = np.ones(1, dtype=np.uint64)
     for root in range(k):
-        found = _times_x_minus(found, root, modulus)
-    return [int(c) for c in found]
+        coefficients = _times_x_minus(coefficients, root, modulus)
+    return [int(c) for c in coefficients]
 
 
 def interpolated(values: Sequence[int], modulus: int) -> list[int]:
@@ -352,14 +356,14 @@ def interpolated(values: Sequence[int], modulus: int) -> list[int]:
     """
     field = Field(modulus)
     differences = np.array([v % modulus for v in values], dtype=np.uint64)
-    found, basis, inverse = np.zeros_like(differences), np.ones(1, dtype=np.uint64), 1
+    coefficients, basis, inverse = np.zeros_like(differences), np.ones(1, dtype=np.uint64), 1
     for j in range(len(values)):
         inverse = inverse * pow(j, -1, modulus) % modulus if j else 1
         weight = np.uint64(int(differences[0]) * inverse % modulus)
-        found[: j + 1] = field.reduced(found[: j + 1] + field.reduced(basis * weight))
+        coefficients[: j + 1] = field.reduced(coefficients[: j + 1] + field.reduced(basis * weight))
         differences = field.reduced(differences[1:] + np.uint64(modulus) - differences[:-1])
         basis = _times_x_minus(basis, j, modulus)
-    return [int(c) for c in found]
+    return [int(c) for c in coefficients]
 
 
 def _times_x_minus(coefficients: NDArray[np.uint64], root: int, modulus: int) -> NDArray[np.uint64]:

@@ -53,8 +53,8 @@ class OwnRows:
             if not column.known:
                 continue
             encoded = people.encoded(name)
-            places = positions_in(column.ladder.labels[0], encoded.labels)
-            codes[name] = places[encoded.codes] if len(places) else encoded.codes
+            label_positions = positions_in(column.ladder.labels[0], encoded.labels)
+            codes[name] = label_positions[encoded.codes] if len(label_positions) else encoded.codes
             if unknown := int((codes[name] < 0).sum()):
                 problems.append(
                     f"column {name!r}: {unknown:,} row(s) have values outside the public domain of"
@@ -85,23 +85,23 @@ class OwnRows:
         joint = self.places(rank) * values + self.codes[sensitive]
         return np.minimum(np.bincount(joint, minlength=cells * values), 1).reshape(cells, values)
 
-    def released(self, rank: int, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def released(self, rank: int, kept_classes: NDArray[np.bool_]) -> NDArray[np.int64]:
         """How many rows have each kept cell and each combination of the other columns' values."""
         shape = other_shape(self.question)
-        position = np.cumsum(kept) - 1
-        places = self.places(rank)
-        rest = flat([self.codes[name] for name in self.question.others], shape, self.rows)
-        inside = kept[places]
-        joint = position[places[inside]] * math.prod(shape) + rest[inside]
-        return np.bincount(joint, minlength=int(kept.sum()) * math.prod(shape))
+        position = np.cumsum(kept_classes) - 1
+        class_numbers = self.places(rank)
+        other_codes = flat([self.codes[name] for name in self.question.others], shape, self.rows)
+        inside = kept_classes[class_numbers]
+        joint = position[class_numbers[inside]] * math.prod(shape) + other_codes[inside]
+        return np.bincount(joint, minlength=int(kept_classes.sum()) * math.prod(shape))
 
 
 def flat(codes: Sequence[NDArray[np.int64]], shape: Sequence[int], rows: int) -> NDArray[np.int64]:
     """One number for the codes of several columns, the last one fastest."""
-    place = np.zeros(rows, dtype=np.int64)
+    cell = np.zeros(rows, dtype=np.int64)
     for code, size in zip(codes, shape, strict=True):
-        place = place * size + code
-    return place
+        cell = cell * size + code
+    return cell
 
 
 def other_shape(question: JointRelease) -> tuple[int, ...]:
@@ -126,23 +126,27 @@ def _labels(question: JointRelease, rank: int) -> dict[str, tuple[str | None, ..
 
 
 def table_of(
-    question: JointRelease, rank: int, kept: NDArray[np.int64], counts: NDArray[np.int64]
+    question: JointRelease, rank: int, kept_classes: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> dict[str, Any]:
     """Distinct released rows and how often each comes, in the order of the public domains: no row
     says where it came from.
     """
     shape = other_shape(question)
-    there = np.flatnonzero(counts)
-    cells, rest = np.divmod(there, math.prod(shape))
+    occupied = np.flatnonzero(counts)
+    cells, other_cells = np.divmod(occupied, math.prod(shape))
     labels = _labels(question, rank)
-    quasi = np.unravel_index(kept[cells], question.lattice.shape(rank))
-    other = np.unravel_index(rest, shape) if shape else ()
-    codes = dict(zip((*question.lattice.names, *question.others), (*quasi, *other), strict=True))
-    shown = [[labels[name][code] for code in codes[name].tolist()] for name in question.columns]
+    quasi = np.unravel_index(kept_classes[cells], question.lattice.shape(rank))
+    other_codes = np.unravel_index(other_cells, shape) if shape else ()
+    codes = dict(
+        zip((*question.lattice.names, *question.others), (*quasi, *other_codes), strict=True)
+    )
+    columns_shown = [
+        [labels[name][code] for code in codes[name].tolist()] for name in question.columns
+    ]
     return {
         "columns": list(question.columns),
-        "combinations": [list(row) for row in zip(*shown, strict=True)],
-        "counts": counts[there].tolist(),
+        "combinations": [list(row) for row in zip(*columns_shown, strict=True)],
+        "counts": counts[occupied].tolist(),
     }
 
 
@@ -157,11 +161,14 @@ def answer_of(
     must hold: the search saw to it.
     """
     lattice = question.lattice
-    told = {**learned, "floors": {"nodes_left_out": lattice.left_out, "lowest": lattice.lowest()}}
+    learned_fields = {
+        **learned,
+        "floors": {"nodes_left_out": lattice.left_out, "lowest": lattice.lowest()},
+    }
     answer: dict[str, Any] = {
         "records": records,
         "levels": None if rank is None else lattice.levels(rank),
-        "learned": told,
+        "learned": learned_fields,
     }
     if rank is None:
         return answer | {
@@ -178,11 +185,11 @@ def answer_of(
     )
     if not all(sure):
         raise Disagreement(DISAGREED)
-    verdicts = [_told(verdict) for verdict in (*sure, *hoped)]
+    verdicts = [_verdict_fields(verdict) for verdict in (*sure, *hoped)]
     return answer | dict(table) | {"verdicts": verdicts, "released_records": sum(table["counts"])}
 
 
-def _told(verdict: Verdict) -> dict[str, Any]:
+def _verdict_fields(verdict: Verdict) -> dict[str, Any]:
     attained = None if verdict.attained is None else float(verdict.attained)
     return {"promise": verdict.promise, "holds": bool(verdict.holds), "attained": attained}
 
@@ -223,10 +230,10 @@ def released_frame(answer: Mapping[str, Any]) -> pl.DataFrame:
 # Rows handed over in pieces
 
 
-def own_piece(own: OwnRows, rank: int, kept: NDArray[np.bool_]) -> bytes:
+def own_piece(own: OwnRows, rank: int, kept_classes: NDArray[np.bool_]) -> bytes:
     """A party's kept rows, recoded and sorted."""
     question, lattice = own.question, own.question.lattice
-    rows = np.flatnonzero(kept[own.places(rank)])
+    rows = np.flatnonzero(kept_classes[own.places(rank)])
     labels = _labels(question, rank)
     climbs = {
         name: ladder.climb(0, level)
@@ -234,20 +241,22 @@ def own_piece(own: OwnRows, rank: int, kept: NDArray[np.bool_]) -> bytes:
             lattice.names, lattice.ladders, lattice.nodes[rank], strict=True
         )
     }
-    shown = []
+    columns_shown = []
     for name in question.columns:
         if name not in labels:
-            shown.append(own.people.encoded(name).text(name).gather(rows).to_list())
+            columns_shown.append(own.people.encoded(name).text(name).gather(rows).to_list())
             continue
         codes = climbs[name][own.codes[name]] if name in climbs else own.codes[name]
-        shown.append([labels[name][code] for code in codes[rows].tolist()])
-    return json.dumps(sorted(zip(*shown, strict=True), key=json.dumps), ensure_ascii=False).encode()
+        columns_shown.append([labels[name][code] for code in codes[rows].tolist()])
+    return json.dumps(
+        sorted(zip(*columns_shown, strict=True), key=json.dumps), ensure_ascii=False
+    ).encode()
 
 
 def collected(
     question: JointRelease,
     rank: int,
-    kept: NDArray[np.bool_],
+    kept_classes: NDArray[np.bool_],
     pieces: Mapping[int, bytes],
     records: int,
 ) -> dict[str, Any]:
@@ -259,14 +268,16 @@ def collected(
         sender: _read(question, labels, sender, message) for sender, message in pieces.items()
     }
     classes = {
-        sender: _classes(question, rank, labels, rows, kept, sender)
+        sender: _classes(question, rank, labels, rows, kept_classes, sender)
         for sender, rows in by_party.items()
     }
     together = sum(classes.values(), Counter[int]())
     rows = sum(by_party.values(), Counter[Row]())
     own_most = [Counter[int]()] if not question.insiders else list(classes.values())
     crowded = all(
-        together[cell] - some[cell] >= question.k for some in own_most for cell in together
+        together[cell] - own_counts[cell] >= question.k
+        for own_counts in own_most
+        for cell in together
     )
     if not crowded or not records - question.may_drop(records) <= together.total() <= records:
         raise Disagreement(DISAGREED)
@@ -281,14 +292,14 @@ def collected(
 def _read(
     question: JointRelease, labels: Mapping[str, Sequence[str | None]], sender: int, message: bytes
 ) -> Counter[Row]:
-    known = [set(labels[name]) if name in labels else None for name in question.columns]
+    known_labels = [set(labels[name]) if name in labels else None for name in question.columns]
     try:
         rows = [tuple(row) for row in json.loads(message)]
         fit = all(
-            len(row) == len(known)
+            len(row) == len(known_labels)
             and all(
                 (cell is None or isinstance(cell, str)) and (k is None or cell in k)
-                for cell, k in zip(row, known, strict=True)
+                for cell, k in zip(row, known_labels, strict=True)
             )
             for row in rows
         )
@@ -304,20 +315,20 @@ def _classes(
     rank: int,
     labels: Mapping[str, Sequence[str | None]],
     rows: Counter[Row],
-    kept: NDArray[np.bool_],
+    kept_classes: NDArray[np.bool_],
     sender: int,
 ) -> Counter[int]:
     """How many rows of a piece stand in each class; only kept ones may be there."""
-    lattice, found = question.lattice, Counter[int]()
+    lattice, class_counts = question.lattice, Counter[int]()
     where = {
         name: {label: code for code, label in enumerate(labels[name])} for name in lattice.names
     }
     column = {name: question.columns.index(name) for name in lattice.names}
     for row, count in rows.items():
-        place = 0
+        class_number = 0
         for name, size in zip(lattice.names, lattice.shape(rank), strict=True):
-            place = place * size + where[name][row[column[name]]]
-        if not kept[place]:
+            class_number = class_number * size + where[name][row[column[name]]]
+        if not kept_classes[class_number]:
             raise WrongMessage(sender, "open")
-        found[place] += count
-    return found
+        class_counts[class_number] += count
+    return class_counts

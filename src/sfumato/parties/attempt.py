@@ -120,10 +120,10 @@ class Attempt:
     ) -> Attempt:
         """A new attempt, also where one with other rows was begun before."""
         journal = Journal(path, ATTEMPT)
-        drawn = {
+        noise_drawn = {
             str(number): tuple(int(value) for value in values) for number, values in noise.items()
         }
-        journal.add(NewAttempt(study, question, digest, secrets.token_hex(16), drawn))
+        journal.add(NewAttempt(study, question, digest, secrets.token_hex(16), noise_drawn))
         return cls(journal)
 
     @classmethod
@@ -166,7 +166,8 @@ class Attempt:
     def noise_by_round(self) -> dict[int, NDArray[np.int64]]:
         """The drawn noise as the meeting takes it."""
         return {
-            int(number): np.array(drawn, dtype=np.int64) for number, drawn in self.noise.items()
+            int(number): np.array(noise_drawn, dtype=np.int64)
+            for number, noise_drawn in self.noise.items()
         }
 
 

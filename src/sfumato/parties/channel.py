@@ -104,14 +104,14 @@ class Channel(abc.ABC):
         heard = await self.exchange(
             phase, dict.fromkeys(self.others, payload), expected, missing=missing
         )
-        said = dict(sorted({**heard, self.number: payload}.items()))
+        messages = dict(sorted({**heard, self.number: payload}.items()))
         if missing == "allow":
-            return said
-        for sender, message in said.items():
+            return messages
+        for sender, message in messages.items():
             self.public.update(b"%d %d %d\n" % (phase, sender, len(message)))
             self.public.update(message)
         self.chain.append(self.public.digest()[:LINK])
-        return said
+        return messages
 
     @abc.abstractmethod
     async def _exchange(

@@ -149,14 +149,14 @@ async def conduct(
     others learn that they need not wait.
     """
     try:
-        planned = prepare(study, number, people, home)
+        plan = prepare(study, number, people, home)
     except SfumatoError:
         await channel.close(Declined("this party declines", party=number))
         raise
-    if planned.stored is not None:
+    if plan.stored is not None:
         await channel.close(Declined("this was answered before", party=number))
-        return repeated(study, planned.stored)
-    return await meet(planned, channel)
+        return repeated(study, plan.stored)
+    return await meet(plan, channel)
 
 
 # Phase 0: at home.
@@ -181,29 +181,29 @@ def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
     own = study.question.own_input(people)
     secret = home.keys.owner_secret()
     digest = hmac.digest(derived(secret, "party input", party.dataset), own, hashlib.sha256).hex()
-    asked = _asked(study, number, people, secret)
+    asked_question = _build_question(study, number, people, secret)
     begun = _begun(study, home, digest)
     if begun is None:
         answered = Answered(home.folder / party.name)
-        if (stored := answered.stored(asked)) is not None:
-            return Planned(study, number, people, home, asked, stored=stored)
-        answered.require_new(asked, study.control)
+        if (stored := answered.stored(asked_question)) is not None:
+            return Planned(study, number, people, home, asked_question, stored=stored)
+        answered.require_new(asked_question, study.control)
     attempt = begun or _new_attempt(study, home, digest)
     if attempt.state is State.PLANNED:
         _spend(study, number, home, attempt)
     mark = hmac.digest(
         derived(secret, "party mark", study.id), f"{attempt.name} {digest}".encode(), hashlib.sha256
     )
-    return Planned(study, number, people, home, asked, attempt, mark)
+    return Planned(study, number, people, home, asked_question, attempt, mark)
 
 
-def _asked(study: Study, number: int, people: Table, secret: bytes) -> AskedTogether:
+def _build_question(study: Study, number: int, people: Table, secret: bytes) -> AskedTogether:
     """The question as this party remembers it, the rows by hashes that only its owner can
     compute.
     """
     party = study.parties[number]
     key = derived(secret, "party rows", party.dataset)
-    names = [one.name for one in study.parties]
+    names = [study_party.name for study_party in study.parties]
     return AskedTogether.of(
         study.question, names, party.dataset, people, key, noisy=study.noise is not None
     )
@@ -271,16 +271,16 @@ def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
 # Phases 1 to 6: with the others.
 
 
-async def meet(planned: Planned, channel: Channel) -> StudyResult:
+async def meet(plan: Planned, channel: Channel) -> StudyResult:
     """Answer the study together with the others; the lines are closed at the end, whatever it
     is.
     """
     started = time.monotonic()
     try:
-        waiting = await _hello(planned, channel)
+        waiting = await _hello(plan, channel)
         if not waiting:
-            await _computed(planned, channel)
-        signatures = await _confirmed(planned, channel)
+            await _computed(plan, channel)
+        signatures = await _confirmed(plan, channel)
     except PartyError as error:
         await channel.close(error)
         raise
@@ -292,28 +292,28 @@ async def meet(planned: Planned, channel: Channel) -> StudyResult:
         "bytes_sent": channel.sent,
         "seconds": round(time.monotonic() - started, 3),
     }
-    planned.attempt.note(Confirmation(signatures, cost))
+    plan.attempt.note(Confirmation(signatures, cost))
     await channel.close()
-    return result_of(planned.study, planned.attempt).sealed(planned.home.keys)
+    return result_of(plan.study, plan.attempt).sealed(plan.home.keys)
 
 
-async def _hello(planned: Planned, channel: Channel) -> bool:
+async def _hello(plan: Planned, channel: Channel) -> bool:
     """Agree on the session; whether all have the same answer already and only signatures are
     missing.
     """
-    study, attempt = planned.study, planned.attempt
-    planned.home.progress(0.0, "waiting for the others")
+    study, attempt = plan.study, plan.attempt
+    plan.home.progress(0.0, "waiting for the others")
     public = bytes.fromhex(attempt.public) or NO_DIGEST
-    said = HELLO.pack(
+    greeting_sent = HELLO.pack(
         study.digest,
-        planned.number,
+        plan.number,
         secrets.token_bytes(32),
         attempt.number,
         attempt.state,
-        planned.mark,
+        plan.mark,
         public,
     )
-    heard = await channel.broadcast(Phase.HELLO, said, HELLO.size)
+    heard = await channel.broadcast(Phase.HELLO, greeting_sent, HELLO.size)
     greetings = {sender: HELLO.unpack(message) for sender, message in heard.items()}
     for sender, greeting in greetings.items():
         if not hmac.compare_digest(greeting[0], study.digest):
@@ -324,7 +324,7 @@ async def _hello(planned: Planned, channel: Channel) -> bool:
             )
         if greeting[1] != sender:
             raise WrongMessage(sender, Phase.HELLO.name.lower())
-    _require_same_marks(planned, greetings)
+    _require_same_marks(plan, greetings)
     number = 1 + max(greeting[3] for greeting in greetings.values())
     nonces = b"".join(greetings[sender][2] for sender in sorted(greetings))
     channel.session = hashlib.sha256(study.digest + nonces + number.to_bytes(4, "big")).digest()[
@@ -335,12 +335,12 @@ async def _hello(planned: Planned, channel: Channel) -> bool:
     return public != NO_DIGEST and {greeting[6] for greeting in greetings.values()} == {public}
 
 
-def _require_same_marks(planned: Planned, greetings: Mapping[int, tuple[Any, ...]]) -> None:
+def _require_same_marks(plan: Planned, greetings: Mapping[int, tuple[Any, ...]]) -> None:
     """Once an answer may be known, nobody may come with other rows or other noise."""
     if max(greeting[4] for greeting in greetings.values()) < State.OPENING:
         return
     for sender, greeting in greetings.items():
-        if planned.attempt.marks.get(str(sender), greeting[5].hex()) != greeting[5].hex():
+        if plan.attempt.marks.get(str(sender), greeting[5].hex()) != greeting[5].hex():
             raise Disagreement(
                 f"the rule 'differencing' refuses: party {sender} brings other rows or other noise"
                 " than when the answer was opened; it must restore them, or all agree on a new"
@@ -349,57 +349,59 @@ def _require_same_marks(planned: Planned, greetings: Mapping[int, tuple[Any, ...
             )
 
 
-async def _computed(planned: Planned, channel: Channel) -> None:
+async def _computed(plan: Planned, channel: Channel) -> None:
     """The answer, in the attempt file; an earlier one must be the same."""
-    study, attempt, question = planned.study, planned.attempt, planned.study.question
+    study, attempt, question = plan.study, plan.attempt, plan.study.question
     meeting = Meeting(
         channel=channel,
         sums=study.sums,
         degree=study.degree,
         records_at_most=study.records_at_most,
         least_records=study.control.least_records,
-        draw=planned.home.draw,
-        progress=planned.home.progress,
+        draw=plan.home.draw,
+        progress=plan.home.progress,
     )
     if study.noise is not None and isinstance(question, JointStatistic):
         study.noise.prepare(meeting, question, attempt.noise_by_round)
-    planned.home.progress(0.05, "checking the rules together")
-    await require_enough(question, planned.people, meeting, study.control)
-    planned.home.progress(0.1, "computing together")
+    plan.home.progress(0.05, "checking the rules together")
+    await require_enough(question, plan.people, meeting, study.control)
+    plan.home.progress(0.1, "computing together")
     attempt.reach(State.SHARED)
-    channel.before_opening = lambda _: _opening(planned)
-    answer = plain(await question.compute(planned.people, meeting))
+    channel.before_opening = lambda _: _opening(plan)
+    answer = plain(await question.compute(plan.people, meeting))
     channel.before_opening = None
     if attempt.answer is not None and rounded(attempt.answer) != rounded(answer):
         raise Disagreement(
             "the answer is not the one of the attempt before: somebody's rows or noise have changed"
         )
     if attempt.answer is None:
-        Answered(planned.home.folder / planned.name).record(planned.asked, answer, study.id)
+        Answered(plan.home.folder / plan.name).record(plan.asked, answer, study.id)
     transcript = channel.public.hexdigest()
     public = public_digest(study, channel.session.hex(), transcript, answer)
     attempt.note(OpenedAnswer(answer, channel.session.hex(), transcript, public.hex()))
 
 
-def _opening(planned: Planned) -> None:
+def _opening(plan: Planned) -> None:
     """From now on others may know the answer, even if we never hear it: later questions are
     compared with it.
     """
-    study = planned.study
-    Answered(planned.home.folder / planned.name).opening(planned.asked, study.control, study.id)
-    planned.attempt.reach(State.OPENING)
+    study = plan.study
+    Answered(plan.home.folder / plan.name).opening(plan.asked, study.control, study.id)
+    plan.attempt.reach(State.OPENING)
 
 
-async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
+async def _confirmed(plan: Planned, channel: Channel) -> dict[str, str]:
     """Everybody's signature under the same public digest."""
-    study, public = planned.study, bytes.fromhex(planned.attempt.public)
-    planned.home.progress(0.95, "confirming")
-    said = public + planned.home.keys.sign(PURPOSE + public)
+    study, public = plan.study, bytes.fromhex(plan.attempt.public)
+    plan.home.progress(0.95, "confirming")
+    confirmation = public + plan.home.keys.sign(PURPOSE + public)
     missing: Missing = "allow" if study.protocol.dropout == "allow" else "refuse"
-    told = list(channel.chain)
-    heard = await channel.broadcast(Phase.CONFIRM, said, len(public) + SIGNATURE, missing=missing)
+    own_chain = list(channel.chain)
+    heard = await channel.broadcast(
+        Phase.CONFIRM, confirmation, len(public) + SIGNATURE, missing=missing
+    )
     if any(message[: len(public)] != public for message in heard.values()):
-        raise await _disagreement(channel, told)
+        raise await _disagreement(channel, own_chain)
     for sender, message in heard.items():
         if not signature_holds(
             study.parties[sender].signing_key, message[len(public) :], PURPOSE + public
@@ -413,25 +415,27 @@ async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
     }
 
 
-async def _disagreement(channel: Channel, told: Sequence[bytes]) -> Disagreement:
+async def _disagreement(channel: Channel, own_chain: Sequence[bytes]) -> Disagreement:
     """Who heard something else than we did, and from which broadcast on: all know now that somebody
     did, and compare.
     """
-    own = b"".join(told)
+    own = b"".join(own_chain)
     heard = await channel.broadcast(Phase.CONFIRM, own, len(own), missing="allow")
-    other, theirs = next(
+    other_party, other_chain = next(
         ((i, message) for i, message in heard.items() if message != own), (None, own)
     )
-    if other is None:
+    if other_party is None:
         return Disagreement(
             "the same was said to all, and the answers differ: the parties run different versions;"
             " nothing is written"
         )
-    first = next(i for i in range(len(told)) if told[i] != theirs[LINK * i : LINK * (i + 1)])
+    first = next(
+        i for i in range(len(own_chain)) if own_chain[i] != other_chain[LINK * i : LINK * (i + 1)]
+    )
     return Disagreement(
-        f"party {other} heard something else than we did from broadcast {first + 1} of {len(told)}"
-        " on: somebody told different stories; the answer is not written",
-        party=other,
+        f"party {other_party} heard something else than we did from broadcast {first + 1} of"
+        f" {len(own_chain)} on: somebody told different stories; the answer is not written",
+        party=other_party,
     )
 
 
@@ -459,13 +463,13 @@ def estimated(study: Study) -> tuple[Cost, float]:
         1
     ) as apart:  # there may be an event loop in this thread
         rules = apart.submit(asyncio.run, _rehearsed(study)).result()
-    asked = study.question.cost(n, study.sums, study.records_at_most)
+    question_cost = study.question.cost(n, study.sums, study.records_at_most)
     around = Cost(2 * (n - 1), (n - 1) * (HELLO.size + 32 + SIGNATURE), rounds=2)
-    parts = (rules, asked, around)
+    parts = (rules, question_cost, around)
     total = Cost(
         sum(part.messages for part in parts),
         sum(part.sent for part in parts),
-        asked.products,
+        question_cost.products,
         sum(part.rounds for part in parts),
     )
     return total, total.messages * SECONDS_A_MESSAGE + total.sent * SECONDS_A_BYTE
@@ -478,7 +482,7 @@ async def _rehearsed(study: Study) -> Cost:
     amounts = None if noisy or not _may_dominate(question) else Magnitudes(1000, (1, 1))
     cells = question.cells if isinstance(question, JointStatistic) and not noisy else 0
 
-    async def one(number: int) -> Cost:
+    async def rehearse_party(number: int) -> Cost:
         channel = network.channel(number)
         meeting = Meeting(channel, study.sums, study.degree)
         await enough(study.control.least_records, amounts, meeting, study.control)
@@ -493,7 +497,7 @@ async def _rehearsed(study: Study) -> Cost:
             channel.messages, sent + guards, rounds=channel.messages // (network.parties - 1)
         )
 
-    every = await asyncio.gather(*(one(number) for number in range(network.parties)))
+    every = await asyncio.gather(*(rehearse_party(number) for number in range(network.parties)))
     return max(every, key=lambda cost: cost.sent)
 
 

@@ -116,20 +116,22 @@ async def _require_room(own: int, meeting: Meeting) -> None:
 
     Counts are compared in units so coarse that they fit into the field; one's own is rounded up.
     """
-    most, channel = meeting.records_at_most, meeting.channel
-    if own > most:
+    record_limit, channel = meeting.records_at_most, meeting.channel
+    if own > record_limit:
         raise ReleaseRefused(
-            f"the rule 'many_records' refuses: this party alone has more than the {most:,} records"
-            " that the study allows"
+            f"the rule 'many_records' refuses: this party alone has more than the {record_limit:,}"
+            " records that the study allows"
         )
-    unit = max(1, -(-most * channel.parties // 2**29))
+    unit = max(1, -(-record_limit * channel.parties // 2**29))
     arithmetic = Arithmetic(channel, meeting.degree, meeting.draw, phase=Phase.GATES)
     total = await arithmetic.shared(np.array([-(-own // unit)]))
-    above = await negative(arithmetic, arithmetic.plus(arithmetic.scaled(total, -1), most // unit))
+    above = await negative(
+        arithmetic, arithmetic.plus(arithmetic.scaled(total, -1), record_limit // unit)
+    )
     if not (await arithmetic.zeros(above))[0]:
         raise ReleaseRefused(
-            f"the rule 'many_records' refuses: all together have more than the {most:,} records"
-            " that the study allows; raise records_at_most"
+            f"the rule 'many_records' refuses: all together have more than the {record_limit:,}"
+            " records that the study allows; raise records_at_most"
         )
 
 
@@ -141,9 +143,9 @@ async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
         return False
     channel = meeting.channel
     arithmetic = Arithmetic(channel, meeting.degree, meeting.draw, phase=Phase.GATES)
-    mine = np.zeros((3, channel.parties), dtype=np.int64)
-    mine[:, channel.number] = own.total, *own.largest
-    shares = (await arithmetic.shared(mine.ravel())).reshape(3, channel.parties)
+    own_shares = np.zeros((3, channel.parties), dtype=np.int64)
+    own_shares[:, channel.number] = own.total, *own.largest
+    shares = (await arithmetic.shared(own_shares.ravel())).reshape(3, channel.parties)
     pairs = [pair for group in (shares[0], shares[1:].ravel()) for pair in permutations(group, 2)]
     first, second = np.array(pairs, dtype=np.uint64).T
     total = np.repeat(arithmetic.sums(shares[:1]), len(pairs))
@@ -213,7 +215,7 @@ class AskedTogether:
     ) -> AskedTogether:
         """Hash the rows that count with the owner's key."""
         counting = people.take(np.flatnonzero(question.rows(people)))
-        said = hmac.new(
+        key_digest = hmac.new(
             key, b"input" + canonical_rows(counting, question.columns), hashlib.sha256
         ).hexdigest()
         numbers = {column: as_floats(counting.column(column)) for column in question.cuts}
@@ -222,7 +224,7 @@ class AskedTogether:
             tuple(sorted(parties)),
             dataset,
             row_marks(counting, key),
-            said,
+            key_digest,
             numbers,
             noisy,
         )
@@ -237,8 +239,11 @@ class AskedTogether:
     @property
     def about(self) -> tuple[str, ...]:
         """The columns whose values are added up or counted; of a count, those of its filter."""
-        asked = self.question.columns
-        return tuple(name for name in asked if name not in self.question.filters) or asked
+        question_columns = self.question.columns
+        return (
+            tuple(name for name in question_columns if name not in self.question.filters)
+            or question_columns
+        )
 
     def meets(self, earlier: AnsweredQuestion) -> bool:
         """Whether an earlier answer and this one could be subtracted: they tell of a column in
@@ -267,7 +272,9 @@ def row_marks(people: Table, key: bytes) -> NDArray[np.uint64]:
     return np.sort(np.frombuffer(b"".join(marks), dtype="<u8"))
 
 
-def fewest_at_cuts(numbers: NDArray[np.float64], one: Sequence[str], other: Sequence[str]) -> int:
+def fewest_at_cuts(
+    numbers: NDArray[np.float64], first_cuts: Sequence[str], second_cuts: Sequence[str]
+) -> int:
     """The fewest numbers, but not none, next to a cut that only one of two questions makes; 0 where
     there are none.
 
@@ -279,7 +286,7 @@ def fewest_at_cuts(numbers: NDArray[np.float64], one: Sequence[str], other: Sequ
     >>> fewest_at_cuts(np.array([1.0, 2.0, 3.0, 999.5]), ["0", "1000"], ["0", "1000.0"])
     0
     """
-    first, second = ({float(Fraction(cut)) for cut in cuts} for cuts in (one, other))
+    first, second = ({float(Fraction(cut)) for cut in cuts} for cuts in (first_cuts, second_cuts))
     cuts = sorted(first | second)
     sizes = np.bincount(
         np.searchsorted(cuts, numbers[~np.isnan(numbers)], side="right"), minlength=len(cuts) + 1
@@ -294,13 +301,14 @@ def fewest_at_cuts(numbers: NDArray[np.float64], one: Sequence[str], other: Sequ
     return int(min(beside, default=0))
 
 
-def rows_between(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
+def rows_between(first_rows: NDArray[np.uint64], second_rows: NDArray[np.uint64]) -> int:
     """How many rows are in one of two sets and not in the other, equal rows counted as often as
     they occur.
     """
-    names, where = np.unique(np.concatenate([one, other]), return_inverse=True)
+    names, where = np.unique(np.concatenate([first_rows, second_rows]), return_inverse=True)
     counts = [
-        np.bincount(part, minlength=len(names)) for part in np.split(where.ravel(), [len(one)])
+        np.bincount(part, minlength=len(names))
+        for part in np.split(where.ravel(), [len(first_rows)])
     ]
     return int(np.abs(counts[0] - counts[1]).sum())
 
@@ -317,77 +325,83 @@ class Answered:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._journal = Journal(self.folder / "answered.jsonl", ANSWERS)
 
-    def stored(self, asked: AskedTogether) -> dict[str, Any] | None:
+    def stored(self, question: AskedTogether) -> dict[str, Any] | None:
         """The answer to the same question of the same parties about the same rows
         (``asked_before``).
         """
         for earlier in self._journal.read().of_type(AnsweredQuestion):
-            same = (earlier.key, earlier.parties, earlier.input) == (
-                asked.key,
-                asked.parties,
-                asked.input,
+            is_same = (earlier.key, earlier.parties, earlier.input) == (
+                question.key,
+                question.parties,
+                question.input,
             )
-            if same and earlier.answer is not None:
+            if is_same and earlier.answer is not None:
                 return dict(earlier.answer)
         return None
 
-    def require_new(self, asked: AskedTogether, rules: Rules) -> None:
+    def require_new(self, question: AskedTogether, rules: Rules) -> None:
         """Refuse what earlier answers would undo: ``few_own``, ``differencing`` and
         ``equations``.
         """
-        if len(asked.rows) < rules.least_own:
+        if len(question.rows) < rules.least_own:
             raise Declined(
                 "the rule 'few_own' declines: this party has fewer records than it asks of itself"
             )
         self._journal.read()
-        self._require_apart_from_all(asked, rules)
+        self._require_apart_from_all(question, rules)
 
-    def _require_apart_from_all(self, asked: AskedTogether, rules: Rules) -> None:
-        if asked.noisy:
+    def _require_apart_from_all(self, question: AskedTogether, rules: Rules) -> None:
+        if question.noisy:
             return
         entries = self._journal.of_type(AnsweredQuestion)
-        earlier = [entry for entry in entries if not entry.noisy and entry.dataset == asked.dataset]
+        earlier = [
+            entry for entry in entries if not entry.noisy and entry.dataset == question.dataset
+        ]
         heard = {(entry.study, entry.key) for entry in earlier if entry.answer is not None}
         for entry in earlier:
-            if not asked.meets(entry):
+            if not question.meets(entry):
                 continue
-            self._require_apart(entry, asked, rules)
+            self._require_apart(entry, question, rules)
             if entry.answer is not None or (entry.study, entry.key) not in heard:
-                _require_no_joined_counts(entry, asked, rules)
+                _require_no_joined_counts(entry, question, rules)
         # a study is noted when its answer may be opened, and again with the answer
         opened = {(entry.study, entry.key): entry.opened for entry in earlier}
-        total = asked.question.numbers_opened + sum(opened.values())
-        most = max(len(asked.rows) * len(asked.parties) // 10, MOST_OF_FEW)
-        if asked.question.numbers_opened and total > most:
+        total = question.question.numbers_opened + sum(opened.values())
+        answer_limit = max(len(question.rows) * len(question.parties) // 10, MOST_OF_FEW)
+        if question.question.numbers_opened and total > answer_limit:
             raise ReleaseRefused(
                 f"the rule 'equations' refuses: {total} numbers would be opened about rows for"
-                f" which {most} are the most; ask with noise"
+                f" which {answer_limit} are the most; ask with noise"
             )
 
-    def _require_apart(self, earlier: AnsweredQuestion, asked: AskedTogether, rules: Rules) -> None:
-        differing = set(earlier.parties) ^ set(asked.parties)
+    def _require_apart(
+        self, earlier: AnsweredQuestion, question: AskedTogether, rules: Rules
+    ) -> None:
+        differing = set(earlier.parties) ^ set(question.parties)
         if 0 < len(differing) < rules.least_parties:
             raise ReleaseRefused(
                 "the rule 'differencing' refuses: the like was answered for parties that differ by"
                 f" {len(differing)}, and the difference of both answers would be about them alone"
             )
-        between = rows_between(self._marks(earlier), asked.rows)
+        between = rows_between(self._marks(earlier), question.rows)
         if not differing and 0 < between < rules.least_records:
             raise ReleaseRefused(
                 "the rule 'differencing' refuses: an earlier answer rests on rows that differ in"
                 f" fewer than {rules.least_records} of ours"
             )
         for column, cuts in earlier.cuts.items():
-            if column in asked.numbers and not differing:
-                few = fewest_at_cuts(asked.numbers[column], cuts, asked.question.cuts[column])
-                if 0 < few < rules.least_records:
+            if column in question.numbers and not differing:
+                smallest_difference = fewest_at_cuts(
+                    question.numbers[column], cuts, question.question.cuts[column]
+                )
+                if 0 < smallest_difference < rules.least_records:
                     raise ReleaseRefused(
                         f"the rule 'differencing' refuses: an earlier answer cuts column {column!r}"
                         f" at other bounds or edges, with fewer than {rules.least_records} of our"
                         " records next to them; ask with the same ones"
                     )
 
-    def opening(self, asked: AskedTogether, rules: Rules, study: str) -> None:
+    def opening(self, question: AskedTogether, rules: Rules, study: str) -> None:
         """Note that others may soon know the answer, whether or not we ever hear it.
 
         Checked once more, alone with the store: two studies that were planned at the same time must
@@ -395,33 +409,35 @@ class Answered:
         """
         with self._journal.turn():
             entries = self._journal.of_type(AnsweredQuestion)
-            if not any(entry.study == study and entry.input == asked.input for entry in entries):
-                self._require_apart_from_all(asked, rules)
-                self._append(asked, None, study)
+            if not any(entry.study == study and entry.input == question.input for entry in entries):
+                self._require_apart_from_all(question, rules)
+                self._append(question, None, study)
 
-    def record(self, asked: AskedTogether, answer: Mapping[str, Any], study: str) -> None:
+    def record(self, question: AskedTogether, answer: Mapping[str, Any], study: str) -> None:
         """Write down what was answered."""
         with self._journal.turn():
-            self._append(asked, answer, study)
+            self._append(question, answer, study)
 
-    def _append(self, asked: AskedTogether, answer: Mapping[str, Any] | None, study: str) -> None:
-        marks = asked.rows.astype("<u8").tobytes()
+    def _append(
+        self, asked_question: AskedTogether, answer: Mapping[str, Any] | None, study: str
+    ) -> None:
+        marks = asked_question.rows.astype("<u8").tobytes()
         rows = _rows_name(marks)
         if not (self.folder / rows).exists():
             write_whole(self.folder / rows, marks)
-        question = asked.question
+        question = asked_question.question
         self._journal.append(
             AnsweredQuestion(
-                key=asked.key,
+                key=asked_question.key,
                 name=question.name,
-                about=asked.about,
+                about=asked_question.about,
                 cuts={column: tuple(cuts) for column, cuts in question.cuts.items()},
                 study=study,
-                parties=asked.parties,
-                dataset=asked.dataset,
+                parties=asked_question.parties,
+                dataset=asked_question.dataset,
                 rows=rows,
-                input=asked.input,
-                noisy=asked.noisy,
+                input=asked_question.input,
+                noisy=asked_question.noisy,
                 opened=question.numbers_opened,
                 answer=answer,
             )
@@ -439,13 +455,13 @@ class Answered:
 
 
 def _require_no_joined_counts(
-    earlier: AnsweredQuestion, asked: AskedTogether, rules: Rules
+    earlier: AnsweredQuestion, question: AskedTogether, rules: Rules
 ) -> None:
     """Refuse quantiles beside other counts of the same column where small ones are left out: bins
     that are taken together, less those told one by one, would be these.
     """
-    names = {earlier.name, asked.question.name}
-    if rules.least_records <= 1 or set(earlier.parties) != set(asked.parties):
+    names = {earlier.name, question.question.name}
+    if rules.least_records <= 1 or set(earlier.parties) != set(question.parties):
         return
     if (
         "quantiles" in names
@@ -466,12 +482,12 @@ def _leaves_out(answer: Mapping[str, Any] | None) -> bool:
     if answer is None or answer.get("joined", 1) > 1:
         return True
     counts = answer.get("counts", [])
-    left = list(counts.values()) if isinstance(counts, Mapping) else [counts]
-    while left:
-        one = left.pop()
-        if isinstance(one, list):
-            left += one
-        elif not one:
+    waiting = list(counts.values()) if isinstance(counts, Mapping) else [counts]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting += item
+        elif not item:
             return True
     return False
 

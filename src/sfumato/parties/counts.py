@@ -90,10 +90,10 @@ class TableSide:
             return table.codes(self.column)
         ends = np.array([float(end) for end in self.ends])
         numbers = as_floats(table.dataset.column(self.column))
-        places = np.searchsorted(ends, numbers, side="right") - 1
-        places = np.where(numbers == ends[-1], len(ends) - 2, places)
+        bin_numbers = np.searchsorted(ends, numbers, side="right") - 1
+        bin_numbers = np.where(numbers == ends[-1], len(ends) - 2, bin_numbers)
         inside = (numbers >= ends[0]) & (numbers <= ends[-1])
-        return np.where(inside, places, len(ends) - 1)
+        return np.where(inside, bin_numbers, len(ends) - 1)
 
 
 class _OfCounts(Filtered):
@@ -140,8 +140,8 @@ class _OfCounts(Filtered):
 
     def guarded(self, people: Table) -> NDArray[np.int64]:
         """Every cell."""
-        place, inside = self._places(people)
-        return np.bincount(place[inside], minlength=self.cells).astype(np.int64)
+        cell_numbers, inside = self._cell_numbers(people)
+        return np.bincount(cell_numbers[inside], minlength=self.cells).astype(np.int64)
 
     @property
     def cuts(self) -> Mapping[str, tuple[str, ...]]:
@@ -150,9 +150,9 @@ class _OfCounts(Filtered):
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows that count in a cell."""
-        return self._places(people)[1]
+        return self._cell_numbers(people)[1]
 
-    def _places(self, people: Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _cell_numbers(self, people: Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The cell of every row, and whether it has one."""
         domains = {axis.column: axis.domain for axis in self.sides if axis.domain}
         table = public_table(people, {}, domains, self.where)
@@ -162,12 +162,12 @@ class _OfCounts(Filtered):
             people,
             declared(Schema({}), bounds={k: (float(a), float(b)) for k, (a, b) in binned.items()}),
         )
-        place, inside = np.zeros(len(people), dtype=np.int64), counted(table, self.where)
+        cell_numbers, inside = np.zeros(len(people), dtype=np.int64), counted(table, self.where)
         for axis in self.sides:
             codes = axis.codes(table)
             inside &= codes < len(axis.labels)
-            place = place * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
-        return place, inside
+            cell_numbers = cell_numbers * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
+        return cell_numbers, inside
 
     async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """Count; without noise, small cells are left out: nobody adds to them, and no statistic is
@@ -176,10 +176,12 @@ class _OfCounts(Filtered):
         if meeting.noise:
             return await super().compute(people, meeting)
         own = self.guarded(people)
-        kept = await at_least(self._arithmetic(meeting), own, meeting.least_records)
-        total = await self._added(np.where(kept, own, 0), meeting)
+        is_kept = await at_least(self._arithmetic(meeting), own, meeting.least_records)
+        total = await self._added(np.where(is_kept, own, 0), meeting)
         # of fewer than one there are none, and that is no small count
-        return self._answer(total, ~kept if meeting.least_records > 1 else np.zeros_like(kept))
+        return self._answer(
+            total, ~is_kept if meeting.least_records > 1 else np.zeros_like(is_kept)
+        )
 
     def _arithmetic(self, meeting: Meeting) -> Arithmetic:
         return Arithmetic(meeting.channel, meeting.degree, meeting.draw)
@@ -204,7 +206,7 @@ class _OfCounts(Filtered):
         return self._answer(self.guarded(people), np.zeros(self.cells, dtype=bool))
 
 
-def _told(counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> list[int | None]:
+def _hide_counts(counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> list[int | None]:
     """Counts as they are told: None where one is left out, which may be anything below the
     least.
     """
@@ -235,7 +237,7 @@ class JointHistogram(_OfCounts):
         return (self.axis,)
 
     def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
-        return {"counts": dict(zip(self.axis.labels, _told(counts, left_out), strict=True))}
+        return {"counts": dict(zip(self.axis.labels, _hide_counts(counts, left_out), strict=True))}
 
 
 @parameters
@@ -265,10 +267,12 @@ class JointContingencyTable(_OfCounts):
 
     def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
         shape = [len(axis.labels) for axis in self.sides]
-        told = np.array(_told(counts, left_out), dtype=object).reshape(shape).tolist()
+        shown_counts = (
+            np.array(_hide_counts(counts, left_out), dtype=object).reshape(shape).tolist()
+        )
         answer: dict[str, Any] = {
             "labels": [list(axis.labels) for axis in self.sides],
-            "counts": told,
+            "counts": shown_counts,
         }
         if len(shape) != 2:
             return answer
@@ -279,13 +283,13 @@ class JointContingencyTable(_OfCounts):
 
 def _chi_square(table: NDArray[np.int64]) -> dict[str, Any]:
     """Pearson's statistic over rows and columns in which there is somebody."""
-    kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-    if kept.size == 0 or min(kept.shape) < 2 or kept.min() < 0:
+    occupied = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    if occupied.size == 0 or min(occupied.shape) < 2 or occupied.min() < 0:
         return {"chi_square": None, "df": None}
-    expected = np.outer(kept.sum(axis=1), kept.sum(axis=0)) / kept.sum()
+    expected = np.outer(occupied.sum(axis=1), occupied.sum(axis=0)) / occupied.sum()
     return {
-        "chi_square": float(((kept - expected) ** 2 / expected).sum()),
-        "df": int((kept.shape[0] - 1) * (kept.shape[1] - 1)),
+        "chi_square": float(((occupied - expected) ** 2 / expected).sum()),
+        "df": int((occupied.shape[0] - 1) * (occupied.shape[1] - 1)),
     }
 
 
@@ -328,12 +332,12 @@ class JointQuantiles(_OfCounts):
 
     async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """Join bins until none is small, and count."""
-        least = meeting.least_records
-        if meeting.noise or least <= 1:
+        least_records = meeting.least_records
+        if meeting.noise or least_records <= 1:
             return await super().compute(people, meeting)
         own, joined = self.guarded(people), 1
         arithmetic = self._arithmetic(meeting)
-        while not await none_below(arithmetic, own, least):
+        while not await none_below(arithmetic, own, least_records):
             if len(own) == 1:  # fewer records than the least in all bins together
                 raise ReleaseRefused(
                     "the rule 'small_cells' refuses: the answer would rest on counts of too few"
@@ -349,12 +353,13 @@ class JointQuantiles(_OfCounts):
         """The answer from the counts of bins, each of which is so many of the question's."""
         edges = (*self.axis.edges[:-1:joined], self.axis.edges[-1])
         side = TableSide(self.axis.column, edges=edges)
-        there = np.maximum(counts, 0)
+        positive_counts = np.maximum(counts, 0)
         return {
             "counts": dict(zip(side.labels, counts.tolist(), strict=True)),
             "joined": joined,
             "quantiles": {
-                level: _quantile(side.ends, Fraction(level), there) for level in self.levels
+                level: _quantile(side.ends, Fraction(level), positive_counts)
+                for level in self.levels
             },
         }
 
@@ -367,7 +372,9 @@ def _quantile(ends: list[Fraction], level: Fraction, counts: NDArray[np.int64]) 
     if total == 0:
         return None
     upto = np.cumsum(counts)
-    place = int(np.argmax(upto >= math.ceil(level * total)))
-    before, here = int(upto[place] - counts[place]), int(counts[place])
-    share = (level * total - before) / here
-    return float(ends[place] + (ends[place + 1] - ends[place]) * max(share, Fraction(0)))
+    bin_number = int(np.argmax(upto >= math.ceil(level * total)))
+    before, bin_count = int(upto[bin_number] - counts[bin_number]), int(counts[bin_number])
+    share = (level * total - before) / bin_count
+    return float(
+        ends[bin_number] + (ends[bin_number + 1] - ends[bin_number]) * max(share, Fraction(0))
+    )

@@ -73,16 +73,16 @@ class Encrypted(Summation):
     async def _public(self, seal: Any, channel: Channel, secret: Any) -> Any:
         """The public context, from the key holder; one with a secret key in it is refused."""
         if secret is not None:
-            said = secret.serialize(
+            context_bytes = secret.serialize(
                 save_public_key=True,
                 save_secret_key=False,
                 save_galois_keys=False,
                 save_relin_keys=False,
             )
             await channel.exchange(
-                Phase.SHARE, dict.fromkeys(channel.others, _filled(said, CONTEXT)), {}
+                Phase.SHARE, dict.fromkeys(channel.others, _filled(context_bytes, CONTEXT)), {}
             )
-            return seal.context_from(said)
+            return seal.context_from(context_bytes)
         arrived = await channel.exchange(Phase.SHARE, {}, {self.key_holder: CONTEXT})
         context = _loaded(seal.context_from, arrived[self.key_holder], self.key_holder)
         if context.is_private():
@@ -93,21 +93,23 @@ class Encrypted(Summation):
         """At the key holder, the sum of everybody's ciphertexts; elsewhere nothing."""
         length = CIPHERTEXT * len(own)
         if channel.number != self.server:
-            message = b"".join(_filled(each.serialize(), CIPHERTEXT) for each in own)
+            message = b"".join(_filled(own_vector.serialize(), CIPHERTEXT) for own_vector in own)
             await channel.exchange(Phase.SHARE, {self.server: message}, {})
         else:
             arrived = await channel.exchange(Phase.SHARE, {}, dict.fromkeys(channel.others, length))
             for sender, message in arrived.items():
                 own = [
-                    each + other
-                    for each, other in zip(
+                    own_vector + other_vector
+                    for own_vector, other_vector in zip(
                         own, self._read(seal, public, message, sender), strict=True
                     )
                 ]
             # a fresh encryption of zeros, so that the sum does not look like anybody's ciphertexts
             # added
-            own = [each + seal.bfv_vector(public, [0] * each.size()) for each in own]
-            message = b"".join(_filled(each.serialize(), CIPHERTEXT) for each in own)
+            own = [
+                own_vector + seal.bfv_vector(public, [0] * own_vector.size()) for own_vector in own
+            ]
+            message = b"".join(_filled(own_vector.serialize(), CIPHERTEXT) for own_vector in own)
             await channel.exchange(Phase.PRODUCTS, {self.key_holder: message}, {})
         if channel.number != self.key_holder:
             return []
@@ -134,8 +136,8 @@ class Encrypted(Summation):
             ]
             payload = np.array([n for part in plain for n in part], dtype="<i8").tobytes()
         lengths = {j: 8 * sum(sizes) if j == self.key_holder else 0 for j in channel.others}
-        said = await channel.broadcast(Phase.OPEN, payload, lengths)
-        return np.frombuffer(said[self.key_holder], dtype="<i8").astype(np.int64)
+        messages = await channel.broadcast(Phase.OPEN, payload, lengths)
+        return np.frombuffer(messages[self.key_holder], dtype="<i8").astype(np.int64)
 
     def cost(self, parties: int, cells: int, bound: int) -> Cost:
         """The key holder's, who sends most: the key to all, its ciphertexts, and the sums."""

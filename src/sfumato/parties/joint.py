@@ -143,7 +143,9 @@ class JointRelease(JointQuestion):
     protocols: ClassVar[tuple[str, ...]] = ("joint", "shamir")
 
     def __post_init__(self) -> None:
-        plain = {name: _plain(given) for name, given in self.attributes.items()}
+        plain = {
+            name: _plain(attribute_fields) for name, attribute_fields in self.attributes.items()
+        }
         object.__setattr__(self, "attributes", plain)
         require_public_order(self.order)
         _share("budget", self.budget)
@@ -181,15 +183,15 @@ class JointRelease(JointQuestion):
     @cached_property
     def described(self) -> dict[str, PublicColumn]:
         """What everybody knows of the columns."""
-        found = {}
-        for name, given in self.attributes.items():
+        columns = {}
+        for name, attribute_fields in self.attributes.items():
             try:
-                found[name] = PublicColumn(**given)
+                columns[name] = PublicColumn(**attribute_fields)
             except (ParameterError, TypeError) as error:
                 raise ParameterError(
                     f"column {name!r}: {str(error).removeprefix('PublicColumn: ')}"
                 ) from None
-        return found
+        return columns
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -229,19 +231,21 @@ class JointRelease(JointQuestion):
 
     def promises(self) -> tuple[Model, ...]:
         """What the search sees to, as it is judged on the release itself."""
-        asked: list[Any] = [{"k_anonymity": self.k}]
-        asked += [{"l_diversity": {"sensitive": name, "l": self.l}} for name in self.counted]
-        return tuple(build("models", one) for one in asked)
+        specifications: list[Any] = [{"k_anonymity": self.k}]
+        specifications += [
+            {"l_diversity": {"sensitive": name, "l": self.l}} for name in self.counted
+        ]
+        return tuple(build("models", specification) for specification in specifications)
 
     def closeness(self) -> tuple[Model, ...]:
         """What is judged on releases that were opened, and may fail."""
         if self.t is None:
             return ()
         t, names = float(Fraction(self.t)), self._with_role("sensitive")
-        asked = [
+        specifications = [
             {"t_closeness": {"sensitive": name, "t": t, "reference": "released"}} for name in names
         ]
-        return tuple(build("models", one) for one in asked)
+        return tuple(build("models", specification) for specification in specifications)
 
     def own_input(self, people: Table) -> bytes:
         """The released columns of all rows, sorted; values outside their public domain are refused
@@ -271,11 +275,11 @@ class JointRelease(JointQuestion):
 
     def common(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         """Rows that a collector alone has are not signed by the others."""
-        known = ("records", "levels", "learned", "collector")
+        common_fields = ("records", "levels", "learned", "collector")
         return (
             answer
             if self.assemble == "histogram"
-            else {name: answer[name] for name in known if name in answer}
+            else {name: answer[name] for name in common_fields if name in answer}
         )
 
     def cost(self, parties: int, sums: Summation, records: int) -> Cost:
@@ -317,9 +321,9 @@ class _Walk:
 
     @cached_property
     def calc(self) -> Arithmetic:
-        made = Arithmetic(self.meeting.channel, self.meeting.degree, self.meeting.draw)
-        require_room(made, self.question.k)
-        return made
+        arithmetic = Arithmetic(self.meeting.channel, self.meeting.degree, self.meeting.draw)
+        require_room(arithmetic, self.question.k)
+        return arithmetic
 
     async def answer(self) -> dict[str, Any]:
         """Search, keep, assemble, judge; with t go on until a release is close enough or no more
@@ -330,10 +334,10 @@ class _Walk:
             rank = await self._search(first, self.question.may_drop(records))
             if rank is None:
                 break
-            kept = await self._keep(rank)
-            found = await self._assembled(rank, kept, records)
-            if all(verdict["holds"] for verdict in found.get("verdicts", ())):
-                return found
+            kept_classes = await self._keep(rank)
+            result = await self._assembled(rank, kept_classes, records)
+            if all(verdict["holds"] for verdict in result.get("verdicts", ())):
+                return result
             self.rejected.append(self.question.lattice.levels(rank))
             first = rank + 1
         return self._document(records, None, {})
@@ -353,19 +357,20 @@ class _Walk:
 
     async def _search(self, first: int, budget: int) -> int | None:
         searching = self.question.lattice.search(first)
-        asked = max(1, math.ceil(math.log2(len(self.question.lattice.nodes) + 1)))
+        expected_questions = max(1, math.ceil(math.log2(len(self.question.lattice.nodes) + 1)))
         try:
             last, ranks = next(searching)
             while True:
                 self.meeting.progress(
-                    min(0.9, len(self.bits) / asked), f"testing {count_of(len(ranks), 'node')}"
+                    min(0.9, len(self.bits) / expected_questions),
+                    f"testing {count_of(len(ranks), 'node')}",
                 )
                 holds = await self._one_will_do(ranks, budget)
                 self.bits.append([last, int(holds)])
                 last, ranks = searching.send(holds)
-        except StopIteration as done:
-            found: int | None = done.value
-            return found
+        except StopIteration as stop:
+            rank_found: int | None = stop.value
+            return rank_found
 
     async def _one_will_do(self, ranks: Sequence[int], budget: int) -> bool:
         """One bit: whether a node drops no more records than the budget, so that one of the
@@ -401,8 +406,8 @@ class _Walk:
             return await self.calc.polynomial_sums(clipped, _small(k, parties * k), starts)
         records = await self.calc.shared(counts)
         gates = await self._gates(counts, present)
-        kept = await self._all_of(gates, [_reached(gate.threshold, gate.most) for gate in gates])
-        failing = self.calc.plus(self.calc.scaled(kept, -1), 1)
+        is_kept = await self._all_of(gates, [_reached(gate.threshold, gate.most) for gate in gates])
+        failing = self.calc.plus(self.calc.scaled(is_kept, -1), 1)
         return await self.calc.dot(records, failing, starts)
 
     def _own_counts(
@@ -436,8 +441,8 @@ class _Walk:
             gates = [_Gate((await self.calc.shared(clipped))[np.newaxis], k, parties * k)]
         for values in present:
             owners = await self.calc.shared(values.ravel())
-            there = await self.calc.polynomial(owners, _reached(1, parties))
-            different = self.calc.sums(there.reshape(values.shape))[np.newaxis]
+            is_owner = await self.calc.polynomial(owners, _reached(1, parties))
+            different = self.calc.sums(is_owner.reshape(values.shape))[np.newaxis]
             gates.append(_Gate(different, self.question.l or 1, values.shape[1]))
         return gates
 
@@ -462,35 +467,39 @@ class _Walk:
             bits.append(~await self.calc.zeros(factors, Phase.PRODUCTS))
         return np.concatenate(bits)
 
-    async def _assembled(self, rank: int, kept: NDArray[np.bool_], records: int) -> dict[str, Any]:
+    async def _assembled(
+        self, rank: int, kept_classes: NDArray[np.bool_], records: int
+    ) -> dict[str, Any]:
         self.meeting.progress(0.95, "adding up the release")
         if self.question.assemble == "pieces":
-            return self._document(records, rank, await self._pieces(rank, kept, records))
-        size = int(kept.sum()) * math.prod(other_shape(self.question))
+            return self._document(records, rank, await self._pieces(rank, kept_classes, records))
+        size = int(kept_classes.sum()) * math.prod(other_shape(self.question))
         if size > MOST_RELEASED:
             raise ParameterError(
                 f"the release would have {size:,} cells, {MOST_RELEASED:,} at most; release fewer"
                 " columns, or use pieces"
             )
-        own = self.own.released(rank, kept)
+        own = self.own.released(rank, kept_classes)
         counts = (await self.calc.opened(await self.calc.shared(own))).astype(np.int64)
-        self._require_truth(counts, own, kept, records)
+        self._require_truth(counts, own, kept_classes, records)
         return self._document(
-            records, rank, table_of(self.question, rank, np.flatnonzero(kept), counts)
+            records, rank, table_of(self.question, rank, np.flatnonzero(kept_classes), counts)
         )
 
     def _require_truth(
         self,
         counts: NDArray[np.int64],
         own: NDArray[np.int64],
-        kept: NDArray[np.bool_],
+        kept_classes: NDArray[np.bool_],
         records: int,
     ) -> None:
         """What must be so when everybody counted as agreed; what only one party can see, it
         sees.
         """
-        by_class, mine = (c.reshape(int(kept.sum()), -1).sum(axis=1) for c in (counts, own))
-        crowd = by_class - mine if self.question.insiders else by_class
+        by_class, own_by_class = (
+            c.reshape(int(kept_classes.sum()), -1).sum(axis=1) for c in (counts, own)
+        )
+        crowd = by_class - own_by_class if self.question.insiders else by_class
         total = int(by_class.sum())
         within = total <= records and records - total <= self.question.may_drop(records)
         if bool((counts < own).any()) or bool((crowd < self.question.k).any()) or not within:
@@ -500,7 +509,9 @@ class _Walk:
         learned = {"bits": self.bits, "nodes_tested": len(self.dropped), "rejected": self.rejected}
         return answer_of(self.question, records, rank, table, learned)
 
-    async def _pieces(self, rank: int, kept: NDArray[np.bool_], records: int) -> dict[str, Any]:
+    async def _pieces(
+        self, rank: int, kept_classes: NDArray[np.bool_], records: int
+    ) -> dict[str, Any]:
         """Everybody sends the collector its kept rows, recoded; the collector alone has a table."""
         channel, collector = self.calc.channel, self.question.collector or 0
         if collector >= channel.parties:
@@ -508,27 +519,32 @@ class _Walk:
                 f"the collector is party {collector}, and there are {channel.parties} parties, from"
                 " 0 on"
             )
-        own = own_piece(self.own, rank, kept)
+        own = own_piece(self.own, rank, kept_classes)
         if channel.number != collector:
             await channel.exchange(Phase.OPEN, {collector: len(own).to_bytes(8, "big")}, {})
             await channel.exchange(Phase.OPEN, {collector: own}, {})
             return {"collector": collector}
-        told = await channel.exchange(Phase.OPEN, {}, dict.fromkeys(channel.others, 8))
-        lengths = {sender: int.from_bytes(message, "big") for sender, message in told.items()}
+        length_messages = await channel.exchange(Phase.OPEN, {}, dict.fromkeys(channel.others, 8))
+        lengths = {
+            sender: int.from_bytes(message, "big") for sender, message in length_messages.items()
+        }
         for sender, length in lengths.items():
             if length > LONGEST_PIECE:
                 raise WrongMessage(sender, "open")
         arrived = {**await channel.exchange(Phase.OPEN, {}, lengths), collector: own}
-        return {"collector": collector, **collected(self.question, rank, kept, arrived, records)}
+        return {
+            "collector": collector,
+            **collected(self.question, rank, kept_classes, arrived, records),
+        }
 
 
-def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(attribute_fields: Mapping[str, Any]) -> dict[str, Any]:
     """A column's description as plain data: a hierarchy that was given as an object is written as
     in a recipe.
     """
-    rule: Any = given.get("hierarchy")
+    rule: Any = attribute_fields.get("hierarchy")
     plain = rule is None or isinstance(rule, str | Mapping)
-    return dict(given) if plain else {**given, "hierarchy": write(rule)}
+    return dict(attribute_fields) if plain else {**attribute_fields, "hierarchy": write(rule)}
 
 
 def _share(name: str, text: str) -> None:
@@ -549,17 +565,19 @@ def _pooled(question: JointRelease, own: OwnRows) -> dict[str, Any]:
         list[list[int]](),
         set[int](),
     )
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for _ in range(question.candidates):
         rank = _first_plain(question, own, first, bits, tested)
         learned = {"bits": bits, "nodes_tested": len(tested), "rejected": rejected}
         if rank is None:
             break
-        kept = _kept_plain(question, own, rank)
-        table = table_of(question, rank, np.flatnonzero(kept), own.released(rank, kept))
-        found = answer_of(question, records, rank, table, learned)
-        if all(verdict["holds"] for verdict in found["verdicts"]):
-            return found
+        kept_classes = _kept_plain(question, own, rank)
+        table = table_of(
+            question, rank, np.flatnonzero(kept_classes), own.released(rank, kept_classes)
+        )
+        result = answer_of(question, records, rank, table, learned)
+        if all(verdict["holds"] for verdict in result["verdicts"]):
+            return result
         rejected.append(question.lattice.levels(rank))
         first = rank + 1
     return answer_of(question, records, None, {}, learned)
@@ -578,44 +596,44 @@ def _first_plain(
             holds = any(number <= budget for number in dropped)
             bits.append([last, int(holds)])
             last, ranks = searching.send(holds)
-    except StopIteration as done:
-        found: int | None = done.value
-        return found
+    except StopIteration as stop:
+        rank_found: int | None = stop.value
+        return rank_found
 
 
 def _kept_plain(question: JointRelease, own: OwnRows, rank: int) -> NDArray[np.bool_]:
-    kept = own.histogram(rank) >= question.k
+    is_kept = own.histogram(rank) >= question.k
     for name, values in question.counted.items():
-        kept &= own.present(rank, name, values).sum(axis=1) >= (question.l or 1)
-    return kept
+        is_kept &= own.present(rank, name, values).sum(axis=1) >= (question.l or 1)
+    return is_kept
 
 
 def _batches(ranks: Sequence[int], question: JointRelease) -> Iterator[list[_Piece]]:
     """Pieces of nodes, together at most a block of numbers; all parties cut alike."""
-    most, batch, room = max(1, BLOCK // question.weight), list[_Piece](), 0
+    batch_size, batch, room = max(1, BLOCK // question.weight), list[_Piece](), 0
     for rank in ranks:
         cells = question.lattice.cells(rank)
-        for start in range(0, cells, most):
-            size = min(most, cells - start)
+        for start in range(0, cells, batch_size):
+            size = min(batch_size, cells - start)
             if size > room and batch:
                 yield batch
                 batch = []
-            room = (room if batch else most) - size
+            room = (room if batch else batch_size) - size
             batch.append(_Piece(rank, start, start + size))
     if batch:
         yield batch
 
 
 @functools.lru_cache(maxsize=256)
-def _small(k: int, most: int) -> tuple[int, ...]:
+def _small(k: int, largest: int) -> tuple[int, ...]:
     """The polynomial that is x for 0 ≤ x < k, and 0 for k ≤ x ≤ most."""
-    return tuple(interpolated([x if x < k else 0 for x in range(most + 1)], MODULUS))
+    return tuple(interpolated([x if x < k else 0 for x in range(largest + 1)], MODULUS))
 
 
 @functools.lru_cache(maxsize=256)
-def _reached(threshold: int, most: int) -> tuple[int, ...]:
+def _reached(threshold: int, largest: int) -> tuple[int, ...]:
     """The polynomial that is 0 for 0 ≤ x < threshold, and 1 for threshold ≤ x ≤ most."""
-    return tuple(interpolated([int(x >= threshold) for x in range(most + 1)], MODULUS))
+    return tuple(interpolated([int(x >= threshold) for x in range(largest + 1)], MODULUS))
 
 
 def _cost(question: JointRelease, parties: int, records: int) -> Cost:
@@ -623,17 +641,22 @@ def _cost(question: JointRelease, parties: int, records: int) -> Cost:
     rounds of the search in blocks.
     """
     lattice, k, budget = question.lattice, question.k, max(0, question.may_drop(records))
-    asked, bits = lattice.most_asked(), math.ceil(math.log2(len(lattice.nodes) + 1))
+    ranks_asked, bits = lattice.most_asked(), math.ceil(math.log2(len(lattice.nodes) + 1))
     cells, largest = (
-        sum(lattice.cells(rank) for rank in asked),
+        sum(lattice.cells(rank) for rank in ranks_asked),
         max(lattice.cells(rank) for rank in range(len(lattice.nodes))),
     )
     gates = parties if question.insiders else 1
     general = question.insiders or bool(question.counted)
-    most = (parties - 1 if question.insiders else parties) * k
+    largest_value = (parties - 1 if question.insiders else parties) * k
     values = sum(v * (1 + polynomial_products(parties)) for v in question.counted.values())
     last = sum(polynomial_products(v) + 1 for v in question.counted.values())
-    search = gates * (1 + polynomial_products(most)) + values + last + (gates if general else -1)
+    search = (
+        gates * (1 + polynomial_products(largest_value))
+        + values
+        + last
+        + (gates if general else -1)
+    )
     keep = gates * (2 + polynomial_products(k)) + values + last + 6
     released = (
         min(largest, max(1, records // k)) * math.prod(other_shape(question))
@@ -642,7 +665,7 @@ def _cost(question: JointRelease, parties: int, records: int) -> Cost:
     )
     products = (
         cells * (search - 1)
-        + bits * len(asked) * (budget + 1)
+        + bits * len(ranks_asked) * (budget + 1)
         + question.candidates * largest * keep
     )
     numbers = products + cells + 2 * question.candidates * released + 8 * bits + 2
@@ -652,9 +675,9 @@ def _cost(question: JointRelease, parties: int, records: int) -> Cost:
         + question.candidates * (1 + largest * question.weight // BLOCK)
     )
     depth = (
-        gates * (polynomial_products(most) + 2)
+        gates * (polynomial_products(largest_value) + 2)
         + 8
-        + math.ceil(math.log2(len(asked) * (budget + 1) + 1))
+        + math.ceil(math.log2(len(ranks_asked) * (budget + 1) + 1))
     )
     rounds = blocks * (
         depth

@@ -72,10 +72,10 @@ class Keys:
     def require_all(self) -> None:
         """Refuse a folder that is not that of this party's keys."""
         files = (self.certificate, self.private, self.signing, self.secret)
-        if lacking := [file.name for file in files if not file.is_file()]:
+        if missing_files := [file.name for file in files if not file.is_file()]:
             raise UnreadableInput(
-                f"the folder {self.folder} lacks {', '.join(lacking)}; name the one that 'sfumato"
-                " key party' filled (--keys)"
+                f"the folder {self.folder} lacks {', '.join(missing_files)}; name the one that"
+                " 'sfumato key party' filled (--keys)"
             )
 
     def der(self) -> bytes:
@@ -166,11 +166,11 @@ def new_keys(
     except OSError as error:
         raise OutputError(f"cannot make the folder {folder}: {error.strerror}") from None
     key = generate_private_key(SECP256R1())
-    _written(keys.private, _pem(key))
-    _written(keys.signing, _pem(Ed25519PrivateKey.generate()))
+    _write_private(keys.private, _pem(key))
+    _write_private(keys.signing, _pem(Ed25519PrivateKey.generate()))
     new_key_file(keys.secret)
-    made = _certificate(key, name, now or environment.now(), days)
-    _written(keys.certificate, made.public_bytes(Encoding.PEM))
+    certificate = _certificate(key, name, now or environment.now(), days)
+    _write_private(keys.certificate, certificate.public_bytes(Encoding.PEM))
     return keys
 
 
@@ -203,7 +203,7 @@ def _pem(key: Any) -> bytes:
     return pem
 
 
-def _written(path: Path, content: bytes) -> None:
+def _write_private(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(open_private(path, os.O_WRONLY | os.O_EXCL), "wb") as file:
             file.write(content)

@@ -150,7 +150,9 @@ class Mesh(Channel):
         reading = {
             sender: self._receive(sender, phase, length) for sender, length in lengths.items()
         }
-        got = await _all_of([_tolerant(one, allow=allow) for one in (*sending, *reading.values())])
+        got = await _all_of(
+            [_tolerant(task, allow=allow) for task in (*sending, *reading.values())]
+        )
         arrived = dict(zip(reading, got[len(sending) :], strict=True))
         return {sender: message for sender, message in arrived.items() if message is not None}
 
@@ -203,11 +205,11 @@ class Mesh(Channel):
             )
         return PartyLeft(party, phase.name.lower())
 
-    def _stopped(self, sender: int, phase: Phase, said: bytes) -> PartyError:
+    def _stopped(self, sender: int, phase: Phase, notice: bytes) -> PartyError:
         """What a party says when it leaves."""
         self._lines[sender].left = True
-        reason = REASONS[said[0]] if said[0] < len(REASONS) else PartyError
-        accused = said[1] if said[1] < self.parties else sender
+        reason = REASONS[notice[0]] if notice[0] < len(REASONS) else PartyError
+        accused = notice[1] if notice[1] < self.parties else sender
         if reason is Declined:
             return Declined(
                 f"party {sender} declines to answer; nothing was answered", party=sender
@@ -215,15 +217,16 @@ class Mesh(Channel):
         about = sender if accused == self.number else accused
         if reason is PartyLeft or reason is WrongMessage:
             return (PartyLeft if reason is PartyLeft else WrongMessage)(about, phase.name.lower())
-        whom = "us" if accused == self.number else f"party {accused}"
+        accused_words = "us" if accused == self.number else f"party {accused}"
         return reason(
-            f"party {sender} stopped because of {whom} ({reason.__name__}); nothing was answered",
+            f"party {sender} stopped because of {accused_words} ({reason.__name__}); nothing was"
+            " answered",
             party=about,
         )
 
     async def _limited(self, work: Coroutine[Any, Any, Any]) -> Any:
-        rest = self._ends - asyncio.get_running_loop().time()
-        return await asyncio.wait_for(work, max(0.0, min(self.limits.step, rest)))
+        seconds_left = self._ends - asyncio.get_running_loop().time()
+        return await asyncio.wait_for(work, max(0.0, min(self.limits.step, seconds_left)))
 
     async def close(self, why: PartyError | None = None) -> None:
         """Let the lines go; where something was wrong, say first what."""
@@ -274,7 +277,7 @@ async def _all_of(work: Sequence[Coroutine[Any, Any, bytes | None]]) -> list[byt
 
     When one line fails others may be about to say why: they get a moment.
     """
-    tasks = [asyncio.ensure_future(one) for one in work]
+    tasks = [asyncio.ensure_future(work_item) for work_item in work]
     if not tasks:
         return []
     try:
@@ -301,9 +304,11 @@ class _Meeting:
         self.own = mesh.peers[mesh.number]
         self.loop = asyncio.get_running_loop()
         self.ends = self.loop.time() + mesh.limits.connect
-        others = b"".join(mesh.peers[other].certificate for other in mesh.others)
-        self.dialling = _context(ssl.PROTOCOL_TLS_CLIENT, keys, others)
-        self.waiting = _context(ssl.PROTOCOL_TLS_SERVER, keys, others)
+        peer_certificates = b"".join(
+            mesh.peers[peer_number].certificate for peer_number in mesh.others
+        )
+        self.dialling = _context(ssl.PROTOCOL_TLS_CLIENT, keys, peer_certificates)
+        self.waiting = _context(ssl.PROTOCOL_TLS_SERVER, keys, peer_certificates)
         self.unknown = False
         self.welcomes: set[asyncio.Task[None]] = set()
         self.watches: list[asyncio.Task[None]] = []
@@ -313,9 +318,9 @@ class _Meeting:
         """Dial and wait until all are there."""
         listener = _listener(self.own) if self.mesh.number else None
         tasks = [
-            asyncio.ensure_future(self._dial(other))
-            for other in self.mesh.others
-            if other > self.mesh.number
+            asyncio.ensure_future(self._dial(peer_number))
+            for peer_number in self.mesh.others
+            if peer_number > self.mesh.number
         ]
         if listener is not None:
             tasks.append(asyncio.ensure_future(self._wait()))
@@ -330,37 +335,37 @@ class _Meeting:
             if listener is not None:
                 listener.close()
 
-    def _rest(self) -> float:
+    def _seconds_left(self) -> float:
         return max(0.0, self.ends - self.loop.time())
 
-    async def _dial(self, other: int) -> None:
+    async def _dial(self, peer_number: int) -> None:
         refused = False
         pause = 0.05
-        while self._rest():
+        while self._seconds_left():
             try:
-                line = await asyncio.wait_for(self._called(other), self._rest())
-                if await self._greeted(line, other):
-                    self.mesh.joined(other, line)
-                    self.watches.append(asyncio.ensure_future(self._watch(other, line)))
+                line = await asyncio.wait_for(self._call_peer(peer_number), self._seconds_left())
+                if await self._greeted(line, peer_number):
+                    self.mesh.joined(peer_number, line)
+                    self.watches.append(asyncio.ensure_future(self._watch(peer_number, line)))
                     return
                 refused = True
             except (
                 ssl.SSLCertVerificationError
             ) as error:  # an OSError too, but trying again would not help
                 raise WrongCertificate(
-                    f"party {other} shows a certificate that is not the one of the study"
+                    f"party {peer_number} shows a certificate that is not the one of the study"
                     f" ({error.verify_message})",
-                    party=other,
+                    party=peer_number,
                 ) from None
             except ssl.SSLError:
-                raise WrongMessage(other, "hello") from None
+                raise WrongMessage(peer_number, "hello") from None
             except (OSError, TimeoutError):
                 pass
-            await asyncio.sleep(min(pause, self._rest()))
+            await asyncio.sleep(min(pause, self._seconds_left()))
             pause = min(2 * pause, 1.0)
-        raise self._absent(other, refused=refused)
+        raise self._absent(peer_number, refused=refused)
 
-    async def _watch(self, other: int, line: _Line) -> None:
+    async def _watch(self, peer_number: int, line: _Line) -> None:
         """Dial again when a party that had come gives up while we wait for another: it may come
         back.
 
@@ -368,41 +373,43 @@ class _Meeting:
         """
         await asyncio.shield(_gone(line))  # who closes the line later waits for the same
         with contextlib.suppress(PartyError):  # the meeting itself says who is missing
-            await self._dial(other)
+            await self._dial(peer_number)
 
-    async def _called(self, other: int) -> _Line:
-        peer = self.mesh.peers[other]
+    async def _call_peer(self, peer_number: int) -> _Line:
+        peer = self.mesh.peers[peer_number]
         reader, writer = await asyncio.open_connection(
             peer.host, peer.port, ssl=self.dialling, limit=CHUNK, server_hostname=peer.name
         )
         line = _Line(reader, writer)
-        if _shown(line) != peer.certificate:
+        if _peer_certificate(line) != peer.certificate:
             writer.close()
             raise WrongCertificate(
-                f"party {other} shows the certificate of another party", party=other
+                f"party {peer_number} shows the certificate of another party", party=peer_number
             )
         return line
 
-    async def _greeted(self, line: _Line, other: int) -> bool:
+    async def _greeted(self, line: _Line, peer_number: int) -> bool:
         """Whether the other side greets too: only then has it accepted our certificate."""
         try:
             line.writer.write(GREETING + bytes((self.mesh.number,)))
-            heard = await asyncio.wait_for(line.reader.readexactly(len(GREETING) + 1), self._rest())
+            heard = await asyncio.wait_for(
+                line.reader.readexactly(len(GREETING) + 1), self._seconds_left()
+            )
         except (OSError, EOFError, TimeoutError):
             line.writer.close()
             return False
         except asyncio.CancelledError:
             line.writer.close()
             raise
-        if heard != GREETING + bytes((other,)):
+        if heard != GREETING + bytes((peer_number,)):
             line.writer.close()
-            raise WrongMessage(other, "hello")
+            raise WrongMessage(peer_number, "hello")
         return True
 
     async def _wait(self) -> None:
         """Until all lower numbers are there; strangers do not stop a study."""
         try:
-            await asyncio.wait_for(self.complete.wait(), self._rest())
+            await asyncio.wait_for(self.complete.wait(), self._seconds_left())
         except TimeoutError:
             missing = min(set(range(self.mesh.number)) - self.mesh.there)
             raise self._absent(missing, refused=self.unknown) from None
@@ -428,7 +435,7 @@ class _Meeting:
                 lambda: protocol,
                 connection,
                 ssl=self.waiting,
-                ssl_handshake_timeout=max(0.1, min(HANDSHAKE, self._rest())),
+                ssl_handshake_timeout=max(0.1, min(HANDSHAKE, self._seconds_left())),
             )
         except ssl.SSLCertVerificationError:
             self.unknown = True
@@ -436,9 +443,14 @@ class _Meeting:
         except OSError:
             return
         line = _Line(reader, asyncio.StreamWriter(transport, protocol, reader, self.loop))
-        shown = _shown(line)
+        peer_certificate = _peer_certificate(line)
         number = next(
-            (i for i in range(self.mesh.number) if self.mesh.peers[i].certificate == shown), None
+            (
+                i
+                for i in range(self.mesh.number)
+                if self.mesh.peers[i].certificate == peer_certificate
+            ),
+            None,
         )
         with contextlib.suppress(WrongMessage):
             if number is not None and await self._greeted(line, number):
@@ -448,26 +460,27 @@ class _Meeting:
                 return
         line.writer.close()
 
-    def _absent(self, other: int, *, refused: bool) -> PartyError:
-        if refused and other > self.mesh.number:
+    def _absent(self, peer_number: int, *, refused: bool) -> PartyError:
+        if refused and peer_number > self.mesh.number:
             return WrongCertificate(
-                f"party {other} does not accept our certificate; do both read the same study?",
-                party=other,
+                f"party {peer_number} does not accept our certificate; do both read the same"
+                " study?",
+                party=peer_number,
             )
         if refused:
             return WrongCertificate(
-                f"party {other} did not come, but somebody with a certificate that has expired or"
-                " is not of the study",
-                party=other,
+                f"party {peer_number} did not come, but somebody with a certificate that has"
+                " expired or is not of the study",
+                party=peer_number,
             )
         return PartyMissing(
-            f"party {other} ({self.mesh.peers[other].name}) did not come within"
+            f"party {peer_number} ({self.mesh.peers[peer_number].name}) did not come within"
             f" {self.mesh.limits.connect} s; nothing was sent, try again together",
-            party=other,
+            party=peer_number,
         )
 
 
-def _shown(line: _Line) -> bytes | None:
+def _peer_certificate(line: _Line) -> bytes | None:
     secured: ssl.SSLObject = line.writer.get_extra_info("ssl_object")
     return secured.getpeercert(binary_form=True)
 

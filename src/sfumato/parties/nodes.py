@@ -144,11 +144,13 @@ class PublicLattice:
         """The nodes among these ranks that no other of them generalises: if any of them will do,
         one of these does.
         """
-        levels, kept = self._matrix, list[int]()
+        levels, maximal_ranks = self._matrix, list[int]()
         for rank in range(last, first - 1, -1):  # what generalises a node comes after it
-            if not any((levels[rank] <= levels[other]).all() for other in kept):
-                kept.append(rank)
-        return kept[::-1]
+            if not any(
+                (levels[rank] <= levels[maximal_rank]).all() for maximal_rank in maximal_ranks
+            ):
+                maximal_ranks.append(rank)
+        return maximal_ranks[::-1]
 
     def search(self, first: int = 0) -> Generator[tuple[int, list[int]], bool, int | None]:
         """Find the first node from a rank on that will do: asks ``(last rank, nodes)`` whether one
@@ -172,8 +174,8 @@ class PublicLattice:
         """
         if len(self.nodes) > 400:
             return list(range(len(self.nodes)))
-        looked = [self._looked_at(target) for target in range(len(self.nodes) + 1)]
-        return sorted(max(looked, key=lambda ranks: sum(self.cells(rank) for rank in ranks)))
+        rank_lists = [self._looked_at(target) for target in range(len(self.nodes) + 1)]
+        return sorted(max(rank_lists, key=lambda ranks: sum(self.cells(rank) for rank in ranks)))
 
     def _looked_at(self, target: int) -> set[int]:
         searching, ranks = self.search(), set[int]()
@@ -234,8 +236,14 @@ def public_lattice(
     )
 
 
-def _span(name: str, top: int, given: int | tuple[int, int] | None) -> range:
-    low, high = (0, top) if given is None else (0, given) if isinstance(given, int) else given
+def _span(name: str, top: int, levels_given: int | tuple[int, int] | None) -> range:
+    low, high = (
+        (0, top)
+        if levels_given is None
+        else (0, levels_given)
+        if isinstance(levels_given, int)
+        else levels_given
+    )
     if not 0 <= low <= min(high, top):
         raise SchemaError(
             f"levels of {name!r} must be 0 ≤ lowest ≤ highest, and its hierarchy ends at {top}"

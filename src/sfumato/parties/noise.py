@@ -78,11 +78,14 @@ class JointNoise:
         return parties - self.colluders
 
     def prepare(
-        self, meeting: Meeting, question: JointStatistic, drawn: Mapping[int, NDArray[np.int64]]
+        self,
+        meeting: Meeting,
+        question: JointStatistic,
+        noise_drawn: Mapping[int, NDArray[np.int64]],
     ) -> None:
         """Give a meeting this party's noise, and what all must know of everybody's."""
         parties = meeting.channel.parties
-        meeting.noise, meeting.noise_units = drawn, self.units(question, parties)
+        meeting.noise, meeting.noise_units = noise_drawn, self.units(question, parties)
         meeting.noise_at_most = self.at_most(question, parties)
 
     def units(self, question: JointStatistic, parties: int) -> NDArray[np.int64]:
@@ -170,19 +173,19 @@ class PolyaShare:
 
     def draw(self, count: int) -> NDArray[np.int64]:
         """So many shares."""
-        drawn = self.one_sided(2 * count)
-        return drawn[:count] - drawn[count:]
+        draws = self.one_sided(2 * count)
+        return draws[:count] - draws[count:]
 
     def one_sided(self, count: int) -> NDArray[np.int64]:
         """Negative binomial numbers of shape 1/m."""
-        kept = np.empty(0, dtype=np.int64)
+        values_kept = np.empty(0, dtype=np.int64)
         accepted = (1 - self.base) ** (1 - 1 / self.honest)
-        while len(kept) < count:
-            tried = self._geometric.draw_one_sided(
-                min(math.ceil((count - len(kept)) / accepted) + 16, MOST_TRIED)
+        while len(values_kept) < count:
+            candidates = self._geometric.draw_one_sided(
+                min(math.ceil((count - len(values_kept)) / accepted) + 16, MOST_TRIED)
             )
-            kept = np.concatenate([kept, tried[self._heads(tried)]])
-        return kept[:count]
+            values_kept = np.concatenate([values_kept, candidates[self._heads(candidates)]])
+        return values_kept[:count]
 
     def _heads(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether all coins of each number show heads."""

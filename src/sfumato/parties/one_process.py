@@ -66,20 +66,31 @@ def together(
     >>> together(hospitals, {"mean": {"column": "age", "bounds": ["0", "120"]}}).value
     {'count': 10, 'mean': 67.1}
     """
-    asked = question_from(question)
-    given = JointNoise(**noise) if isinstance(noise, Mapping) else noise
-    kept = Rules(**rules) if isinstance(rules, Mapping) else rules or Rules()
-    _require_study(tables, asked, protocol, given, kept)
+    joint_question = question_from(question)
+    joint_noise = JointNoise(**noise) if isinstance(noise, Mapping) else noise
+    joint_rules = Rules(**rules) if isinstance(rules, Mapping) else rules or Rules()
+    _require_study(tables, joint_question, protocol, joint_noise, joint_rules)
     network = Network(len(tables))
-    most = 10 * max(1, sum(map(len, tables))) if records_at_most is None else records_at_most
+    record_limit = (
+        10 * max(1, sum(map(len, tables))) if records_at_most is None else records_at_most
+    )
     meetings = [
-        _meeting(network, number, asked, protocol, given, kept, most, options)
+        _meeting(
+            network,
+            number,
+            joint_question,
+            protocol,
+            joint_noise,
+            joint_rules,
+            record_limit,
+            options,
+        )
         for number in range(len(tables))
     ]
     meetings[0].progress = progress
-    answers = _run(_everybody(asked, tables, meetings, kept))
+    answers = _run(_everybody(joint_question, tables, meetings, joint_rules))
     first = meetings[0].channel
-    estimated = asked.cost(len(tables), meetings[0].sums, most)
+    estimated = joint_question.cost(len(tables), meetings[0].sums, record_limit)
     cost = Cost(first.messages, first.sent, rounds=meetings[0].round)
     return JointAnswer(answers[0], protocol, cost, estimated, first.public.hexdigest())
 
@@ -127,7 +138,7 @@ def _meeting(
 async def _everybody(
     question: JointQuestion, tables: Sequence[Table], meetings: Sequence[Meeting], rules: Rules
 ) -> list[dict[str, Any]]:
-    async def one(people: Table, meeting: Meeting) -> dict[str, Any]:
+    async def run_party(people: Table, meeting: Meeting) -> dict[str, Any]:
         try:
             people.require(question.columns)
             await require_enough(question, people, meeting, rules)
@@ -135,7 +146,7 @@ async def _everybody(
         finally:
             await meeting.channel.close()
 
-    ended = await asyncio.gather(*map(one, tables, meetings), return_exceptions=True)
+    ended = await asyncio.gather(*map(run_party, tables, meetings), return_exceptions=True)
     # who left because of somebody else's error says less than that error
     errors = sorted(
         (e for e in ended if isinstance(e, BaseException)), key=lambda e: hasattr(e, "party")

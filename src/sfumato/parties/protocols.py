@@ -47,11 +47,11 @@ class Additive(Summation):
         arrived = await channel.exchange(
             Phase.SHARE, outgoing, dict.fromkeys(channel.others, length)
         )
-        held = ring.joined(
+        own_share = ring.joined(
             [shares[channel.number], *(ring.unpacked(m) for m in arrived.values())]
         ).view(np.uint64)
-        said = await channel.broadcast(Phase.OPEN, ring.packed(held), length)
-        return ring.joined([ring.unpacked(message) for message in said.values()])
+        messages = await channel.broadcast(Phase.OPEN, ring.packed(own_share), length)
+        return ring.joined([ring.unpacked(message) for message in messages.values()])
 
     def cost(self, parties: int, cells: int, bound: int) -> Cost:
         """16 bytes a number and other party."""
@@ -94,17 +94,20 @@ class Shamir(Summation):
         """
         _require(self, bound)
         degree, fields = self.degree_among(channel.parties), fields_for(bound)
-        held = await self._shared(channel, fields, own, degree, draw)
+        own_shares = await self._shared(channel, fields, own, degree, draw)
         length = Field.width * len(own) * len(fields)
-        payload = b"".join(f.packed(h) for f, h in zip(fields, held, strict=True))
-        said = await channel.broadcast(
+        payload = b"".join(f.packed(h) for f, h in zip(fields, own_shares, strict=True))
+        messages = await channel.broadcast(
             Phase.OPEN, payload, length, missing="allow" if self.dropout else "refuse"
         )
-        if len(said) <= degree:
+        if len(messages) <= degree:
             raise PartyLeft(
-                next(j for j in range(channel.parties) if j not in said), Phase.OPEN.name.lower()
+                next(j for j in range(channel.parties) if j not in messages),
+                Phase.OPEN.name.lower(),
             )
-        parts = {j: np.split(Field().unpacked(message), len(fields)) for j, message in said.items()}
+        parts = {
+            j: np.split(Field().unpacked(message), len(fields)) for j, message in messages.items()
+        }
         opened = [f.opened({j: part[i] for j, part in parts.items()}) for i, f in enumerate(fields)]
         return (
             _narrow(from_residues(fields, opened), bound)
@@ -127,14 +130,14 @@ class Shamir(Summation):
         arrived = await channel.exchange(
             Phase.SHARE, outgoing, dict.fromkeys(channel.others, length)
         )
-        held = [rows[channel.number] for rows in cut]
+        own_shares = [rows[channel.number] for rows in cut]
         for message in arrived.values():
             parts = np.split(Field().unpacked(message), len(fields))
-            held = [
+            own_shares = [
                 (h + part) % np.uint64(f.modulus)
-                for f, h, part in zip(fields, held, parts, strict=True)
+                for f, h, part in zip(fields, own_shares, parts, strict=True)
             ]
-        return held
+        return own_shares
 
     def cost(self, parties: int, cells: int, bound: int) -> Cost:
         """8 bytes a number, prime and other party."""

@@ -81,13 +81,13 @@ class Meeting:
         """The sums over all parties, with everybody's noise; each stays below ``bound`` in absolute
         value, the noise included.
         """
-        drawn = self.noise.get(self.round)
+        noise_drawn = self.noise.get(self.round)
         self.round += 1
-        if drawn is None:
+        if noise_drawn is None:
             return await self.sums.total(self.channel, own, bound, self.draw)
         steps = np.ones(len(own), dtype=np.int64) if self.noise_units is None else self.noise_units
         coarse = (own + steps // 2) // steps  # a party rounds its own sum once
-        total = await self.sums.total(self.channel, coarse + drawn, bound, self.draw)
+        total = await self.sums.total(self.channel, coarse + noise_drawn, bound, self.draw)
         # in Python's own numbers: in units of the sums, noise may lead out of 64 bits
         return total if (steps == 1).all() else total.astype(object) * steps.astype(object)
 
@@ -217,11 +217,11 @@ class JointStatistic(JointQuestion):
         """
         return None
 
-    def without(self, own: Numbers, kept: NDArray[np.bool_]) -> Numbers:
+    def without(self, own: Numbers, is_kept: NDArray[np.bool_]) -> Numbers:
         """This party's sums when only some of the guarded counts are large enough; a question that
         needs all of them refuses.
         """
-        if kept.all():
+        if is_kept.all():
             return own
         raise ReleaseRefused(
             "the rule 'small_cells' refuses: the answer would rest on counts of too few records"
@@ -238,8 +238,10 @@ class JointStatistic(JointQuestion):
 
     def cost(self, parties: int, sums: Summation, records: int) -> Cost:
         """All rounds of adding."""
-        one = sums.cost(parties, self.cells, self.bound(records))
-        return Cost(one.messages * self.rounds, one.sent * self.rounds, rounds=self.rounds)
+        round_cost = sums.cost(parties, self.cells, self.bound(records))
+        return Cost(
+            round_cost.messages * self.rounds, round_cost.sent * self.rounds, rounds=self.rounds
+        )
 
     async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """Ask, add, answer."""
@@ -251,8 +253,8 @@ class JointStatistic(JointQuestion):
             )
             try:
                 own = asking.send(total)
-            except StopIteration as done:
-                answer: dict[str, Any] = done.value
+            except StopIteration as stop:
+                answer: dict[str, Any] = stop.value
                 return answer
 
     async def _large_enough(self, people: Table, own: Numbers, meeting: Meeting) -> Numbers:

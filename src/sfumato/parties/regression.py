@@ -100,7 +100,7 @@ class LinearRegression(_Regression):
 
     def __post_init__(self) -> None:
         self._check()
-        _ = self._all
+        _ = self._all_columns
 
     @property
     def cuts(self) -> Mapping[str, tuple[str, ...]]:
@@ -108,13 +108,13 @@ class LinearRegression(_Regression):
         return {**self.predictors, self.outcome: self.outcome_bounds}
 
     @property
-    def _all(self) -> list[Bounded]:
+    def _all_columns(self) -> list[Bounded]:
         return [*self._bounded, Bounded(self.outcome, self.outcome_bounds, self.scale)]
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
         """Which columns are multiplied; 0 stands for one."""
-        return list(combinations_with_replacement(range(len(self._all) + 1), 2))
+        return list(combinations_with_replacement(range(len(self._all_columns) + 1), 2))
 
     @property
     def cells(self) -> int:
@@ -123,13 +123,15 @@ class LinearRegression(_Regression):
 
     def bound(self, records: int) -> int:
         """The largest product, so often."""
-        return records * max(each.most for each in self._all) ** 2 + 1
+        return records * max(column.most for column in self._all_columns) ** 2 + 1
 
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """Every sum has a size of its own, and noise of its own."""
-        most = [1, *(each.most for each in self._all)]
+        largest_values = [1, *(column.most for column in self._all_columns)]
         moves = [
-            most[i] * most[j] * (2 if neighbours == CHANGE_ONE and i != j else 1)
+            largest_values[i]
+            * largest_values[j]
+            * (2 if neighbours == CHANGE_ONE and i != j else 1)
             for i, j in self._pairs
         ]
         return tuple(NoisyPart(1, move, float(move)) for move in moves)
@@ -140,20 +142,20 @@ class LinearRegression(_Regression):
         """
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
-        kept = self._kept(table)
-        columns = [centred(table, each)[0][kept] for each in self._all]
-        return [np.ones(int(kept.sum()), dtype=np.int64), *columns]
+        is_complete = self._complete_rows(table)
+        columns = [centred(table, column)[0][is_complete] for column in self._all_columns]
+        return [np.ones(int(is_complete.sum()), dtype=np.int64), *columns]
 
-    def _kept(self, table: DeclaredTable) -> NDArray[np.bool_]:
-        kept = counted(table, self.where)
+    def _complete_rows(self, table: DeclaredTable) -> NDArray[np.bool_]:
+        is_complete = counted(table, self.where)
         for name in (*self.predictors, self.outcome):
-            kept &= table.numbers(name)[1]
-        return kept
+            is_complete &= table.numbers(name)[1]
+        return is_complete
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows that have all numbers."""
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
-        return self._kept(public_table(people, bounds, {}, self.where))
+        return self._complete_rows(public_table(people, bounds, {}, self.where))
 
     def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Sums of products."""
@@ -169,21 +171,21 @@ class LinearRegression(_Regression):
         return np.array([len(self._rows(people)[0])])
 
     def _answer(self, sums: list[int]) -> dict[str, Any]:
-        size = len(self._all) + 1
-        units = np.array([1.0, *(float(each.unit) for each in self._all)])
+        size = len(self._all_columns) + 1
+        units = np.array([1.0, *(float(column.unit) for column in self._all_columns)])
         moments = np.zeros((size, size))
         for (i, j), total in zip(self._pairs, sums, strict=True):
             moments[i, j] = moments[j, i] = total / (units[i] * units[j])
-        middles = np.array([float(each.middle) for each in self._all])
+        middles = np.array([float(column.middle) for column in self._all_columns])
         return least_squares(moments, middles, self.names)
 
     def plain(self, people: Table) -> dict[str, Any]:
         """Least squares on the rows."""
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
-        kept = self._kept(table)
-        columns = [table.numbers(name)[0][kept] for name in (*self.predictors, self.outcome)]
-        rows = np.column_stack([np.ones(int(kept.sum())), *columns])
+        is_complete = self._complete_rows(table)
+        columns = [table.numbers(name)[0][is_complete] for name in (*self.predictors, self.outcome)]
+        rows = np.column_stack([np.ones(int(is_complete.sum())), *columns])
         return least_squares(rows.T @ rows, np.zeros(len(self.predictors) + 1), self.names)
 
 
@@ -208,11 +210,11 @@ def least_squares(
     back = np.eye(p)
     back[0, 1:] = -middles[: p - 1]  # the intercept at zero of every predictor
     covariance = back @ np.linalg.inv(inner) @ back.T * max(rss, 0.0) / (count - p)
-    told = back @ beta
-    told[0] += middles[p - 1]
+    estimates = back @ beta
+    estimates[0] += middles[p - 1]
     return {
         "count": round(count),
-        "coefficients": dict(zip(names, told.tolist(), strict=True)),
+        "coefficients": dict(zip(names, estimates.tolist(), strict=True)),
         "standard_errors": (
             dict(zip(names, np.sqrt(np.diag(covariance)).tolist(), strict=True))
             if rss >= 0
@@ -288,18 +290,19 @@ class LogisticRegression(_Regression):
 
     def _rows(self, people: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Predictors within ±1 beside a column of ones, and outcomes 0 or 1."""
-        table, kept = self._read_rows(people)
+        table, is_complete = self._read_rows(people)
         scaled = [
-            (table.numbers(each.name)[0][kept] - each.centre) / each.half for each in self._bounded
+            (table.numbers(column.name)[0][is_complete] - column.centre) / column.half
+            for column in self._bounded
         ]
-        outcome = table.codes(self.outcome)[kept].astype(np.float64)
-        return np.column_stack([np.ones(int(kept.sum())), *scaled]), outcome
+        outcome = table.codes(self.outcome)[is_complete].astype(np.float64)
+        return np.column_stack([np.ones(int(is_complete.sum())), *scaled]), outcome
 
     def _read_rows(self, people: Table) -> tuple[DeclaredTable, NDArray[np.bool_]]:
         table = public_table(people, self.predictors, {self.outcome: self.values}, self.where)
-        there = [table.numbers(name)[1] for name in self.predictors]
+        present_flags = [table.numbers(name)[1] for name in self.predictors]
         return table, np.logical_and.reduce(
-            [counted(table, self.where), table.codes(self.outcome) < 2, *there]
+            [counted(table, self.where), table.codes(self.outcome) < 2, *present_flags]
         )
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
@@ -375,8 +378,8 @@ class LogisticRegression(_Regression):
         steps: int,
         converged: bool,
     ) -> dict[str, Any]:
-        back = np.diag([1.0, *(1 / each.half for each in self._bounded)])
-        back[0, 1:] = [-each.centre / each.half for each in self._bounded]
+        back = np.diag([1.0, *(1 / column.half for column in self._bounded)])
+        back[0, 1:] = [-column.centre / column.half for column in self._bounded]
         errors = np.sqrt(np.diag(back @ np.linalg.inv(hessian) @ back.T))
         return {
             "count": count,

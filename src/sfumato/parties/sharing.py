@@ -49,8 +49,8 @@ class Ring:
         missing.
         """
         shares = np.empty((parties, len(values)), dtype=np.uint64)
-        drawn = np.frombuffer(draw(8 * (parties - 1) * len(values)), dtype="<u8")
-        shares[:-1] = drawn.reshape(parties - 1, len(values))
+        random_words = np.frombuffer(draw(8 * (parties - 1) * len(values)), dtype="<u8")
+        shares[:-1] = random_words.reshape(parties - 1, len(values))
         shares[-1] = values.view(np.uint64) - shares[:-1].sum(axis=0, dtype=np.uint64)
         return shares
 
@@ -109,13 +109,13 @@ class Field:
         """Numbers from 0 to the modulus - 1, all equally likely: 31 bits each, drawn again where
         they are too large.
         """
-        drawn = np.frombuffer(draw(4 * count), dtype="<u4").astype(np.uint64) & np.uint64(
+        random_values = np.frombuffer(draw(4 * count), dtype="<u4").astype(np.uint64) & np.uint64(
             0x7FFFFFFF
         )
-        large = np.flatnonzero(drawn >= self.modulus)
+        large = np.flatnonzero(random_values >= self.modulus)
         if len(large):
-            drawn[large] = self.random(len(large), draw)
-        return drawn
+            random_values[large] = self.random(len(large), draw)
+        return random_values
 
     def opened(self, shares: Mapping[int, NDArray[np.uint64]]) -> NDArray[np.uint64]:
         """The secrets of shares by party; there must be at least one more than the degree of their
@@ -167,9 +167,9 @@ def _weights(modulus: int, parties: tuple[int, ...]) -> tuple[int, ...]:
     weights = []
     for i, own in enumerate(points):
         upper, lower = 1, 1
-        for j, other in enumerate(points):
+        for j, other_point in enumerate(points):
             if j != i:
-                upper, lower = upper * other % modulus, lower * (other - own) % modulus
+                upper, lower = upper * other_point % modulus, lower * (other_point - own) % modulus
         weights.append(upper * pow(lower, -1, modulus) % modulus)
     return tuple(weights)
 
@@ -211,7 +211,7 @@ def from_residues(
         product *= field.modulus
     total = np.zeros(len(residues[0]), dtype=object)
     for field, values in zip(fields, residues, strict=True):
-        rest = product // field.modulus
-        total = total + values.astype(object) * (rest * pow(rest, -1, field.modulus))
+        cofactor = product // field.modulus
+        total = total + values.astype(object) * (cofactor * pow(cofactor, -1, field.modulus))
     total = total % product
     return np.where(total > product // 2, total - product, total)

@@ -33,14 +33,14 @@ async def negative(arithmetic: Arithmetic, numbers: NDArray[np.uint64]) -> NDArr
         np.stack([arithmetic.scaled(bit, 1 << i) for i, bit in enumerate(bits)], axis=1)
     )
     masked = arithmetic.sums(np.stack([arithmetic.scaled(numbers, 2), mask], axis=1))
-    shown = await arithmetic.opened(masked, Phase.PRODUCTS)
-    public = ((shown[None, :] >> np.arange(BITS, dtype=np.uint64)[:, None]) & np.uint64(1)).astype(
-        bool
-    )
+    opened_value = await arithmetic.opened(masked, Phase.PRODUCTS)
+    public = (
+        (opened_value[None, :] >> np.arange(BITS, dtype=np.uint64)[:, None]) & np.uint64(1)
+    ).astype(bool)
     wrapped = await _below(arithmetic, public, bits)
     last = _flipped(arithmetic, bits[0], public[0])
-    both = await arithmetic.product(last, wrapped)
-    return arithmetic.sums(np.stack([last, wrapped, arithmetic.scaled(both, -2)], axis=1))
+    both_signs = await arithmetic.product(last, wrapped)
+    return arithmetic.sums(np.stack([last, wrapped, arithmetic.scaled(both_signs, -2)], axis=1))
 
 
 async def random_bits(arithmetic: Arithmetic, count: int) -> NDArray[np.uint64]:
@@ -51,12 +51,14 @@ async def random_bits(arithmetic: Arithmetic, count: int) -> NDArray[np.uint64]:
     by :meth:`Arithmetic.nonzero`.
     """
     p = arithmetic.field.modulus
-    drawn = await arithmetic.nonzero(count)
-    squares = await arithmetic.opened(await arithmetic.product(drawn, drawn), Phase.PRODUCTS)
+    random_values = await arithmetic.nonzero(count)
+    squares = await arithmetic.opened(
+        await arithmetic.product(random_values, random_values), Phase.PRODUCTS
+    )
     inverse_roots = np.array(
         [pow(pow(int(a), (p + 1) // 4, p), -1, p) for a in squares], dtype=np.uint64
     )
-    signs = drawn * inverse_roots % np.uint64(p)
+    signs = random_values * inverse_roots % np.uint64(p)
     return arithmetic.scaled(arithmetic.plus(signs, 1), pow(2, -1, p))
 
 
@@ -69,7 +71,9 @@ async def _below(
     a place up is a product over the places above; all these products are computed in five rounds,
     by doubling.
     """
-    equal = [_flipped(arithmetic, bit, ~known) for bit, known in zip(bits, public, strict=True)]
+    equal = [
+        _flipped(arithmetic, bit, ~known_bit) for bit, known_bit in zip(bits, public, strict=True)
+    ]
     step = 1
     while step < BITS:
         above = await arithmetic.product(
@@ -80,11 +84,11 @@ async def _below(
     higher = [*equal[1:], arithmetic.constant(1, len(bits[0]))]
     first = [
         np.where(
-            known,
+            known_bit,
             np.uint64(0),
-            arithmetic.sums(np.stack([up, arithmetic.scaled(here, -1)], axis=1)),
+            arithmetic.sums(np.stack([up, arithmetic.scaled(equal_bit, -1)], axis=1)),
         )
-        for up, here, known in zip(higher, equal, public, strict=True)
+        for up, equal_bit, known_bit in zip(higher, equal, public, strict=True)
     ]
     return arithmetic.sums(np.stack(first, axis=1))
 

@@ -110,13 +110,16 @@ def public_table(
     count.
     """
     people.require([*bounds, *domains, *where])
-    limits = {name: tuple(float(b) for b in _exact(given)) for name, given in bounds.items()}
+    limits = {
+        name: tuple(float(b) for b in _exact(column_bounds))
+        for name, column_bounds in bounds.items()
+    }
     # what the party's own schema declares is no part of the question
-    known = declared(
+    declaration = declared(
         Schema({}), bounds=limits, domains={**{k: list(v) for k, v in where.items()}, **domains}
     )
-    require_declared(people, known)
-    return DeclaredTable.of(people, known, Relation())
+    require_declared(people, declaration)
+    return DeclaredTable.of(people, declaration, Relation())
 
 
 def counted(table: DeclaredTable, where: Where) -> NDArray[np.bool_]:
@@ -129,8 +132,8 @@ def counted(table: DeclaredTable, where: Where) -> NDArray[np.bool_]:
 
 def centred(table: DeclaredTable, numeric: Bounded) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Whole numbers around the middle, and per row whether there is one."""
-    values, there = table.numbers(numeric.name)
-    return numeric.whole(values - numeric.middle, -numeric.most, numeric.most), there
+    values, is_present = table.numbers(numeric.name)
+    return numeric.whole(values - numeric.middle, -numeric.most, numeric.most), is_present
 
 
 def whole_sum(values: NDArray[Any], wide: bool) -> int:
@@ -148,12 +151,12 @@ def _sensitive_to(change: bool, low: int, high: int) -> int:
     return max(high, 0) - min(low, 0) if change else max(abs(low), abs(high))
 
 
-def checked_where(where: Where, taken: tuple[str, ...]) -> None:
+def checked_where(where: Where, columns_used: tuple[str, ...]) -> None:
     """Refuse filters that say nothing, or that filter by what is asked about."""
     for column, words in where.items():
         if not words or len(set(words)) < len(words):
             raise ParameterError(f"where {column!r}: give each word that counts once")
-        if column in taken:
+        if column in columns_used:
             raise ParameterError(f"column {column!r} is asked about and cannot filter too")
         require_readable(column, words)
 
@@ -167,7 +170,7 @@ def require_readable(column: str, words: tuple[str, ...]) -> None:
     """
     read = [_as_read(word) for word in words]
     if len(set(read)) < len(read) or any(
-        isinstance(each, float) and not math.isfinite(each) for each in read
+        isinstance(value, float) and not math.isfinite(value) for value in read
     ):
         raise ParameterError(
             f"column {column!r}: two of the words are the same number or truth value, or one is an"
@@ -292,18 +295,20 @@ class _OfNumbers(Filtered):
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """One part a power."""
         change = neighbours == CHANGE_ONE
-        most = self._numeric.most
+        largest = self._numeric.most
         moves = [
-            _sensitive_to(change, 0 if p % 2 == 0 else -(most**p), most**p) for p in self.powers
+            _sensitive_to(change, 0 if p % 2 == 0 else -(largest**p), largest**p)
+            for p in self.powers
         ]
         return tuple(NoisyPart(1, move, float(move)) for move in moves)
 
     def _sums(self, people: Table) -> list[int]:
         table, rows = self._read(people)
-        kept = centred(table, self._numeric)[0][rows]
-        wide = len(kept) * self._numeric.most ** max(self.powers) >= 2**62
+        values_kept = centred(table, self._numeric)[0][rows]
+        wide = len(values_kept) * self._numeric.most ** max(self.powers) >= 2**62
         return [
-            whole_sum(kept**p if not wide else kept.astype(object) ** p, wide) for p in self.powers
+            whole_sum(values_kept**p if not wide else values_kept.astype(object) ** p, wide)
+            for p in self.powers
         ]
 
     def guarded(self, people: Table) -> NDArray[np.int64]:
@@ -373,10 +378,10 @@ class JointSum(_OfNumbers):
         return (NoisyPart(1, move, float(move)),)
 
     def _sums(self, people: Table) -> list[int]:
-        kept = self._numeric.whole(
+        values_kept = self._numeric.whole(
             self._values(people), -self._numeric.largest, self._numeric.largest
         )
-        return [whole_sum(kept, len(kept) * self._numeric.largest >= 2**62)]
+        return [whole_sum(values_kept, len(values_kept) * self._numeric.largest >= 2**62)]
 
     def guarded(self, people: Table) -> NDArray[np.int64]:
         """How many numbers there are."""
@@ -506,21 +511,22 @@ class JointMeanDifference(Filtered):
         the other.
         """
         alone, changed = (
-            self._group_questions[0].parts(each) for each in ("add_remove", CHANGE_ONE)
+            self._group_questions[0].parts(relation) for relation in ("add_remove", CHANGE_ONE)
         )
         if neighbours != CHANGE_ONE:
             return tuple(NoisyPart(2, part.l1, part.l2) for part in alone)
         # a record leaves one group and enters the other, or stays in its group with another number
         return tuple(
-            NoisyPart(2, 2 * one.l1, max(math.sqrt(2) * one.l2, both.l2))
-            for one, both in zip(alone, changed, strict=True)
+            NoisyPart(2, 2 * part_alone.l1, max(math.sqrt(2) * part_alone.l2, part_changed.l2))
+            for part_alone, part_changed in zip(alone, changed, strict=True)
         )
 
     def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Six sums: numbers, sums, squares, each of both groups."""
         sums = [question._sums(people) for question in self._group_questions]
         total = yield whole_sums(
-            [each for pair in zip(*sums, strict=True) for each in pair], self.bound(len(people))
+            [sum_value for pair in zip(*sums, strict=True) for sum_value in pair],
+            self.bound(len(people)),
         )
         numeric = self._group_questions[0]._numeric
         return _welch(
@@ -534,8 +540,8 @@ class JointMeanDifference(Filtered):
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
         """Those of both groups that have a number."""
-        one, other = (question.rows(people) for question in self._group_questions)
-        return one | other
+        first_rows, second_rows = (question.rows(people) for question in self._group_questions)
+        return first_rows | second_rows
 
     def guarded(self, people: Table) -> NDArray[np.int64]:
         """The size of each group."""

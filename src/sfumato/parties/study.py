@@ -133,19 +133,19 @@ class Party:
     @property
     def place(self) -> tuple[str, int]:
         """Host and port."""
-        found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", self.address)
-        if found is None or not 0 < int(found[3]) < 65536:
+        match = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", self.address)
+        if match is None or not 0 < int(match[3]) < 65536:
             raise ParameterError(
                 f"{self.name}: an address is host:port, like b.example:9000 or [::1]:9000"
             )
-        return found[1] or found[2], int(found[3])
+        return match[1] or match[2], int(match[3])
 
 
-def _decoded(text: str, what: str) -> bytes:
+def _decoded(text: str, field_name: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ParameterError(f"{what} is base64 text") from None
+        raise ParameterError(f"{field_name} is base64 text") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -233,8 +233,8 @@ class Study:
 
     def require_ready(self, today: datetime.date) -> None:
         """Refuse to run a study that not all have signed, or on a day on which it is not valid."""
-        if lacking := self.lacking:
-            raise ParameterError(f"{lacking}; 'sfumato party sign' adds a signature")
+        if missing_signatures := self.lacking:
+            raise ParameterError(f"{missing_signatures}; 'sfumato party sign' adds a signature")
         start, end = self.valid
         if (start is not None and today < start) or (end is not None and today > end):
             raise ParameterError(
@@ -254,14 +254,14 @@ class Study:
         """
         unsigned = self.unsigned()
         missing = [name for name in unsigned if name not in self.signatures]
-        other = [name for name in unsigned if name in self.signatures]
-        told = [f"{', '.join(missing)} did not sign this study"] if missing else []
-        told += (
-            [f"{', '.join(other)} signed something else: the study was changed afterwards"]
-            if other
+        outdated = [name for name in unsigned if name in self.signatures]
+        messages = [f"{', '.join(missing)} did not sign this study"] if missing else []
+        messages += (
+            [f"{', '.join(outdated)} signed something else: the study was changed afterwards"]
+            if outdated
             else []
         )
-        return "; ".join(told)
+        return "; ".join(messages)
 
 
 def canonical(value: Any) -> bytes:
@@ -379,47 +379,47 @@ def _failing(check: Callable[[], Any]) -> list[str]:
 
 
 def _section(cls: type[Any]) -> Callable[[Any], Any]:
-    def make(given: Any) -> Any:
-        if not isinstance(given, Mapping):
+    def make(fields: Any) -> Any:
+        if not isinstance(fields, Mapping):
             raise ParameterError("must be a mapping, like {name: value}")
         try:
-            return cls(**{str(key): value for key, value in given.items()})
+            return cls(**{str(key): value for key, value in fields.items()})
         except ParameterError as error:
             raise ParameterError(str(error).removeprefix(f"{cls.__name__}: ")) from None
 
     return make
 
 
-def _version(given: Any) -> None:
-    if given != VERSION or isinstance(given, bool):
+def _version(value: Any) -> None:
+    if value != VERSION or isinstance(value, bool):
         raise ParameterError(f"this sfumato reads studies of version {VERSION}")
 
 
-def _identity(given: Any) -> None:
-    if not isinstance(given, str) or not re.fullmatch(r"[0-9a-f]{32}", given):
+def _identity(value: Any) -> None:
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9a-f]{32}", value):
         raise ParameterError("must be 32 hexadecimal digits in quotes, new for every study")
 
 
-def _records(given: Any) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < 2**31 - 1:
+def _records(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31 - 1:
         raise ParameterError(
             "must be a whole number below 2^31 - 1: what all tables together do not exceed"
         )
-    return given
+    return value
 
 
-def _parties(given: Any) -> tuple[Party, ...]:
-    if not isinstance(given, Sequence) or isinstance(given, str):
+def _parties(entries: Any) -> tuple[Party, ...]:
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
         raise ParameterError("must be a list of parties")
-    return tuple(_section(Party)(one) for one in given)
+    return tuple(_section(Party)(party_fields) for party_fields in entries)
 
 
-def _valid(given: Any) -> tuple[datetime.date | None, datetime.date | None]:
-    if not isinstance(given, Mapping) or not set(given) <= {"from", "until"}:
+def _valid(value: Any) -> tuple[datetime.date | None, datetime.date | None]:
+    if not isinstance(value, Mapping) or not set(value) <= {"from", "until"}:
         raise ParameterError("must be {from: '2026-11-01', until: '2026-12-31'}")
     try:
         days = [
-            None if key not in given else datetime.date.fromisoformat(str(given[key]))
+            None if key not in value else datetime.date.fromisoformat(str(value[key]))
             for key in ("from", "until")
         ]
     except ValueError:
@@ -429,22 +429,22 @@ def _valid(given: Any) -> tuple[datetime.date | None, datetime.date | None]:
     return days[0], days[1]
 
 
-def _signatures(given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping) or not all(
-        isinstance(value, str) for value in given.values()
+def _signatures(signatures_given: Any) -> dict[str, str]:
+    if not isinstance(signatures_given, Mapping) or not all(
+        isinstance(value, str) for value in signatures_given.values()
     ):
         raise ParameterError("must be {name of the party: signature}")
-    return dict(given)
+    return dict(signatures_given)
 
 
 # What must fit together.
 
 
 def _enough_parties(study: Study) -> None:
-    least = max(FEWEST, study.control.least_parties)
-    if len(study.parties) < least:
+    fewest = max(FEWEST, study.control.least_parties)
+    if len(study.parties) < fewest:
         raise ParameterError(
-            f"parties: the rule 'two_parties' refuses: {len(study.parties)} parties where {least}"
+            f"parties: the rule 'two_parties' refuses: {len(study.parties)} parties where {fewest}"
             " are needed; of two, each would know the other's part"
         )
     if len(study.parties) > MOST:
@@ -454,9 +454,11 @@ def _enough_parties(study: Study) -> None:
 def _different_parties(study: Study) -> None:
     if [party.number for party in study.parties] != list(range(len(study.parties))):
         raise ParameterError("parties: they are numbered 0, 1, 2, … in the order of the list")
-    for what in ("name", "address", "certificate_sha256", "signing_key"):
-        if len({str(getattr(party, what)).lower() for party in study.parties}) < len(study.parties):
-            raise ParameterError(f"parties: two have the same {what}")
+    for field_name in ("name", "address", "certificate_sha256", "signing_key"):
+        if len({str(getattr(party, field_name)).lower() for party in study.parties}) < len(
+            study.parties
+        ):
+            raise ParameterError(f"parties: two have the same {field_name}")
 
 
 def _known_signers(study: Study) -> None:
@@ -465,10 +467,10 @@ def _known_signers(study: Study) -> None:
 
 
 def _fitting_protocol(study: Study) -> None:
-    protocol, asked = study.protocol, study.question
-    if protocol.name not in asked.protocols:
+    protocol, question = study.protocol, study.question
+    if protocol.name not in question.protocols:
         raise ParameterError(
-            f"protocol: {asked.name} can be computed by {', '.join(asked.protocols)}, not by"
+            f"protocol: {question.name} can be computed by {', '.join(question.protocols)}, not by"
             f" {protocol.name!r}"
         )
     if protocol.name != "encrypted" and (protocol.server or protocol.key_holder):
@@ -488,13 +490,13 @@ def _fitting_protocol(study: Study) -> None:
 
 
 def _fitting_sums(study: Study) -> None:
-    asked, noise = study.question, study.noise
-    if not isinstance(asked, JointStatistic):
+    question, noise = study.question, study.noise
+    if not isinstance(question, JointStatistic):
         if noise is not None:
-            raise ParameterError(f"noise: {asked.name} takes none")
+            raise ParameterError(f"noise: {question.name} takes none")
         return
-    extra = 0 if noise is None else noise.at_most(asked, len(study.parties))
-    if not study.sums.fits(asked.bound(study.records_at_most) + extra):
+    extra = 0 if noise is None else noise.at_most(question, len(study.parties))
+    if not study.sums.fits(question.bound(study.records_at_most) + extra):
         raise ParameterError(
             f"question: sums over {study.records_at_most:,} records leave the range of"
             f" {study.protocol.name!r}; narrow the bounds, lower the scale or records_at_most"
@@ -528,7 +530,7 @@ def drafted(
     """A study to begin with: the entries that ``sfumato key party`` printed, numbered, and a new
     id; what is missing can be written in.
     """
-    parties = [one for path in entries for one in _listed(path)]
+    parties = [party_fields for path in entries for party_fields in _listed(path)]
     plain: dict[str, Any] = {
         "study": VERSION,
         "id": secrets.token_hex(16),
@@ -538,7 +540,9 @@ def drafted(
         **({} if noise is None else {"noise": noise}),
         "control": {"least_records": Rules().least_records, "least_parties": Rules().least_parties},
         "limits": dataclasses.asdict(MeshLimits()),
-        "parties": [{**one, "number": number} for number, one in enumerate(parties)],
+        "parties": [
+            {**party_fields, "number": number} for number, party_fields in enumerate(parties)
+        ],
         "version": __version__,
     }
     study_from(plain, name="the draft")
@@ -546,10 +550,10 @@ def drafted(
 
 
 def _listed(path: Path) -> list[Mapping[str, Any]]:
-    given = read_yaml(_text(path), str(path))
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+    entries = read_yaml(_text(path), str(path))
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise RecipeError(f"{path} does not hold what 'sfumato key party' printed")
-    return given
+    return entries
 
 
 def sign(path: Path, signing_key: Path) -> str:
@@ -573,12 +577,12 @@ def _rewritten(path: Path, study: Study, signatures: Mapping[str, str]) -> None:
     yaml.width = 10_000
     document = yaml.load(_text(path))
     document["signatures"] = dict(signatures)
-    written = io.StringIO()
-    yaml.dump(document, written)
-    again = study_from(read_yaml(written.getvalue(), str(path)), name=str(path))
-    if again.digest != study.digest:
+    buffer = io.StringIO()
+    yaml.dump(document, buffer)
+    study_again = study_from(read_yaml(buffer.getvalue(), str(path)), name=str(path))
+    if study_again.digest != study.digest:
         raise OutputError(f"{path} cannot be rewritten as it was; add the signature by hand")
-    write_whole(path, written.getvalue().encode())
+    write_whole(path, buffer.getvalue().encode())
     as_new(path)
 
 
@@ -592,11 +596,12 @@ def learned(study: Study) -> tuple[str, ...]:
         f"{t + 1} parties together could learn how many records each has, up to"
         f" {study.control.least_records}"
     )
-    told = (
+    further_facts = (
         study.question.gives_away if study.noise is None else "the sums that it needs, with noise"
     )
     everyone = (
-        f"everybody learns the answer, and that the rules on records and parties hold: {told}"
+        "everybody learns the answer, and that the rules on records and parties hold:"
+        f" {further_facts}"
     )
     noisy = (
         f"the answer has noise that nobody knows: {study.noise.loss} for every record, also when"

@@ -40,11 +40,11 @@ def study_named(certificate: Fields, shared: SharedFolder, original: Original) -
     if study is None:
         return Claim("study", "needs original", GIVE_STUDY)
     fields = json.loads(json.dumps(stated(study), default=str))
-    other = [name for name, value in fields.items() if not agree(section[name], value)]
+    differing_fields = [name for name, value in fields.items() if not agree(section[name], value)]
     if not agree(section["cost"]["estimated"], estimated_cost(study)):
-        other.append("cost")
-    if other:
-        return Claim("study", "fails", f"not as in the study: {', '.join(other)}")
+        differing_fields.append("cost")
+    if differing_fields:
+        return Claim("study", "fails", f"not as in the study: {', '.join(differing_fields)}")
     return Claim("study", "holds", "the result says what the study says")
 
 

@@ -72,16 +72,16 @@ def bytes_needed(frame: pl.LazyFrame, rows: int, quasi: Sequence[str]) -> tuple[
     """About how many bytes a run over a table takes in memory, and how many combinations its
     quasi-identifiers have.
     """
-    places = sorted({0, max(0, rows // 2), max(0, rows - LOOKED_AT)})
-    some = pl.concat([frame.slice(place, LOOKED_AT).collect() for place in places])
-    cells = some.estimated_size() * rows // max(1, some.height)
-    classes = distinct_rows(some, quasi, rows) if quasi else 0
-    values = sum(distinct_rows(some, [name], rows) for name in quasi)
+    offsets = sorted({0, max(0, rows // 2), max(0, rows - LOOKED_AT)})
+    sample = pl.concat([frame.slice(offset, LOOKED_AT).collect() for offset in offsets])
+    cells = sample.estimated_size() * rows // max(1, sample.height)
+    classes = distinct_rows(sample, quasi, rows) if quasi else 0
+    values = sum(distinct_rows(sample, [name], rows) for name in quasi)
     needed = START + PER_CELL_BYTE * cells + PER_CLASS * classes + PER_VALUE * values
     return int(needed), classes
 
 
-def distinct_rows(some: pl.DataFrame, columns: Sequence[str], rows: int) -> int:
+def distinct_rows(sample: pl.DataFrame, columns: Sequence[str], rows: int) -> int:
     """About how many distinct combinations a table has of which some rows are known, after Chao
     (1984), bias-corrected.
 
@@ -90,6 +90,6 @@ def distinct_rows(some: pl.DataFrame, columns: Sequence[str], rows: int) -> int:
     >>> distinct_rows(pl.DataFrame({"a": range(100)}), ["a"], 1000)
     1000
     """
-    times = some.group_by(columns).len()["len"]
+    times = sample.group_by(columns).len()["len"]
     once, twice = int((times == 1).sum()), int((times == 2).sum())
     return min(rows, len(times) + once * (once - 1) // (2 * (twice + 1)))

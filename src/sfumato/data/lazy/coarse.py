@@ -105,17 +105,18 @@ class Bound(Hierarchy):
             return self.hierarchy.paths(values, counts)
         at = [ladder.climb(0, level)[codes].tolist() for level in range(ladder.depth)]
         columns = [
-            [str(ladder.labels[level][code]) for code in here] for level, here in enumerate(at)
+            [str(ladder.labels[level][code]) for code in level_codes]
+            for level, level_codes in enumerate(at)
         ]
         return Paths(
             rows=tuple(zip(*columns, strict=True)),
             leaves=tuple(
-                dict(zip(columns[j], ladder.leaves[j][here].tolist(), strict=True))
-                for j, here in enumerate(at)
+                dict(zip(columns[j], ladder.leaves[j][level_codes].tolist(), strict=True))
+                for j, level_codes in enumerate(at)
             ),
             loss=tuple(
-                dict(zip(columns[j], ladder.loss[j][here].tolist(), strict=True))
-                for j, here in enumerate(at)
+                dict(zip(columns[j], ladder.loss[j][level_codes].tolist(), strict=True))
+                for j, level_codes in enumerate(at)
             ),
             measured=ladder.measured,
         )
@@ -129,23 +130,26 @@ class Coarse:
     levels: Mapping[str, int]
 
     def counted(
-        self, table: LazyTable, seen: Sequence[str], tick: engine_table.Tick
+        self, table: LazyTable, column_names: Sequence[str], tick: engine_table.Tick
     ) -> Table | None:
         """The combinations of the generalised table; None: there are too many.
 
         Batches are counted by the places of what stands for their values, which are small numbers.
         """
-        names = [name for name in table.columns if name in set(seen)]
+        names = [name for name in table.columns if name in set(column_names)]
         coder, count = Coder(), spare(names)
 
         def placed(rows: Table) -> tuple[Table, dict[str, pl.Series]]:
-            return rows, {n: self._places(rows, n) for n in names if n in self.levels}
+            return rows, {n: self._column_codes(rows, n) for n in names if n in self.levels}
 
         pieces = (
             pl.DataFrame(
-                [places[name] if name in places else coder.column(rows, name) for name in names]
+                [
+                    codes_by_column[name] if name in codes_by_column else coder.column(rows, name)
+                    for name in names
+                ]
             )
-            for rows, places in in_parallel(placed, table.pieces_of(names, tick))
+            for rows, codes_by_column in in_parallel(placed, table.pieces_of(names, tick))
         )
         combinations = counted_in_pieces(
             pieces, names, count, engine_table.MOST_COMBINATIONS, coder
@@ -163,19 +167,19 @@ class Coarse:
             table.part_of_schema(names)
         )
 
-    def _places(self, rows: Table, name: str) -> pl.Series:
+    def _column_codes(self, rows: Table, name: str) -> pl.Series:
         """The places of what stands for the cells of a column, in the narrowest type."""
         stands, column = self.representatives[name], rows.column(name)
-        places = stands.places(column)
+        codes = stands.places(column)
         absent = column.null_count()
         if column.dtype.is_float():
             absent += int(column.is_nan().sum() or 0)
-        if column.dtype != stands.stand.dtype or places.null_count() != absent:
+        if column.dtype != stands.stand.dtype or codes.null_count() != absent:
             raise changed(rows.source.name)
         narrow = pl.Series(
             np.zeros(0, dtype=np.min_scalar_type(max(1, len(stands.stand)) - 1))
         ).dtype
-        return places.cast(narrow).alias(name)
+        return codes.cast(narrow).alias(name)
 
     def applied(self, rows: Table) -> Table:
         """Rows of the table with the values that stand for theirs."""
@@ -190,17 +194,19 @@ class Coarse:
             for n, level in self.levels.items()
         }
 
-    def bound(self, counted: Table) -> Table:
+    def bound(self, combinations: Table) -> Table:
         """The counted combinations with hierarchies that know all values, not only those that stand
         for them.
         """
-        schema = counted.schema
+        schema = combinations.schema
         for name, level in self.levels.items():
             hierarchy = schema[name].hierarchy
             if hierarchy is not None:
-                known = dataclasses.replace(self.columns[name].whole_ladder, counted_at=level)
-                schema = schema.replace(name, hierarchy=Bound(known, hierarchy))
-        return counted.with_schema(schema)
+                whole_ladder = dataclasses.replace(
+                    self.columns[name].whole_ladder, counted_at=level
+                )
+                schema = schema.replace(name, hierarchy=Bound(whole_ladder, hierarchy))
+        return combinations.with_schema(schema)
 
     def begun(self, steps: Sequence[Step]) -> tuple[Step, ...]:
         """Steps of which the first begins at these levels."""
@@ -218,7 +224,7 @@ class Coarse:
 
 def coarsely_counted(
     table: LazyTable,
-    seen: Sequence[str],
+    column_names: Sequence[str],
     steps: Sequence[Step],
     refused: TooManyCombinations,
     progress: Progress,
@@ -232,22 +238,24 @@ def coarsely_counted(
     """
     columns = _columns(table, steps, refused)
     chain = list(levels_in_turn(columns, steps[0]))
-    start = _first_that_seems_to_fit(table, seen, columns, chain)
+    start = _first_that_seems_to_fit(table, column_names, columns, chain)
     for levels in chain[start:]:
         coarse = Coarse(columns, levels)
         words = (
             "too many combinations:"
             f" {', '.join(f'{name} at level {at}' for name, at in levels.items())}"
         )
-        counted = coarse.counted(table, seen, functools.partial(_tell, progress, words))
-        if counted is not None:
-            return counted, coarse
+        combinations = coarse.counted(
+            table, column_names, functools.partial(_tell, progress, words)
+        )
+        if combinations is not None:
+            return combinations, coarse
     raise refused
 
 
 def _first_that_seems_to_fit(
     table: LazyTable,
-    seen: Sequence[str],
+    column_names: Sequence[str],
     columns: Mapping[str, AllValues],
     chain: Sequence[Mapping[str, int]],
 ) -> int:
@@ -256,18 +264,18 @@ def _first_that_seems_to_fit(
 
     Coarser nodes have no more combinations, so it is found by halving the chain.
     """
-    names = [name for name in table.columns if name in set(seen)]
+    names = [name for name in table.columns if name in set(column_names)]
     first = next(iter(table.pieces_of(names)))
     encoded = {name: encode_column(first, name) for name in names}
 
     def combinations(levels: Mapping[str, int]) -> int:
         codes = {
             name: (
-                remap_to(columns[name].ladder, known, levels[name])[known.narrow]
+                remap_to(columns[name].ladder, encoded_column, levels[name])[encoded_column.narrow]
                 if name in levels
-                else known.narrow
+                else encoded_column.narrow
             )
-            for name, known in encoded.items()
+            for name, encoded_column in encoded.items()
         }
         return distinct_rows(pl.DataFrame(codes), names, table.records)
 

@@ -31,8 +31,8 @@ class Coder:
     million, from then on. Numbers never leave the machine: what is written is text again.
     """
 
-    def __init__(self, most: int = MOST_LABELS) -> None:
-        self.most = most
+    def __init__(self, max_labels: int = MOST_LABELS) -> None:
+        self.most = max_labels
         self.books: dict[str, dict[str | None, int]] = {}
         self.plain: set[str] = set()
         self.whole: dict[str, pl.Enum] = {}
@@ -92,10 +92,10 @@ class Coder:
 
     def decoded(self, rows: pl.DataFrame, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """The rows with text again, in some columns or all."""
-        wanted = set(rows.columns if columns is None else columns)
+        column_names = set(rows.columns if columns is None else columns)
         return pl.DataFrame(
             [
-                self.text(column) if column.name in wanted else column
+                self.text(column) if column.name in column_names else column
                 for column in rows.iter_columns()
             ]
         )
@@ -132,10 +132,14 @@ class Coder:
 
 
 def counted_in_pieces(
-    pieces: Iterable[pl.DataFrame], columns: Sequence[str], name: str, most: int, coder: Coder
+    pieces: Iterable[pl.DataFrame],
+    columns: Sequence[str],
+    name: str,
+    max_combinations: int,
+    coder: Coder,
 ) -> pl.DataFrame | None:
     """The distinct rows of a coded table that comes in pieces, with their numbers under
-    ``name``; None: more than ``most``.
+    ``name``; None: more than ``max_combinations``.
 
     Pieces are counted one by one and their counts merged when they have grown as large as what they
     are merged with: memory stays near the size of the result, and every combination is merged a few
@@ -146,10 +150,10 @@ def counted_in_pieces(
         fresh.append(tallied(piece, columns, name))
         if merged is None or sum(part.height for part in fresh) >= merged.height:
             merged, fresh = _merged([merged, *fresh], columns, name, coder), []
-            if merged.height > most:
+            if merged.height > max_combinations:
                 return None
     counts = _merged([merged, *fresh], columns, name, coder)
-    return None if counts.height > most else counts
+    return None if counts.height > max_combinations else counts
 
 
 def _merged(
@@ -178,8 +182,10 @@ def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFra
             pl.Int64
         )  # exact up to 2⁵³ records
     elif name in rows.columns:
-        found = pl.DataFrame({"": keys, name: rows[name]}).group_by("").agg(pl.col(name).sum())
-        distinct, amounts = found[""].to_numpy(), found[name]
+        sums_by_key = (
+            pl.DataFrame({"": keys, name: rows[name]}).group_by("").agg(pl.col(name).sum())
+        )
+        distinct, amounts = sums_by_key[""].to_numpy(), sums_by_key[name]
     else:
         distinct, counts = _numbers(keys, span)
         amounts = pl.Series(name, counts, dtype=pl.Int64)
@@ -193,8 +199,10 @@ def _numbers(keys: NDArray[Any], span: int) -> tuple[NDArray[Any], NDArray[np.in
     if span > MOST_BITS * len(keys):
         distinct, counts = np.unique(keys, return_counts=True)
         return distinct, counts
-    places, found = in_order(keys.astype(np.uint64).reshape(-1, 1), span)
-    return found[:, 0].astype(keys.dtype), amounts_of(places, len(found), None)
+    group_numbers, distinct_keys = in_order(keys.astype(np.uint64).reshape(-1, 1), span)
+    return distinct_keys[:, 0].astype(keys.dtype), amounts_of(
+        group_numbers, len(distinct_keys), None
+    )
 
 
 def _packed(
@@ -206,15 +214,15 @@ def _packed(
     A missing value counts as the one after the greatest.
     """
     spans = [_span(rows[name]) for name in columns]
-    there = [span for span in spans if span is not None]
-    size = math.prod(width for _, width in there)
-    if len(there) < len(spans) or not there or size >= WORD:
+    known_spans = [span for span in spans if span is not None]
+    size = math.prod(width for _, width in known_spans)
+    if len(known_spans) < len(spans) or not known_spans or size >= WORD:
         return None
     keys = np.zeros(rows.height, dtype=np.min_scalar_type(size))
-    for name, (low, width) in zip(columns, there, strict=True):
+    for name, (low, width) in zip(columns, known_spans, strict=True):
         keys *= keys.dtype.type(width)
         keys += (_whole(rows[name], low + width - 1) - low).astype(keys.dtype)
-    return keys, there
+    return keys, known_spans
 
 
 def _whole(column: pl.Series, missing: int) -> NDArray[np.int64]:
@@ -242,11 +250,11 @@ def _unpacked(
     keys: NDArray[Any], like: pl.DataFrame, spans: Sequence[tuple[int, int]]
 ) -> list[pl.Series]:
     """The columns that keys were made from."""
-    made = list[pl.Series]()
+    decoded_columns = list[pl.Series]()
     for column, (low, width) in zip(reversed(like.get_columns()), reversed(spans), strict=True):
-        keys, rest = np.divmod(keys, keys.dtype.type(width))
-        values = pl.Series(column.name, rest.astype(np.int64) + low)
+        keys, remainder = np.divmod(keys, keys.dtype.type(width))
+        values = pl.Series(column.name, remainder.astype(np.int64) + low)
         if column.null_count():
-            values = values.set(pl.Series(rest == width - 1), None)
-        made.append(values.cast(column.dtype))
-    return made[::-1]
+            values = values.set(pl.Series(remainder == width - 1), None)
+        decoded_columns.append(values.cast(column.dtype))
+    return decoded_columns[::-1]

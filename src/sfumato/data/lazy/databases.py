@@ -53,10 +53,10 @@ class Address:
         return Path(self.given.split(":///", 1)[1])
 
 
-def is_same_file(one: Path, other: Path) -> bool:
+def is_same_file(first_path: Path, second_path: Path) -> bool:
     """Whether two paths lead to one file that is there, be it through links."""
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(first_path, second_path)
     except OSError:
         return False
 
@@ -66,10 +66,13 @@ def identity_in(file: Path, name: Name) -> str | None:
     which capitals do not count.
     """
     try:
-        found = file.stat()
+        file_status = file.stat()
     except OSError:
         return None
-    return f"{found.st_dev}:{found.st_ino}, {(name.schema or 'main').lower()}.{name.table.lower()}"
+    return (
+        f"{file_status.st_dev}:{file_status.st_ino},"
+        f" {(name.schema or 'main').lower()}.{name.table.lower()}"
+    )
 
 
 def is_address(data: Any) -> bool:
@@ -97,31 +100,31 @@ def kind_of_file(path: Path) -> str | None:
     )
 
 
-def address(given: str) -> Address:
+def address(text: str) -> Address:
     """The address that was given; refused where it holds a password.
 
     >>> address("postgresql://me@db.example/clinic?sslmode=require").shown
     'postgresql://db.example/clinic'
     """
-    kind = given.split("://", maxsplit=1)[0]
+    kind = text.split("://", maxsplit=1)[0]
     if kind in ("sqlite", "duckdb"):
-        if not given.startswith(f"{kind}:///") or len(given) == len(f"{kind}:///"):
+        if not text.startswith(f"{kind}:///") or len(text) == len(f"{kind}:///"):
             raise ParameterError(
                 f"{kind} takes the path of a file after three slashes ({kind}:///lake.db, from the"
                 f" root {kind}:////data/lake.db)"
             )
-        return Address(kind, given, given)
+        return Address(kind, text, text)
     if kind not in ("postgresql", "postgres"):
         raise ParameterError(
             f"there are tables in {', '.join(KINDS)}, as in postgresql://host/database"
         )
-    parts = urlsplit(given)
+    parts = urlsplit(text)
     user, _, host = parts.netloc.rpartition("@")
     if ":" in user or any(
         name in SECRETS for name, _ in parse_qsl(parts.query, keep_blank_values=True)
     ):
         raise ParameterError(f"the address of the database holds a password; {INSTEAD}")
-    return Address("postgresql", given, f"postgresql://{host}{parts.path}")
+    return Address("postgresql", text, f"postgresql://{host}{parts.path}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,9 +271,10 @@ class Transaction(abc.ABC):
 
     def exists(self, name: Name) -> bool:
         """Whether there is such a table."""
-        there = self.names()
-        return name in there or (
-            not self.capitals and str(name).lower() in [str(other).lower() for other in there]
+        names_present = self.names()
+        return name in names_present or (
+            not self.capitals
+            and str(name).lower() in [str(name_present).lower() for name_present in names_present]
         )
 
     def columns(self, name: Name) -> dict[str, Column]:
@@ -308,10 +312,12 @@ RUNNING: weakref.WeakSet[Transaction] = weakref.WeakSet()
 """The transactions of this process."""
 
 
-def no_table(place: Address, name: Name, there: Sequence[Name]) -> UnreadableInput:
+def no_table(database: Address, name: Name, names_present: Sequence[Name]) -> UnreadableInput:
     """The refusal of a table that is not there, with the one that was perhaps meant."""
-    near = nearest(str(name), list(dict.fromkeys(str(other) for other in there)))
-    return UnreadableInput(f"{place.shown} has no table {str(name)!r}.{near}")
+    near = nearest(
+        str(name), list(dict.fromkeys(str(name_present) for name_present in names_present))
+    )
+    return UnreadableInput(f"{database.shown} has no table {str(name)!r}.{near}")
 
 
 def _quietly_closed(connection: Any) -> None:
@@ -340,7 +346,9 @@ def reason(error: Exception) -> str:
     if isinstance(error, pl.exceptions.PolarsError):
         return "a value does not fit the type of its column"
     code = str(getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None) or "")
-    words = next((told for start, told in CODES.items() if code.startswith(start)), None)
+    words = next(
+        (reason_words for start, reason_words in CODES.items() if code.startswith(start)), None
+    )
     words = words or {
         "SQLITE_CANTOPEN": "there is no such file, or it may not be opened",
         "SQLITE_NOTADB": "the file is no SQLite database",
@@ -369,12 +377,12 @@ def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 NESTED = (pl.List, pl.Array, pl.Struct, pl.Object)
 
 
-def without_categories(rows: pl.DataFrame, place: Address) -> pl.DataFrame:
+def without_categories(rows: pl.DataFrame, database: Address) -> pl.DataFrame:
     """Rows whose categories are text; what no column of a database holds is refused."""
     nested = [name for name, dtype in rows.schema.items() if dtype in NESTED]
     if nested:
         raise OutputError(
-            f"{place.kind} has no column for {', '.join(nested)}: lists and structures are not"
+            f"{database.kind} has no column for {', '.join(nested)}: lists and structures are not"
             " written"
         )
     as_text = [

@@ -51,7 +51,7 @@ def _sum_of(texts: pl.Series) -> int:
         hashlib.blake2b(text.encode(), digest_size=32).digest() for text in texts.to_list()
     )
     words = np.frombuffer(digests, dtype="<u4").reshape(-1, 8).sum(axis=0, dtype=np.uint64)
-    return sum(int(word) << (32 * place) for place, word in enumerate(words))
+    return sum(int(word) << (32 * position) for position, word in enumerate(words))
 
 
 def spelled(rows: pl.DataFrame) -> pl.Series:
@@ -62,13 +62,13 @@ def spelled(rows: pl.DataFrame) -> pl.Series:
     ['i1;3:x;y;', 'i2;-;']
     """
     cells = [
-        _spelled(rows[name]).fill_null("-").alias(str(place))
-        for place, name in enumerate(sorted(rows.columns))
+        _spelled(rows[name]).fill_null("-").alias(str(number))
+        for number, name in enumerate(sorted(rows.columns))
     ]
-    told = pl.DataFrame(cells).select(
+    texts = pl.DataFrame(cells).select(
         pl.concat_str([pl.format("{};", pl.col(cell.name)) for cell in cells])
     )
-    return told.to_series()
+    return texts.to_series()
 
 
 def _spelled(column: pl.Series) -> pl.Series:
@@ -78,27 +78,27 @@ def _spelled(column: pl.Series) -> pl.Series:
     kind, name = column.dtype, pl.col(column.name)
     if kind in (pl.String, pl.Categorical, pl.Enum):
         text = name.cast(pl.String)
-        return _made(column, pl.format("{}:{}", text.str.len_bytes(), text))
+        return _build_series(column, pl.format("{}:{}", text.str.len_bytes(), text))
     if kind.is_integer():
-        return _made(column, pl.format("i{}", name))
+        return _build_series(column, pl.format("i{}", name))
     if kind.is_float():
         return _of_floats(column)
     if kind == pl.Boolean:
-        return _made(column, pl.format("b{}", name.cast(pl.Int8)))
+        return _build_series(column, pl.format("b{}", name.cast(pl.Int8)))
     if kind.is_decimal():
         text = name.cast(pl.String).str.replace(r"(\.\d*?)0+$", "${1}").str.strip_suffix(".")
-        return _made(column, pl.format("m{}", text))
+        return _build_series(column, pl.format("m{}", text))
     if kind.is_temporal():
         return _of_times(column)
     if kind == pl.Binary:
-        return _made(column, pl.format("x{}", name.bin.encode("hex")))
-    told = [None if value is None else repr(value) for value in column.to_list()]
+        return _build_series(column, pl.format("x{}", name.bin.encode("hex")))
+    texts = [None if value is None else repr(value) for value in column.to_list()]
     return pl.Series(
-        [None if text is None else f"{len(text)}?{text}" for text in told], dtype=pl.String
+        [None if text is None else f"{len(text)}?{text}" for text in texts], dtype=pl.String
     )
 
 
-def _made(column: pl.Series, text: pl.Expr) -> pl.Series:
+def _build_series(column: pl.Series, text: pl.Expr) -> pl.Series:
     return column.to_frame().select(text).to_series()
 
 
@@ -106,10 +106,10 @@ def _of_floats(column: pl.Series) -> pl.Series:
     """Floats by their bits, so that no spelling of numbers matters; zero has no sign."""
     plain = column.cast(pl.Float64).fill_nan(None)
     bits = pl.Series((plain.fill_null(0.0).to_numpy() + 0.0).view(np.int64))
-    there = plain.is_not_null()
+    is_present = plain.is_not_null()
     return (
         bits.to_frame("bits")
-        .select(pl.when(there).then(pl.format("f{}", pl.col("bits"))))
+        .select(pl.when(is_present).then(pl.format("f{}", pl.col("bits"))))
         .to_series()
     )
 
@@ -117,7 +117,7 @@ def _of_floats(column: pl.Series) -> pl.Series:
 def _of_times(column: pl.Series) -> pl.Series:
     """Dates by day, other times by microsecond, or by nanosecond where they are that fine."""
     if column.dtype == pl.Date:
-        return _made(column, pl.format("d{}", pl.col(column.name).to_physical()))
+        return _build_series(column, pl.format("d{}", pl.col(column.name).to_physical()))
     scale = {"ms": 1000, "us": 1, "ns": 0, None: 0}[getattr(column.dtype, "time_unit", None)]
     number = column.to_physical()
     letter = {pl.Datetime: "t", pl.Duration: "u"}.get(column.dtype.base_type(), "h")

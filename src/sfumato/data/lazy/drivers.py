@@ -46,21 +46,21 @@ class Postgres(Transaction):
         require("pyarrow", extra="sql", to="use PostgreSQL tables")
         type(self).errors = (driver.Error, pl.exceptions.PolarsError)
         try:
-            made = driver.connect(self.place.given, autocommit=False)
+            connection = driver.connect(self.place.given, autocommit=False)
         except driver.Error as error:
             raise (OutputError if self.write else UnreadableInput)(
                 f"{self.place.shown} cannot be reached: {reason(error)}"
             ) from None
-        with contextlib.closing(made.cursor()) as cursor:
+        with contextlib.closing(connection.cursor()) as cursor:
             only = "" if self.write else ", READ ONLY"
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{only}")
             cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
             cursor.execute("SELECT current_setting('transaction_read_only')")
             closed_to_us = self.write and cursor.fetchone() == ("on",)
         if closed_to_us:
-            made.close()
+            connection.close()
             raise OutputError(f"{self.place.shown} cannot be written to: the database is read-only")
-        return made
+        return connection
 
     def names(self) -> list[Name]:
         """Tables and views, those on the search path first and without their schema too."""
@@ -69,9 +69,9 @@ class Postgres(Transaction):
             " AS near FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind"
             " IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT LIKE 'pg\\_%'"
         )
-        found = [row for rows in self.raw(sql) for row in rows.iter_rows()]
-        return [Name(name) for _, name, near in found if near] + [
-            Name(name, schema) for schema, name, _ in found
+        name_rows = [row for rows in self.raw(sql) for row in rows.iter_rows()]
+        return [Name(name) for _, name, near in name_rows if near] + [
+            Name(name, schema) for schema, name, _ in name_rows
         ]
 
     def identity(self, name: Name) -> str | None:
@@ -81,32 +81,32 @@ class Postgres(Transaction):
         Where the first is not told to this user, the moment at which the server was started stands
         for it.
         """
-        may = self._told("has_function_privilege('pg_control_system()', 'EXECUTE')::text")
+        may = self._ask("has_function_privilege('pg_control_system()', 'EXECUTE')::text")
         cluster = "(SELECT system_identifier::text FROM pg_control_system())"
         started = "extract(epoch FROM pg_postmaster_start_time())::text"
-        table = self._told(f"to_regclass({literal(name.quoted)})::oid::text")
+        table = self._ask(f"to_regclass({literal(name.quoted)})::oid::text")
         database = "(SELECT oid::text FROM pg_database WHERE datname = current_database())"
-        server = self._told(f"{cluster if may == 'true' else started} || ', ' || {database}")
+        server = self._ask(f"{cluster if may == 'true' else started} || ', ' || {database}")
         return None if table is None else f"{server}, {table}"
 
-    def _told(self, sql: str) -> str | None:
+    def _ask(self, sql: str) -> str | None:
         """One text that the server tells."""
         with self.guarded():
-            found: str | None = pl.concat(list(self.raw(f"SELECT {sql} AS told"))).item()
-        return found
+            answer: str | None = pl.concat(list(self.raw(f"SELECT {sql} AS told"))).item()
+        return answer
 
     def described(self, name: Name) -> dict[str, Column]:
         """Every column as the driver gives it; as text what it gives in a form of its own."""
         with contextlib.closing(self.connection.cursor()) as cursor:
             cursor.execute(f"SELECT * FROM {name.quoted} LIMIT 0")  # noqa: S608 - a quoted name
             fields = list(cursor.fetch_record_batch().schema)
-        return {field.name: self._described(name, field) for field in fields}
+        return {field.name: self._describe_column(name, field) for field in fields}
 
-    def _described(self, name: Name, field: Any) -> Column:
-        said = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-        column, kind = quoted(field.name), said.get("POSTGRESQL:type")
+    def _describe_column(self, name: Name, field: Any) -> Column:
+        metadata = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+        column, kind = quoted(field.name), metadata.get("POSTGRESQL:type")
         if kind == "numeric":
-            return self._numeric(name, column, int(said.get("POSTGRESQL:typmod", "-1")))
+            return self._numeric(name, column, int(metadata.get("POSTGRESQL:typmod", "-1")))
         if kind in PLAIN:
             return Column(column, PLAIN[kind])
         return Column(f'CAST({column} AS text) COLLATE "C"', pl.String())
@@ -122,9 +122,9 @@ class Postgres(Transaction):
                 f" coalesce(max(length(trunc(abs({column}))::text)), 1)::int8 AS whole"
                 f" FROM {name.quoted}"
             )
-            found = pl.concat(list(self.raw(sql)))
-            scale = int(found["scale"][0])
-            digits = int(found["whole"][0]) + scale
+            digits_frame = pl.concat(list(self.raw(sql)))
+            scale = int(digits_frame["scale"][0])
+            digits = int(digits_frame["whole"][0]) + scale
         if digits > 38 or scale > digits:
             raise UnreadableInput(
                 f"column {column} of {self.place.shown} has numbers of more than 38 digits; round"
@@ -151,9 +151,9 @@ class Postgres(Transaction):
         long = [n for n in rows.columns if len(n.encode()) > self.longest]
         if long:
             raise OutputError(f"PostgreSQL cuts names after 63 bytes; rename {', '.join(long)}")
-        told = without_categories(rows, self.place)
+        storable_rows = without_categories(rows, self.place)
         return pl.DataFrame(
-            [told.get_column(n).cast(_postgres_type(t)) for n, t in rows.schema.items()]
+            [storable_rows.get_column(n).cast(_postgres_type(t)) for n, t in rows.schema.items()]
         )
 
     def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
@@ -213,17 +213,23 @@ class Sqlite(Transaction):
     def opened(self) -> Any:
         """A connection in a transaction; a file is made only to be written into."""
         mode = "rwc" if self.write else "ro"
-        files = [one for one in RUNNING if self.write and isinstance(one, Sqlite)]
-        for other in [one for one in files if is_same_file(one.place.file, self.place.file)]:
+        files = [
+            transaction for transaction in RUNNING if self.write and isinstance(transaction, Sqlite)
+        ]
+        for open_transaction in [
+            transaction
+            for transaction in files
+            if is_same_file(transaction.place.file, self.place.file)
+        ]:
             # who reads the file here would keep it from being written; a table that is asked again
             # reads it anew
-            other.close()
+            open_transaction.close()
         file = f"file:{quote(str(self.place.file.absolute()))}?mode={mode}"
-        made = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
         if self.write:
-            made.execute("BEGIN IMMEDIATE")
-        self.version = made.execute(VERSION).fetchone()
-        return made
+            connection.execute("BEGIN IMMEDIATE")
+        self.version = connection.execute(VERSION).fetchone()
+        return connection
 
     def _require_unchanged(self) -> None:
         if not self.write and self.connection.execute(VERSION).fetchone() != self.version:
@@ -234,10 +240,10 @@ class Sqlite(Transaction):
 
     def names(self) -> list[Name]:
         """Tables and views of the file."""
-        found = self.connection.execute(
+        name_rows = self.connection.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
         ).fetchall()
-        return [Name(name) for (name,) in found] + [Name(name, "main") for (name,) in found]
+        return [Name(name) for (name,) in name_rows] + [Name(name, "main") for (name,) in name_rows]
 
     def identity(self, name: Name) -> str | None:
         """That of the file, and the name."""
@@ -252,7 +258,7 @@ class Sqlite(Transaction):
         declared = self.connection.execute(sql).fetchall()
         kinds = {column: kind.upper() for column, kind in declared}
         names = list(kinds)
-        parts = [names[place : place + AT_ONCE] for place in range(0, len(names), AT_ONCE)]
+        parts = [names[start : start + AT_ONCE] for start in range(0, len(names), AT_ONCE)]
         return dict(item for part in parts for item in self._typed(name, part, kinds).items())
 
     def _typed(
@@ -264,26 +270,28 @@ class Sqlite(Transaction):
             for column in columns
             for test in _tests(kinds[column])
         ]
-        asked = ", ".join(f"max({test})" for test in tests)
+        tests_sql = ", ".join(f"max({test})" for test in tests)
         # Quoted names.
-        row = self.connection.execute(f"SELECT {asked} FROM {name.quoted}").fetchone()  # noqa: S608
-        seen = [
-            [bool(found) for found in row[place : place + TESTS]]
-            for place in range(0, len(row), TESTS)
+        row = self.connection.execute(f"SELECT {tests_sql} FROM {name.quoted}").fetchone()  # noqa: S608
+        kinds_seen = [
+            [bool(flag) for flag in row[start : start + TESTS]]
+            for start in range(0, len(row), TESTS)
         ]
         return {
-            column: self._column(column, kinds[column], one)
-            for column, one in zip(columns, seen, strict=True)
+            column: self._column(column, kinds[column], column_flags)
+            for column, column_flags in zip(columns, kinds_seen, strict=True)
         }
 
-    def _column(self, column: str, declared: str, seen: Sequence[bool]) -> Column:
-        integer, real, text, blob, huge, otherwise = seen
+    def _column(self, column: str, declared: str, flags: Sequence[bool]) -> Column:
+        integer, real, text, blob, huge, otherwise = flags
         select = quoted(column)
         if sum((integer or real, text, blob)) > 1 or (integer and real and huge):
             kinds = [
                 word
-                for word, there in zip(("integer", "real", "text", "blob"), seen, strict=False)
-                if there
+                for word, is_present in zip(
+                    ("integer", "real", "text", "blob"), flags, strict=False
+                )
+                if is_present
             ]
             raise UnreadableInput(
                 f"column {column!r} of {self.place.shown} holds values of several types"
@@ -292,8 +300,8 @@ class Sqlite(Transaction):
         if real:
             return Column(f"CAST({select} AS REAL)", pl.Float64())
         if integer or (not text and not blob and "INT" in declared):
-            told = integer and declared.startswith("BOOL") and not otherwise
-            return Column(select, pl.Boolean() if told else pl.Int64())
+            is_boolean = integer and declared.startswith("BOOL") and not otherwise
+            return Column(select, pl.Boolean() if is_boolean else pl.Int64())
         if blob:
             return Column(select, pl.Binary())
         if text and declared == "DATE" and not otherwise:
@@ -306,7 +314,7 @@ class Sqlite(Transaction):
         """The rows, read by Python; types are those of the values."""
         self._require_unchanged()
         with contextlib.closing(self.connection.execute(sql)) as cursor:
-            names = [told[0] for told in cursor.description]
+            names = [description[0] for description in cursor.description]
             while rows := cursor.fetchmany(BATCH):
                 columns = zip(names, zip(*rows, strict=True), strict=True)
                 yield pl.DataFrame(
@@ -323,10 +331,10 @@ class Sqlite(Transaction):
         moments in a zone are text.
         """
         rows = without_categories(rows, self.place)
-        made = pl.DataFrame(
+        storable_rows = pl.DataFrame(
             [rows.get_column(n).cast(_sqlite_dtype(t)) for n, t in rows.schema.items()]
         )
-        return made.with_columns(pl.selectors.float().cast(pl.Float64).fill_nan(None))
+        return storable_rows.with_columns(pl.selectors.float().cast(pl.Float64).fill_nan(None))
 
     def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
         """Insert rows one by one, as SQLite does."""
@@ -336,14 +344,14 @@ class Sqlite(Transaction):
                     f"{quoted(n)} {_sqlite_type(dtype)}" for n, dtype in rows.schema.items()
                 )
                 self.connection.execute(f"CREATE TABLE {name.quoted} ({declared})")
-            places = ", ".join("?" * rows.width)
-            told = rows.with_columns(
+            placeholders = ", ".join("?" * rows.width)
+            storable_rows = rows.with_columns(
                 pl.selectors.date().dt.to_string("%Y-%m-%d"),
                 pl.selectors.datetime().dt.to_string("%Y-%m-%d %H:%M:%S%.6f"),
             )
             self.connection.executemany(
-                f"INSERT INTO {name.quoted} VALUES ({places})",  # noqa: S608
-                told.iter_rows(),
+                f"INSERT INTO {name.quoted} VALUES ({placeholders})",  # noqa: S608
+                storable_rows.iter_rows(),
             )
 
 
@@ -360,8 +368,8 @@ def _sqlite_dtype(dtype: pl.DataType) -> pl.DataType:
 def _sqlite_type(dtype: pl.DataType) -> str:
     if dtype.is_integer():
         return "INTEGER"
-    known = {pl.Float64: "REAL", pl.Boolean: "BOOLEAN", pl.Date: "DATE", pl.Binary: "BLOB"}
-    return "TIMESTAMP" if isinstance(dtype, pl.Datetime) else known.get(type(dtype), "TEXT")
+    sql_types = {pl.Float64: "REAL", pl.Boolean: "BOOLEAN", pl.Date: "DATE", pl.Binary: "BLOB"}
+    return "TIMESTAMP" if isinstance(dtype, pl.Datetime) else sql_types.get(type(dtype), "TEXT")
 
 
 _SECONDS = "substr(?, 1, 19) IS datetime(substr(?, 1, 19))"
@@ -412,15 +420,15 @@ class Duck(Transaction):
         for reader in self.readers:
             reader.let_go()
         try:
-            made = duckdb.connect(str(self.place.file))
-            made.begin()
+            connection = duckdb.connect(str(self.place.file))
+            connection.begin()
         except duckdb.Error as error:
             self._take_back()
             raise OutputError(
                 f"{self.place.shown} cannot be written to: it is read-only, or another program"
                 f" holds it ({type(error).__name__})"
             ) from None
-        return made
+        return connection
 
     def close(self) -> None:
         """End it, once, and give the file back to who reads it."""
@@ -516,17 +524,18 @@ class Attached:
 
     def relation(self, name: Name) -> Any:
         """A table of the file; text without a collation, which would take two spellings for one."""
-        there = _ducks(self.connection, "'sfumato_source'")
-        if name not in there:
-            raise no_table(self.place, name, there)
+        names_present = _ducks(self.connection, "'sfumato_source'")
+        if name not in names_present:
+            raise no_table(self.place, name, names_present)
         table = f"sfumato_source.{Name(name.table, name.schema or 'main').quoted}"
         schema = pl.DataFrame(
             self.connection.sql(f"SELECT * FROM {table} LIMIT 0").to_arrow_table()  # noqa: S608
         ).schema
         table_name = literal(name.table)
         tables = f"SELECT sql FROM duckdb_tables() WHERE table_name = {table_name}"  # noqa: S608
-        told = [sql for (sql,) in self.connection.sql(tables).fetchall()]
-        collated = not told or any("COLLATE" in sql.upper() for sql in told)  # a view may have any
+        view_sql = [sql for (sql,) in self.connection.sql(tables).fetchall()]
+        # a view may have any
+        collated = not view_sql or any("COLLATE" in sql.upper() for sql in view_sql)
         listed = ", ".join(
             f"{plain_text(n, d)} AS {quoted(n)}" if collated else quoted(n)
             for n, d in schema.items()
@@ -546,9 +555,9 @@ def _ducks(connection: Any, database: str) -> list[Name]:
         " UNION ALL SELECT schema_name, view_name FROM duckdb_views()"
         f" WHERE database_name = {database} AND NOT internal"
     )
-    found = connection.sql(sql).fetchall()
-    return [Name(name) for schema, name in found if schema == "main"] + [
-        Name(name, schema) for schema, name in found
+    name_rows = connection.sql(sql).fetchall()
+    return [Name(name) for schema, name in name_rows if schema == "main"] + [
+        Name(name, schema) for schema, name in name_rows
     ]
 
 
@@ -559,6 +568,6 @@ TRANSACTIONS: dict[str, type[Transaction]] = {
 }
 
 
-def begun(place: Address, *, write: bool = False) -> Transaction:
+def begun(database: Address, *, write: bool = False) -> Transaction:
     """A transaction with a database."""
-    return TRANSACTIONS[place.kind](place, write=write)
+    return TRANSACTIONS[database.kind](database, write=write)

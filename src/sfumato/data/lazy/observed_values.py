@@ -98,12 +98,12 @@ class SampledRows(Shared):
         """Look at some rows; every row is seen once."""
         marks = hashes(rows, self.key)
         limit = self._limit(marks)
-        few = rows if limit is None else rows.filter(marks < limit)
+        low_rows = rows if limit is None else rows.filter(marks < limit)
         names = [
-            str(place) for place in range(rows.width)
+            str(number) for number in range(rows.width)
         ]  # the name of a column may mean something to a frame
         plain = pl.DataFrame(
-            [_apart(c).alias(name) for name, c in zip(names, few.iter_columns(), strict=True)]
+            [_apart(c).alias(name) for name, c in zip(names, low_rows.iter_columns(), strict=True)]
         )
         below = marks if limit is None else marks.filter(marks < limit)
         with self.lock:
@@ -114,28 +114,30 @@ class SampledRows(Shared):
 
     def _limit(self, marks: pl.Series) -> int | None:
         """The hash below which rows of a batch may be kept."""
-        known = self.below
-        lowest = (marks if known is None else marks.filter(marks < known)).unique().sort()
-        return int(lowest[self.size]) if len(lowest) > self.size else known
+        threshold = self.below
+        lowest = (marks if threshold is None else marks.filter(marks < threshold)).unique().sort()
+        return int(lowest[self.size]) if len(lowest) > self.size else threshold
 
     def _merge(self, added: pl.DataFrame) -> None:
-        both = added if self.kept is None else pl.concat([self.kept, added], how="vertical_relaxed")
-        if both["hash"].n_unique() < both.height:
-            alike = both.group_by("hash").agg(
+        all_rows = (
+            added if self.kept is None else pl.concat([self.kept, added], how="vertical_relaxed")
+        )
+        if all_rows["hash"].n_unique() < all_rows.height:
+            alike = all_rows.group_by("hash").agg(
                 pl.exclude("copies", "hash").first(), pl.col("copies").sum()
             )
-            both = alike.select(both.columns)
-        same = both.sort("hash")
-        if same.height > self.size:
-            self.below = int(same["hash"][self.size])
-            same = same.head(self.size)
-        self.kept = same
+            all_rows = alike.select(all_rows.columns)
+        sorted_rows = all_rows.sort("hash")
+        if sorted_rows.height > self.size:
+            self.below = int(sorted_rows["hash"][self.size])
+            sorted_rows = sorted_rows.head(self.size)
+        self.kept = sorted_rows
 
-    def merge(self, other: SampledRows) -> None:
+    def merge(self, second: SampledRows) -> None:
         """Add what another one kept of other rows."""
-        if other.kept is not None:
-            self._merge(other.kept)
-            self.columns = other.columns
+        if second.kept is not None:
+            self._merge(second.kept)
+            self.columns = second.columns
 
     def taken(self) -> pl.DataFrame:
         """The records of the sample, in the order of their hashes."""
@@ -165,8 +167,8 @@ def _thinned(copies: NDArray[np.int64], marks: NDArray[np.uint64], size: int) ->
     fraction = (marks * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(11)).astype(
         np.float64
     ) * 2.0**-53
-    found: NDArray[np.int64] = np.floor(copies * (size / total) + fraction).astype(np.int64)
-    return found
+    copies_kept: NDArray[np.int64] = np.floor(copies * (size / total) + fraction).astype(np.int64)
+    return copies_kept
 
 
 class Texts(Shared):
@@ -178,9 +180,9 @@ class Texts(Shared):
     do not.
     """
 
-    def __init__(self, columns: Iterable[str], key: int, most: int = DISTINCT) -> None:
+    def __init__(self, columns: Iterable[str], key: int, max_texts: int = DISTINCT) -> None:
         super().__init__()
-        self.key, self.most = key, most
+        self.key, self.most = key, max_texts
         self.cells = dict.fromkeys(columns, 0)
         self.kept: dict[str, pl.DataFrame] = {}
 
@@ -189,9 +191,9 @@ class Texts(Shared):
         labels are looked at.
         """
         for name in self.cells:
-            column, known = rows.get_column(name), (codes or {}).get(name)
-            if known is not None and column.dtype == pl.String:
-                labels = pl.Series(name, known.labels, dtype=pl.String).drop_nulls()
+            column, coded_column = rows.get_column(name), (codes or {}).get(name)
+            if coded_column is not None and column.dtype == pl.String:
+                labels = pl.Series(name, coded_column.labels, dtype=pl.String).drop_nulls()
                 self._see(name, labels, len(column) - column.null_count())
                 continue
             if isinstance(column.dtype, pl.Categorical | pl.Enum):
@@ -201,9 +203,9 @@ class Texts(Shared):
 
     def _see(self, name: str, texts: pl.Series, cells: int) -> None:
         fresh = pl.DataFrame({"hash": texts.hash(self.key), "text": texts})
-        known = self.kept.get(name)
-        if known is not None and known.height == self.most:
-            fresh = fresh.filter(pl.col("hash") < known["hash"][-1])
+        texts_kept = self.kept.get(name)
+        if texts_kept is not None and texts_kept.height == self.most:
+            fresh = fresh.filter(pl.col("hash") < texts_kept["hash"][-1])
         self._add(name, fresh, cells)
 
     def _add(self, name: str, fresh: pl.DataFrame, cells: int) -> None:
@@ -211,26 +213,28 @@ class Texts(Shared):
         fresh = pl.DataFrame([_apart(column) for column in fresh.iter_columns()])
         with self.lock:
             self.cells[name] += cells
-            known = self.kept.get(name)
-            both = fresh if known is None else pl.concat([known, fresh]).unique("hash")
-            self.kept[name] = both.sort("hash").head(self.most)
+            texts_kept = self.kept.get(name)
+            all_texts = (
+                fresh if texts_kept is None else pl.concat([texts_kept, fresh]).unique("hash")
+            )
+            self.kept[name] = all_texts.sort("hash").head(self.most)
 
-    def merge(self, other: Texts) -> None:
+    def merge(self, second: Texts) -> None:
         """Add what another one kept of other rows."""
-        for name, kept in other.kept.items():
-            self._add(name, kept, other.cells[name])
+        for name, texts in second.kept.items():
+            self._add(name, texts, second.cells[name])
 
     def free(self) -> list[str]:
         """The columns that hold free text."""
         return [name for name in self.cells if name in self.kept and self._is_free(name)]
 
     def _is_free(self, name: str) -> bool:
-        kept, cells = self.kept[name], self.cells[name]
-        if kept.height < self.most:
-            return words_of_free_text(kept["text"], cells) is not None
-        distinct = (self.most - 1) / (max(1, int(kept["hash"][-1])) / WORDS)
+        texts, cells = self.kept[name], self.cells[name]
+        if texts.height < self.most:
+            return words_of_free_text(texts["text"], cells) is not None
+        distinct = (self.most - 1) / (max(1, int(texts["hash"][-1])) / WORDS)
         hardly = distinct / cells >= HARDLY_REPEATS * SURELY
-        return hardly and words_of_free_text(kept["text"], kept.height) is not None
+        return hardly and words_of_free_text(texts["text"], texts.height) is not None
 
 
 class Fingerprint(Shared):
@@ -247,8 +251,8 @@ class Fingerprint(Shared):
 
     def see(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> None:
         """Add some rows, each so many times as ``copies`` says."""
-        some = rows[self.columns]
-        found = [hashes(some, key).to_numpy() for key in self.keys]
+        own_columns = rows[self.columns]
+        row_hashes = [hashes(own_columns, key).to_numpy() for key in self.keys]
         times = (
             np.ones(rows.height, dtype=np.uint64) if copies is None else copies.astype(np.uint64)
         )
@@ -256,19 +260,19 @@ class Fingerprint(Shared):
             self.rows += int(times.sum())
             self.sums = [
                 (old + int((new * times).sum(dtype=np.uint64))) % WORDS
-                for old, new in zip(self.sums, found, strict=True)
+                for old, new in zip(self.sums, row_hashes, strict=True)
             ]
 
-    def merge(self, other: Fingerprint) -> None:
+    def merge(self, second: Fingerprint) -> None:
         """Add the rows of another one."""
-        self.rows += other.rows
-        self.sums = [(old + new) % WORDS for old, new in zip(self.sums, other.sums, strict=True)]
+        self.rows += second.rows
+        self.sums = [(old + new) % WORDS for old, new in zip(self.sums, second.sums, strict=True)]
 
     @property
     def text(self) -> str:
         """All of it as hexadecimal text."""
-        told = f"{self.columns}\n{self.rows}\n{self.sums}"
-        return hashlib.sha256(told.encode()).hexdigest()
+        content = f"{self.columns}\n{self.rows}\n{self.sums}"
+        return hashlib.sha256(content.encode()).hexdigest()
 
 
 class Watch(Shared):
@@ -290,13 +294,13 @@ class Watch(Shared):
         with self.lock:
             self.rows += rows.height
 
-    def merge(self, other: Watch) -> None:
+    def merge(self, second: Watch) -> None:
         """Add what another one saw of other rows."""
-        self.sample.merge(other.sample)
-        self.texts.merge(other.texts)
-        if self.sums is not None and other.sums is not None:
-            self.sums.merge(other.sums)
-        self.rows += other.rows
+        self.sample.merge(second.sample)
+        self.texts.merge(second.texts)
+        if self.sums is not None and second.sums is not None:
+            self.sums.merge(second.sums)
+        self.rows += second.rows
 
 
 class Handed(NamedTuple):

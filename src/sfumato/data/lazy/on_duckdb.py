@@ -36,23 +36,27 @@ def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
 def rows_of(frame: nw.LazyFrame[Any]) -> int:
     """Number of rows."""
     with guarded():
-        found: Any = frame.select(nw.len()).collect("polars").item()
-        return int(found)
+        row_count: Any = frame.select(nw.len()).collect("polars").item()
+        return int(row_count)
 
 
 def counted(
-    frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick
+    frame: nw.LazyFrame[Any], columns: Sequence[str], max_combinations: int, tick: Tick
 ) -> pl.DataFrame | None:
     """Distinct combinations of some columns and, last, how many rows have each; None: there are
-    more than ``most``.
+    more than ``max_combinations``.
     """
     name = spare(columns)
     with guarded():
         plain = _without_collations(frame, columns)
-        grouped = plain.group_by(*columns).agg(nw.len().cast(nw.Int64).alias(name)).head(most + 1)
-        found = pl.DataFrame(grouped.to_native().to_arrow_table())
-    tick(int(found[name].sum()))
-    return None if found.height > most else found
+        grouped = (
+            plain.group_by(*columns)
+            .agg(nw.len().cast(nw.Int64).alias(name))
+            .head(max_combinations + 1)
+        )
+        counts = pl.DataFrame(grouped.to_native().to_arrow_table())
+    tick(int(counts[name].sum()))
+    return None if counts.height > max_combinations else counts
 
 
 def _without_collations(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> nw.LazyFrame[Any]:
@@ -64,8 +68,10 @@ def _without_collations(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> nw.
     parts = [
         f"decode(encode({q})) AS {q}" if schema[c] == nw.String else q for c, q in quoted.items()
     ]
-    made: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(", ".join(parts))).lazy()
-    return made
+    projected: nw.LazyFrame[Any] = nw.from_native(
+        frame.to_native().project(", ".join(parts))
+    ).lazy()
+    return projected
 
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
@@ -74,29 +80,31 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
 
     Of an empty table there is one batch without rows.
     """
-    seen, held = 0, list[pl.DataFrame]()
-    wanted = frame.select(*columns)
+    rows_seen, pieces = 0, list[pl.DataFrame]()
+    selected = frame.select(*columns)
     with guarded():
-        for batch in wanted.to_native().to_arrow_reader(BATCH):
-            held.append(pl.DataFrame(batch))
-            if sum(piece.height for piece in held) >= BATCH:
-                seen += sum(piece.height for piece in held)
-                tick(seen)
-                yield pl.concat(held, rechunk=True)
-                held = []
-        if not seen and not held:
-            held.append(pl.DataFrame(wanted.head(0).to_native().to_arrow_table()))
-        if held:
-            tick(seen + sum(piece.height for piece in held))
-            yield pl.concat(held, rechunk=True)
+        for batch in selected.to_native().to_arrow_reader(BATCH):
+            pieces.append(pl.DataFrame(batch))
+            if sum(piece.height for piece in pieces) >= BATCH:
+                rows_seen += sum(piece.height for piece in pieces)
+                tick(rows_seen)
+                yield pl.concat(pieces, rechunk=True)
+                pieces = []
+        if not rows_seen and not pieces:
+            pieces.append(pl.DataFrame(selected.head(0).to_native().to_arrow_table()))
+        if pieces:
+            tick(rows_seen + sum(piece.height for piece in pieces))
+            yield pl.concat(pieces, rechunk=True)
 
 
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     """Parts of Parquet as a relation on the connection of ``like``."""
     listed = ", ".join("'" + str(part).replace("'", "''") + "'" for part in parts)
     query = f"SELECT * FROM read_parquet([{listed}])"  # noqa: S608 - paths of our own, quoted
-    made: nw.LazyFrame[Any] = nw.from_native(like.to_native().query("sfumato_beside", query)).lazy()
-    return made
+    scanned_frame: nw.LazyFrame[Any] = nw.from_native(
+        like.to_native().query("sfumato_beside", query)
+    ).lazy()
+    return scanned_frame
 
 
 @contextlib.contextmanager

@@ -47,25 +47,25 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
 
 
 def counted(
-    frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick
+    frame: nw.LazyFrame[Any], columns: Sequence[str], max_combinations: int, tick: Tick
 ) -> pl.DataFrame | None:
     """Distinct combinations of some columns and, last, how many rows have each; None: there are
-    more than ``most``.
+    more than ``max_combinations``.
 
     Batches are counted one by one. Where hardly two rows of the first batch are alike, merging
     counts would find nothing: then polars groups all rows at once, if they are no more than
-    ``most``.
+    ``max_combinations``.
     """
     name, coder = spare(columns), Coder()
     rows = batches(frame, columns, tick)
     first = next(rows)
-    if hardly_repeats(first) and rows_of(frame) <= most:
+    if hardly_repeats(first) and rows_of(frame) <= max_combinations:
         return _grouped_at_once(frame, columns, name, tick)
     pieces = (
         coder.coded(Table(batch))  # type: ignore[arg-type]
         for batch in itertools.chain([first], rows)
     )
-    counts = counted_in_pieces(pieces, columns, name, most, coder)
+    counts = counted_in_pieces(pieces, columns, name, max_combinations, coder)
     return None if counts is None else coder.decoded(counts, columns)
 
 
@@ -94,17 +94,17 @@ def _grouped_at_once(
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
     """The rows, a million at a time, in any order; of an empty table one batch without rows."""
-    seen = 0
+    rows_seen = 0
     with guarded():
-        wanted = frame.to_native().select(pl.col(list(columns)))
-        for batch in wanted.collect_batches(chunk_size=BATCH, maintain_order=False):
+        selected = frame.to_native().select(pl.col(list(columns)))
+        for batch in selected.collect_batches(chunk_size=BATCH, maintain_order=False):
             if not batch.height:
                 continue
-            seen += batch.height
-            tick(seen)
+            rows_seen += batch.height
+            tick(rows_seen)
             yield batch
-        if not seen:
-            yield wanted.head(0).collect()
+        if not rows_seen:
+            yield selected.head(0).collect()
 
 
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:

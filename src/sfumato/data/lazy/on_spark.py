@@ -77,18 +77,18 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
 
 
 def counted(
-    frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick
+    frame: nw.LazyFrame[Any], columns: Sequence[str], max_combinations: int, tick: Tick
 ) -> pl.DataFrame | None:
     """Distinct combinations of some columns and, last, how many rows have each; None: there are
-    more than ``most``.
+    more than ``max_combinations``.
     """
     name = spare(columns)
-    native = _chosen(frame, columns)
+    native = _select_columns(frame, columns)
     grouped = native.groupBy(*(_quoted(column) for column in columns)).count().toDF(*columns, name)
     with guarded():
-        found = pl.DataFrame(grouped.limit(most + 1).toArrow())
-    tick(int(found[name].sum()))
-    return None if found.height > most else found
+        counts = pl.DataFrame(grouped.limit(max_combinations + 1).toArrow())
+    tick(int(counts[name].sum()))
+    return None if counts.height > max_combinations else counts
 
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
@@ -97,19 +97,23 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
     Spark gives rows one by one to a driver that will not hold all of them: a row here is a whole
     batch, as bytes.
     """
-    seen = 0
+    rows_seen = 0
     with guarded():
-        for row in _chosen(frame, columns).mapInArrow(as_bytes, "found binary").toLocalIterator():
+        for row in (
+            _select_columns(frame, columns).mapInArrow(as_bytes, "found binary").toLocalIterator()
+        ):
             batch = pl.read_ipc_stream(bytes(row[0]))
-            seen += batch.height
-            tick(seen)
+            rows_seen += batch.height
+            tick(rows_seen)
             yield batch
 
 
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     """Parts of Parquet as a frame of the session of ``like``."""
-    made: nw.LazyFrame[Any] = nw.from_native(_parquet(like.to_native().sparkSession, parts)).lazy()
-    return made
+    scanned_frame: nw.LazyFrame[Any] = nw.from_native(
+        _parquet(like.to_native().sparkSession, parts)
+    ).lazy()
+    return scanned_frame
 
 
 def opened(parts: Sequence[Path], memory: int) -> Any:
@@ -166,16 +170,16 @@ def _local_session(memory: int) -> Any:
     }
     for name, value in settings.items():
         builder = builder.config(f"spark.{name}", value)
-    made = builder.getOrCreate()
-    made.sparkContext.setLogLevel("OFF")
-    return made
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
 
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _chosen(frame: nw.LazyFrame[Any], columns: Iterable[str]) -> Any:
+def _select_columns(frame: nw.LazyFrame[Any], columns: Iterable[str]) -> Any:
     return frame.to_native().select(*(_quoted(column) for column in columns))
 
 
@@ -199,32 +203,35 @@ class Executors:
         with guarded():
             native = frame.to_native()
             watch = _watched(native, job)
-            some: Any = watch.sample.taken()
-            made = job.line.started().released(Table(some, job.schema, job.source)).to_polars()
+            sample: Any = watch.sample.taken()
+            released_sample = (
+                job.line.started().released(Table(sample, job.schema, job.source)).to_polars()
+            )
             types = {
-                name: SIGNED.get(dtype.base_type(), dtype) for name, dtype in made.schema.items()
+                name: SIGNED.get(dtype.base_type(), dtype)
+                for name, dtype in released_sample.schema.items()
             }
-            told = _write(_gathered(native, job), Releasing(job, types, str(waiting)))
-        found = _passed(told, job)
-        if found.seen != (watch.rows, None if watch.sums is None else watch.sums.text):
+            worker_reports = _write(_gathered(native, job), Releasing(job, types, str(waiting)))
+        passage = _passed(worker_reports, job)
+        if passage.seen != (watch.rows, None if watch.sums is None else watch.sums.text):
             raise changed(job.source.name)
-        parts = _moved(told.drop_nulls("name"), found.released, waiting, folder)
+        parts = _move_parts(worker_reports.drop_nulls("name"), passage.released, waiting, folder)
         if not parts:
             parts = [folder / "part-00000.parquet"]
-            made.clear().cast(types).write_parquet(parts[0])  # type: ignore[arg-type]
-        return Handed(parts, watch, found.released)
+            released_sample.clear().cast(types).write_parquet(parts[0])  # type: ignore[arg-type]
+        return Handed(parts, watch, passage.released)
 
     def digest(self, frame: nw.LazyFrame[Any]) -> RowsDigest:
         """The digest of all rows, added up from those of batches."""
-        found = RowsDigest(columns_of(frame))
+        digest = RowsDigest(columns_of(frame))
         with guarded():
             native = frame.to_native()
             sums = pl.DataFrame(
                 native.mapInArrow(Worker(summed), "rows long, total string").toArrow()
             )
         for rows, total in sums.iter_rows():
-            found.merge(rows, int(total, 16))
-        return found
+            digest.merge(rows, int(total, 16))
+        return digest
 
 
 workers = Executors()
@@ -234,12 +241,12 @@ def _watched(native: Any, job: Job) -> Watch:
     """What workers see of the rows that each has, put together by them: whatever the number of
     partitions, one comes to the driver.
     """
-    seen = native.mapInArrow(Seen(job), PIECES)
-    fewer = seen.repartition(GROUPS, "place").mapInArrow(merged, PIECES)
-    found = copy.deepcopy(job.watch)
-    for told in _collected(fewer.repartition(1).mapInArrow(merged, PIECES))["found"]:
-        found.merge(pickle.loads(told))  # noqa: S301 - made by our own workers
-    return found
+    pieces = native.mapInArrow(Seen(job), PIECES)
+    fewer = pieces.repartition(GROUPS, "place").mapInArrow(merged, PIECES)
+    watch = copy.deepcopy(job.watch)
+    for worker_watch in _collected(fewer.repartition(1).mapInArrow(merged, PIECES))["found"]:
+        watch.merge(pickle.loads(worker_watch))  # noqa: S301 - made by our own workers
+    return watch
 
 
 def _collected(frame: Any) -> pl.DataFrame:
@@ -263,36 +270,38 @@ def _write(native: Any, release: Releasing) -> pl.DataFrame:
     """Release, order and write the rows, those of a part by one worker; gives what workers tell of
     it.
     """
-    part, place, _ = release.marks
+    part, position_column, _ = release.marks
     rows = native.mapInArrow(release, release.schema_in_spark())
     if release.job.order is not None:
-        rows = rows.repartition(release.job.parts, part).sortWithinPartitions(part, place)
-    return pl.DataFrame(rows.drop(place).mapInArrow(Writing(release), REPORT).toArrow())
+        rows = rows.repartition(release.job.parts, part).sortWithinPartitions(part, position_column)
+    return pl.DataFrame(rows.drop(position_column).mapInArrow(Writing(release), REPORT).toArrow())
 
 
-def _passed(told: pl.DataFrame, job: Job) -> Passage:
+def _passed(worker_reports: pl.DataFrame, job: Job) -> Passage:
     """The pass in which rows were released, put together from what every worker tells of its
     own.
     """
-    found = Passage(copy.deepcopy(job.watch.sums))
-    for one in told["told"].drop_nulls():
-        found.merge(pickle.loads(one))  # noqa: S301 - made by our own workers
-    return found
+    passage = Passage(copy.deepcopy(job.watch.sums))
+    for worker_passage in worker_reports["told"].drop_nulls():
+        passage.merge(pickle.loads(worker_passage))  # noqa: S301 - made by our own workers
+    return passage
 
 
-def _moved(told: pl.DataFrame, released: int, waiting: Path, folder: Path) -> list[Path]:
+def _move_parts(
+    worker_reports: pl.DataFrame, released: int, waiting: Path, folder: Path
+) -> list[Path]:
     """Parts under names that tell nothing, each with the rows that its worker says it wrote; what
     else lies there is left behind.
     """
-    if told["rows"].sum() != released or any(
-        rows != _rows_in(waiting / name) for _, name, rows, _ in told.iter_rows()
+    if worker_reports["rows"].sum() != released or any(
+        rows != _rows_in(waiting / name) for _, name, rows, _ in worker_reports.iter_rows()
     ):
         raise OutputError(
             "a part that a worker of Spark wrote is not among the parts of the release, or has"
             " other rows: workers have other disks than this machine, or the part was lost. Let"
             " TMPDIR name a folder that all of them see; nothing was written"
         )
-    names = told.sort("place")["name"]
+    names = worker_reports.sort("place")["name"]
     parts = [
         (waiting / name).rename(folder / f"part-{number:05d}.parquet")
         for number, name in enumerate(names)
@@ -322,7 +331,7 @@ def guarded() -> Iterator[None]:
         with _unlogged():
             yield
     except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
-        raise _named(error) from None
+        raise _translate_error(error) from None
 
 
 @contextlib.contextmanager
@@ -339,19 +348,19 @@ def _unlogged() -> Iterator[None]:
             log.disabled = disabled
 
 
-def _named(error: Exception) -> SfumatoError:
+def _translate_error(error: Exception) -> SfumatoError:
     """What went wrong, in our words: a worker tells its own errors by name."""
     text = str(error)
     if "No module named 'sfumato" in text:
         return ParameterError(
             "the workers of Spark have no sfumato: install the same version there as here"
         )
-    said = SAID.search(text)
-    kind = getattr(errors, said[1], None) if said else None
-    if said and isinstance(kind, type) and issubclass(kind, SfumatoError):
-        return kind(said[2])
+    match = SAID.search(text)
+    kind = getattr(errors, match[1], None) if match else None
+    if match and isinstance(kind, type) and issubclass(kind, SfumatoError):
+        return kind(match[2])
     return UnreadableInput(
-        f"{name} could not read the table ({said[1] if said else type(error).__name__}): a part is"
-        " damaged or gone, a worker died too often, or the query behind the frame fails; count it"
-        " by hand to see why"
+        f"{name} could not read the table ({match[1] if match else type(error).__name__}): a part"
+        " is damaged or gone, a worker died too often, or the query behind the frame fails; count"
+        " it by hand to see why"
     )

@@ -43,18 +43,18 @@ class DatabaseTable:
         """The transaction, which sees one moment of the database for as long as the table is
         used.
         """
-        found: Transaction | None = self.memo.get("transaction")
-        if found is None or not found.runs:
-            found = self.memo["transaction"] = begun(self.place)
-        return found
+        transaction: Transaction | None = self.memo.get("transaction")
+        if transaction is None or not transaction.runs:
+            transaction = self.memo["transaction"] = begun(self.place)
+        return transaction
 
     @property
     def described(self) -> dict[str, Column]:
         """The columns."""
         if "columns" not in self.memo:
             self.memo["columns"] = self.transaction.columns(self.name)
-        found: dict[str, Column] = self.memo["columns"]
-        return found
+        columns: dict[str, Column] = self.memo["columns"]
+        return columns
 
     def collect_schema(self) -> nw.Schema:
         """The types of the columns, as narwhals tells them."""
@@ -82,32 +82,32 @@ def rows_of(frame: DatabaseTable) -> int:
 
 
 def counted(
-    frame: DatabaseTable, columns: Sequence[str], most: int, tick: Tick
+    frame: DatabaseTable, columns: Sequence[str], max_combinations: int, tick: Tick
 ) -> pl.DataFrame | None:
     """Distinct combinations of some columns and, last, how many rows have each; None: there are
-    more than ``most``.
+    more than ``max_combinations``.
     """
     name = on_polars.spare(columns)
-    places = ", ".join(str(place) for place in range(1, len(columns) + 1))
+    column_numbers = ", ".join(str(number) for number in range(1, len(columns) + 1))
     sql = (
         f"SELECT {frame.select(columns)}, count(*) AS {quoted(name)}"  # noqa: S608
-        f" FROM {frame.name.quoted} GROUP BY {places} LIMIT {most + 1}"
+        f" FROM {frame.name.quoted} GROUP BY {column_numbers} LIMIT {max_combinations + 1}"
     )
-    wanted = {column: frame.described[column] for column in columns} | {
+    result_columns = {column: frame.described[column] for column in columns} | {
         name: Column("", pl.Int64())
     }
-    found = frame.transaction.query(sql, wanted)
-    tick(int(found[name].sum()))
-    return None if found.height > most else found
+    counts = frame.transaction.query(sql, result_columns)
+    tick(int(counts[name].sum()))
+    return None if counts.height > max_combinations else counts
 
 
 def batches(frame: DatabaseTable, columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
     """The rows as the database sends them, in any order."""
-    seen, wanted = 0, {name: frame.described[name] for name in columns}
+    rows_seen, result_columns = 0, {name: frame.described[name] for name in columns}
     sql = f"SELECT {frame.select(columns)} FROM {frame.name.quoted}"  # noqa: S608 - quoted names
-    for batch in frame.transaction.batches(sql, wanted):
-        seen += batch.height
-        tick(seen)
+    for batch in frame.transaction.batches(sql, result_columns):
+        rows_seen += batch.height
+        tick(rows_seen)
         yield batch
 
 

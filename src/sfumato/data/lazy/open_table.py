@@ -48,8 +48,8 @@ def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable | None:
         room == "pyspark" and kind == "DataFrame"
     ):
         return None
-    made = frame if isinstance(frame, nw.LazyFrame) else nw.from_native(frame).lazy()
-    return LazyTable(made, source=Source(name="the table", intake=_about_values(options)))
+    lazy_frame = frame if isinstance(frame, nw.LazyFrame) else nw.from_native(frame).lazy()
+    return LazyTable(lazy_frame, source=Source(name="the table", intake=_about_values(options)))
 
 
 def require_named(data: str | Path) -> None:
@@ -72,33 +72,33 @@ def opened(
     Notes say which and why.
     """
     require_engine(engine)
-    several = _is_several(data)
-    if engine == MEMORY and not several:
+    has_many_tables = _is_several(data)
+    if engine == MEMORY and not has_many_tables:
         return None
-    if not several and Path(data).suffix.lower() not in SUFFIXES:
+    if not has_many_tables and Path(data).suffix.lower() not in SUFFIXES:
         if engine not in (None, AUTO):
             raise ParameterError(
                 f"{Path(data).name}: only Parquet is read by {engine}; other files are read into"
                 " memory"
             )
         return None
-    chosen = (engine, "as you said")
+    engine_and_reason = (engine, "as you said")
     if engine in (None, AUTO):
         plain = engine == AUTO and set(options) <= set(
             ABOUT_VALUES
         )  # an engine takes no other options
-        found = _chosen(data, recipe if plain else None)
-        if found is None and not several:
+        proposal = _propose_engine(data, recipe if plain else None)
+        if proposal is None and not has_many_tables:
             return None
-        chosen = found or (MEMORY, "it fits comfortably")
-    return _opened_by(chosen, data, options)
+        engine_and_reason = proposal or (MEMORY, "it fits comfortably")
+    return _opened_by(engine_and_reason, data, options)
 
 
 def _opened_by(
-    chosen: tuple[str | None, str], data: str | Path, options: Mapping[str, Any]
+    engine_and_reason: tuple[str | None, str], data: str | Path, options: Mapping[str, Any]
 ) -> Table | LazyTable:
     """Parts of Parquet as a table that an engine holds, or read by it into memory."""
-    engine, why = chosen
+    engine, why = engine_and_reason
     parts = parts_of(data)
     source = Source(
         name=str(data),
@@ -111,74 +111,76 @@ def _opened_by(
 
 
 def from_database(
-    given: str, table: str | None, engine: str | None, options: Mapping[str, Any]
+    url: str, table: str | None, engine: str | None, options: Mapping[str, Any]
 ) -> Table | LazyTable:
     """A table of a database, which counts it and streams its rows; ``memory`` reads it as a whole.
 
     What is told of where it comes from has no user and no password.
     """
-    place, own = address(given), given.split("://", maxsplit=1)[0]
+    database, own = address(url), url.split("://", maxsplit=1)[0]
     if engine not in (None, AUTO, MEMORY, own):
         raise ParameterError(
             f"a table of {own} is held by its database or read into memory, not held by {engine}"
         )
     if table is None:
         raise ParameterError(
-            f"say which table of {place.shown} is meant: table='visits', or --table visits"
+            f"say which table of {database.shown} is meant: table='visits', or --table visits"
         )
     name = Name.of(table)
     source = Source(
-        name=name_in(given, table),
+        name=name_in(url, table),
         intake=_about_values(options),
         notes=(f"{own} counts it and streams its rows",),
     )
-    if place.kind == "duckdb":
-        attached = Attached(place)
-        source = dataclasses.replace(source, identity=identity_in(place.file, name))
+    if database.kind == "duckdb":
+        attached = Attached(database)
+        source = dataclasses.replace(source, identity=identity_in(database.file, name))
         held_by = LazyTable(attached.relation(name), source=source, keep=attached)
     else:
-        frame: Any = DatabaseTable(place, name)
+        frame: Any = DatabaseTable(database, name)
         source = dataclasses.replace(source, identity=frame.transaction.identity(name))
         held_by = LazyTable(frame, source=source)
     return held_by.collected() if engine == MEMORY else held_by
 
 
-def tables_in(given: str) -> list[str]:
+def tables_in(url: str) -> list[str]:
     """The tables and views of a database, as ``table`` takes their names; what the database keeps
     for itself is left out.
     """
-    transaction = begun(address(given))
+    transaction = begun(address(url))
     try:
         with transaction.guarded():
             names = transaction.names()
     finally:
         transaction.close()
     near = {name.table for name in names if name.schema is None}
-    mine = [name for name in names if name.schema != "information_schema"]
-    there = [name for name in mine if name.schema is None or name.table not in near]
-    return list(dict.fromkeys(name.said for name in there if not name.table.startswith("sqlite_")))
+    own_names = [name for name in names if name.schema != "information_schema"]
+    visible_names = [name for name in own_names if name.schema is None or name.table not in near]
+    return list(
+        dict.fromkeys(name.said for name in visible_names if not name.table.startswith("sqlite_"))
+    )
 
 
-def name_in(given: str, table: str) -> str:
+def name_in(url: str, table: str) -> str:
     """What a table of a database is called: the address without user and password, and the name."""
-    return f"{address(given).shown}, table {Name.of(table)}"
+    return f"{address(url).shown}, table {Name.of(table)}"
 
 
-def is_same_table(one: str, other: str) -> bool:
+def is_same_table(first_name: str, second_name: str) -> bool:
     """Whether two names of tables (see :func:`name_in`) surely mean the same, however their file or
     first schema is written.
     """
 
-    def plain(told: str) -> tuple[str, ...]:
-        place, _, table = told.rpartition(", table ")
-        kind, _, rest = place.partition(":///")
+    def plain(name: str) -> tuple[str, ...]:
+        database, _, table = name.rpartition(", table ")
+        kind, _, path_text = database.partition(":///")
         if kind in ("sqlite", "duckdb"):
-            place = f"{kind}:///{Path(rest).resolve()}"
-        return place, table.lower().removeprefix(
+            database = f"{kind}:///{Path(path_text).resolve()}"
+        return database, table.lower().removeprefix(
             "public." if kind not in ("sqlite", "duckdb") else "main."
         )
 
-    return plain(one) == plain(other)
+    return plain(first_name) == plain(second_name)
 
 
 def require_engine(engine: str | None) -> None:
@@ -214,19 +216,19 @@ def parts_of(data: str | Path) -> tuple[Path, ...]:
     """
     folder = Path(data)
     if folder.is_dir():
-        found = sorted(
+        paths_found = sorted(
             p
             for suffix in SUFFIXES
             for p in folder.rglob(f"*{suffix}")
             if not _hidden(p.relative_to(folder))
         )
     else:
-        found = (
+        paths_found = (
             sorted(Path(name) for name in glob.glob(str(data), recursive=True))
             if _is_several(data)
             else [folder]
         )
-    files = [path for path in found if path.is_file()]
+    files = [path for path in paths_found if path.is_file()]
     if not files:
         raise UnreadableInput(
             f"{data}: there are no Parquet files there; check the path, name one file, or, if the"
@@ -241,10 +243,12 @@ def _refuse_values_in_names(files: Sequence[Path], folder: Path) -> None:
     """Refuse folders that hold values of a column in their names (``year=2020/``): read alone,
     parts lack that column.
     """
-    known = {part for part in folder.parts if "=" in part}
-    named = {part for file in files for part in file.parent.parts if "=" in part} - known
-    if named:
-        keys = sorted({part.split("=")[0] for part in named})
+    folder_keys = {part for part in folder.parts if "=" in part}
+    partition_parts = {
+        part for file in files for part in file.parent.parts if "=" in part
+    } - folder_keys
+    if partition_parts:
+        keys = sorted({part.split("=")[0] for part in partition_parts})
         raise UnreadableInput(
             f"{folder}: the names of its folders hold the values of {', '.join(keys)}, which the"
             " parts lack; give the lazy frame of an engine that reads them:"
@@ -270,17 +274,17 @@ def _require_alike(files: Sequence[Path]) -> None:
         if first is None:
             first = schema
         if schema != first:
-            other = sorted(
+            differing_columns = sorted(
                 {*schema, *first} - {n for n in schema if n in first and schema[n] == first[n]}
             )
             raise UnreadableInput(
                 f"{file.name} differs from {files[0].name} in"
-                f" {', '.join(other[:5]) or 'the order of its columns'}: all parts of a table have"
-                " the same columns and types"
+                f" {', '.join(differing_columns[:5]) or 'the order of its columns'}: all parts of a"
+                " table have the same columns and types"
             )
 
 
-def _chosen(data: str | Path, recipe: Recipe | None) -> tuple[str, str] | None:
+def _propose_engine(data: str | Path, recipe: Recipe | None) -> tuple[str, str] | None:
     """The engine for Parquet about which nothing was said, and why; None: memory, which need not be
     explained.
     """
@@ -322,18 +326,20 @@ def free_memory() -> int:
     """Memory in bytes that this process can still take: what the system has left, or what a
     container leaves of it.
     """
-    found = [memory()]
+    limits = [memory()]
     with contextlib.suppress(OSError, ValueError, IndexError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+        limits += [
+            int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")
+        ]
     with contextlib.suppress(OSError, ValueError):  # "max": no limit
         container = Path("/sys/fs/cgroup")
         limit, used = (
             int((container / name).read_text(encoding="ascii"))
             for name in ("memory.max", "memory.current")
         )
-        found.append(max(0, limit - used))
-    return min(found)
+        limits.append(max(0, limit - used))
+    return min(limits)
 
 
 def _cells(parts: Sequence[Path]) -> int:
@@ -348,14 +354,14 @@ def digest_of_parts(parts: Sequence[Path]) -> str:
     file its own.
     """
 
-    def one(file: Path) -> str:
+    def digest_part(file: Path) -> str:
         with file.open("rb") as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()
 
     if len(parts) == 1:
-        return one(parts[0])
+        return digest_part(parts[0])
     with ThreadPoolExecutor() as pool:
-        return hashlib.sha256("".join(sorted(pool.map(one, parts))).encode()).hexdigest()
+        return hashlib.sha256("".join(sorted(pool.map(digest_part, parts))).encode()).hexdigest()
 
 
 def held(parts: tuple[Path, ...], engine: str, source: Source) -> LazyTable:

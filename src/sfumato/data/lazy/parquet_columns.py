@@ -44,9 +44,9 @@ class ParquetColumns:
 
     def column(self, name: str) -> pl.Series:
         """One column in full, the rows as the files have them."""
-        place = self.columns.index(name)  # by place: to polars some names mean several columns
+        position = self.columns.index(name)  # by place: to polars some names mean several columns
         with refusing(f"{self.source.name} cannot be read: a part is damaged or gone"):
-            values = _scanned(self.parts).select(pl.nth(place)).collect().to_series()
+            values = _scanned(self.parts).select(pl.nth(position)).collect().to_series()
         if values.len() != self.height:
             raise UnreadableInput(
                 f"{self.source.name} changed while it was read; try again when nobody writes it"

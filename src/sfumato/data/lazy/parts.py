@@ -34,7 +34,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def unheard(written: int, parts: int) -> None:
+def unheard(rows_written: int, parts: int) -> None:
     """Tell nobody."""
 
 
@@ -74,17 +74,20 @@ def write_parts(
     for number, batch in enumerate(batches):
         coded = coder.coded(batch)
         nothing = coder.decoded(coded.head(0))
-        _put(coded, waiting, number, count, lambda rows: coder.hashes(rows, key))
-    made = list[Path]()
+        _put_rows(coded, waiting, number, count, lambda rows: coder.hashes(rows, key))
+    part_files = list[Path]()
     # rows that are alike lie together, so that some places may have none
-    filled = [place for place in range(count) if any(waiting.glob(f"{place}-*.arrow"))]
+    filled = [
+        part_number for part_number in range(count) if any(waiting.glob(f"{part_number}-*.arrow"))
+    ]
     for part in in_parallel(
-        lambda place: _write(_taken(waiting, place, coder), folder, place), filled
+        lambda part_number: _write(_read_part(waiting, part_number, coder), folder, part_number),
+        filled,
     ):
-        made.append(part)
-        tick(len(made), len(filled))
+        part_files.append(part)
+        tick(len(part_files), len(filled))
     waiting.rmdir()
-    return made or [_write(nothing, folder, 0)]
+    return part_files or [_write(nothing, folder, 0)]
 
 
 def parts_for(rows: int) -> int:
@@ -102,7 +105,7 @@ def places_of(order: pl.Series, count: int) -> pl.Series:
     return order // -(-(2**64) // count) if count > 1 else order * 0
 
 
-def _put(
+def _put_rows(
     batch: pl.DataFrame,
     waiting: Path,
     number: int,
@@ -111,24 +114,24 @@ def _put(
 ) -> None:
     """Let the rows of a batch wait in their buckets."""
     order = hashes(batch)
-    place = places_of(order, count)
+    part_numbers = places_of(order, count)
     name = _unused(batch.columns)
-    marked = batch.with_columns(order.alias(name), place.alias(name + " place"))
+    marked = batch.with_columns(order.alias(name), part_numbers.alias(name + " place"))
     for (bucket,), rows in marked.partition_by(
         name + " place", as_dict=True, include_key=False
     ).items():
         rows.write_ipc(waiting / f"{bucket}-{number}.arrow")
 
 
-def _taken(waiting: Path, place: int, coder: Coder) -> pl.DataFrame:
+def _read_part(waiting: Path, part_number: int, coder: Coder) -> pl.DataFrame:
     """The rows of a bucket in their order, as text again."""
-    files = sorted(waiting.glob(f"{place}-*.arrow"))
-    found = coder.together([pl.read_ipc(file) for file in files])
+    files = sorted(waiting.glob(f"{part_number}-*.arrow"))
+    rows = coder.together([pl.read_ipc(file) for file in files])
     for file in files:
         file.unlink()
-    *columns, order = found.columns
+    *columns, order = rows.columns
     # numpy sorts numbers of 64 bits in a third of the time that a frame takes
-    return coder.decoded(found.select(columns)[np.argsort(found[order].to_numpy())])
+    return coder.decoded(rows.select(columns)[np.argsort(rows[order].to_numpy())])
 
 
 def _unused(columns: Sequence[str]) -> str:

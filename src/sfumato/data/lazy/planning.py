@@ -86,8 +86,10 @@ class Pipeline:
         """With the marks that draws need."""
         if self.repeats is not None:
             return self
-        seen = (rows.drop(self.gone) for rows in table.batches())
-        return dataclasses.replace(self, repeats=learnt_by(Repeats(table.records), seen))
+        batches_without_direct = (rows.drop(self.gone) for rows in table.batches())
+        return dataclasses.replace(
+            self, repeats=learnt_by(Repeats(table.records), batches_without_direct)
+        )
 
     def pieces(self, table: LazyTable) -> Iterator[Table]:
         """All rows as they are after the steps so far; pieces of which nothing is left are left
@@ -110,24 +112,24 @@ class Pipeline:
             shared = self.numbering.marked(shared)
         shared = shared if self.coarse is None else self.coarse.applied(shared)
         shared = self.represented(shared)
-        for place, (step, decided, goal) in enumerate(self.stages):
+        for number, (step, decided, goal) in enumerate(self.stages):
             if not len(shared):
                 break
             plan = step.plan(shared, goal) if decided is None else decided
-            shared = step.apply(shared, plan if place or self.short is None else self.short)
+            shared = step.apply(shared, plan if number or self.short is None else self.short)
             plans.append((step.name, plan))
         return shared, plans
 
-    def shortened(self, counted: Table, plan: Plan) -> Pipeline:
+    def shortened(self, combinations: Table, plan: Plan) -> Pipeline:
         """With what stands for values that the plan of the first step, made for a counted table,
         releases alike.
         """
-        found = representatives_in(counted, plan.bound_levels)
-        if not found:
+        stand_ins = representatives_in(combinations, plan.bound_levels)
+        if not stand_ins:
             return self
-        short = plan.with_ladders({name: ladder for name, (_, ladder) in found.items()})
+        short = plan.with_ladders({name: ladder for name, (_, ladder) in stand_ins.items()})
         return dataclasses.replace(
-            self, stands={name: stand for name, (stand, _) in found.items()}, short=short
+            self, stands={name: stand for name, (stand, _) in stand_ins.items()}, short=short
         )
 
     def represented(self, rows: Table) -> Table:
@@ -147,14 +149,20 @@ class Pipeline:
         """The released rows as they are written: categories as text, every column of its one
         type.
         """
-        made = self.run(rows)[0]
-        types = {name: self.types.get(name, made.dtype(name)) for name in made.columns}
+        released_rows = self.run(rows)[0]
+        types = {
+            name: self.types.get(name, released_rows.dtype(name)) for name in released_rows.columns
+        }
         plain = {
             n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t
             for n, t in types.items()
         }
-        return made.with_columns(
-            {n: made.column(n).cast(t) for n, t in plain.items() if made.dtype(n) != t}
+        return released_rows.with_columns(
+            {
+                n: released_rows.column(n).cast(t)
+                for n, t in plain.items()
+                if released_rows.dtype(n) != t
+            }
         )
 
     def keys(self, rows: Table) -> NDArray[np.uint64]:
@@ -168,12 +176,16 @@ class Planning:
     """
 
     def __init__(
-        self, table: LazyTable, counted: Table, steps: Sequence[Step], coarse: Coarse | None = None
+        self,
+        table: LazyTable,
+        combinations: Table,
+        steps: Sequence[Step],
+        coarse: Coarse | None = None,
     ) -> None:
         claimed = {name for step in steps for name in step.claims}
         self.table, self.coarse = table, coarse
         self.steps = steps if coarse is None else coarse.begun(steps)
-        shared = counted.drop(counted.schema.direct)
+        shared = combinations.drop(combinations.schema.direct)
         self.counted = shared if coarse is None else coarse.bound(shared)
         self.line = Pipeline(tuple(set(table.schema.direct) - claimed), coarse=coarse)
         self.stale = set[str]()
@@ -187,8 +199,8 @@ class Planning:
         """All steps, and the counted combinations as far as they are known in the end; their
         columns are right.
         """
-        for place, step in enumerate(self.steps):
-            self._plan(step, dataclasses.replace(goal, place=place))
+        for number, step in enumerate(self.steps):
+            self._plan(step, dataclasses.replace(goal, place=number))
         self._renumber(goal)
         fixed = [name for name in self.counted.columns if name not in self.stale]
         types = {name: self.counted.dtype(name) for name in fixed}
@@ -240,12 +252,14 @@ class Planning:
         """What a step learns of all records; one that works cell by cell asks for counts, and they
         tell it.
         """
-        told = (
+        counts_suffice = (
             self.known and step.span is Span.CELLS and set(step.masks) <= set(self.counted.columns)
         )
         facts = None
         while (learner := step.learner(goal, facts)) is not None:
-            facts = learnt_by(learner, [self.counted] if told else self.line.pieces(self.table))
+            facts = learnt_by(
+                learner, [self.counted] if counts_suffice else self.line.pieces(self.table)
+            )
         return facts
 
     def _decided(self, step: Step, goal: Goal) -> Plan:
@@ -311,8 +325,8 @@ def counted_again(pieces: Iterable[Table], columns: Sequence[str]) -> Table:
         raise SchemaError("no row is left after the steps that draw; there is nothing to release")
     schema = Schema({name: last.schema[name] for name in names if name in last.schema.attributes})
     copies = merged[COUNT].to_numpy().astype(np.int64)
-    counted = Table(merged.drop(COUNT), source=last.source, copies=copies)  # type: ignore[arg-type]
-    return counted.with_schema(schema)
+    merged_table = Table(merged.drop(COUNT), source=last.source, copies=copies)  # type: ignore[arg-type]
+    return merged_table.with_schema(schema)
 
 
 COUNT = "sfumato records"
@@ -325,9 +339,9 @@ class Alongside(Shared):
     Where they become more than twenty million it gives up.
     """
 
-    def __init__(self, before: Sequence[str], after: Sequence[str], most: int) -> None:
+    def __init__(self, before: Sequence[str], after: Sequence[str], max_combinations: int) -> None:
         super().__init__()
-        self.before, self.after, self.most = list(before), list(after), most
+        self.before, self.after, self.most = list(before), list(after), max_combinations
         self.merged: pl.DataFrame | None = None
         self.full = False
 
@@ -354,24 +368,28 @@ class Alongside(Shared):
         """
         if self.full or self.merged is None:
             return None
-        held = (
+        originals = (
             original.to_polars()
             .select(pl.col(self.before).name.prefix("before "))
             .with_row_index(COUNT + " row")
         )
         try:
-            found = self.merged.join(
-                held, on=held.columns[1:], how="left", nulls_equal=True, maintain_order="left"
+            matched = self.merged.join(
+                originals,
+                on=originals.columns[1:],
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
             )
         except pl.exceptions.SchemaError:  # some batches were read otherwise than all rows
             return None
-        if found[held.columns[0]].null_count():
+        if matched[originals.columns[0]].null_count():
             return None
-        made = found.select(pl.col(f"after {name}").alias(name) for name in self.after)
-        rows = found[held.columns[0]].to_numpy().astype(np.int64)
-        copies = found[COUNT].to_numpy()
+        released_frame = matched.select(pl.col(f"after {name}").alias(name) for name in self.after)
+        rows = matched[originals.columns[0]].to_numpy().astype(np.int64)
+        copies = matched[COUNT].to_numpy()
         source = like.source
-        released = Table(made, source=source, origin=rows, copies=copies)  # type: ignore[arg-type]
+        released = Table(released_frame, source=source, origin=rows, copies=copies)  # type: ignore[arg-type]
         schema = Schema(
             {name: like.schema[name] for name in self.after if name in like.schema.attributes}
         )

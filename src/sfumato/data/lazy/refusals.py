@@ -57,7 +57,11 @@ def require_counts(table: LazyTable, recipe: Recipe, context: Context) -> None:
 
 def needing_records(needs: Needs) -> Iterator[str]:
     """What promises are about that need records beside their originals."""
-    asked = {"pairs": needs.pairs, "unmasked": needs.unmasked, "posteriors": needs.posteriors}
+    needs_by_field = {
+        "pairs": needs.pairs,
+        "unmasked": needs.unmasked,
+        "posteriors": needs.posteriors,
+    }
     for field, words in PROMISES.items():
-        if asked[field]:
+        if needs_by_field[field]:
             yield words

@@ -86,11 +86,11 @@ class Representatives(abc.ABC):
         """
         if column.dtype != self.stand.dtype or not len(self.stand):
             return column, None
-        places = self.places(column)
-        stand = self.stand.gather(places).alias(column.name)
-        if places.null_count():
-            return stand.zip_with(places.is_not_null(), column), None
-        codes = mapped(places.to_numpy(), self._encoded.narrow)
+        stand_codes = self.places(column)
+        stand = self.stand.gather(stand_codes).alias(column.name)
+        if stand_codes.null_count():
+            return stand.zip_with(stand_codes.is_not_null(), column), None
+        codes = mapped(stand_codes.to_numpy(), self._encoded.narrow)
         return stand, relabelled(codes, self._encoded.labels)
 
     def put_into(self, column: pl.Series) -> pl.Series:
@@ -114,34 +114,36 @@ class ListedRepresentatives(Representatives):
 
     def places(self, column: pl.Series) -> pl.Series:
         """Looked up among all values."""
-        known = self._known(column)
-        if known.null_count() == 0:
-            return pl.Series(mapped(known.to_numpy(), self.which))
-        return pl.Series(self.which).gather(known)
+        value_codes = self._value_codes(column)
+        if value_codes.null_count() == 0:
+            return pl.Series(mapped(value_codes.to_numpy(), self.which))
+        return pl.Series(self.which).gather(value_codes)
 
-    def _known(self, column: pl.Series) -> pl.Series:
+    def _value_codes(self, column: pl.Series) -> pl.Series:
         """Where each cell is among the values; missing where it is not."""
         if column.dtype == pl.String:
             return column.cast(self._labels, strict=False).to_physical().cast(pl.UInt32)
         if not _is_ordered(column.dtype):
-            known = pl.DataFrame({"value": self.values}).with_row_index("place")
+            value_table = pl.DataFrame({"value": self.values}).with_row_index("place")
             return pl.DataFrame({"value": column}).join(
-                known, on="value", how="left", maintain_order="left"
+                value_table, on="value", how="left", maintain_order="left"
             )["place"]
-        there = column.is_not_null()
+        is_present = column.is_not_null()
         cells = column.to_physical()
-        present = (cells.filter(there) if column.null_count() else cells).to_numpy()
+        present = (cells.filter(is_present) if column.null_count() else cells).to_numpy()
         # values in order are looked up many times as quickly as in the order of the rows
         distinct, which = np.unique(present, return_inverse=True)
-        places = np.minimum(np.searchsorted(self._sorted, distinct), len(self._sorted) - 1)
-        found = pl.Series(places.astype(np.uint32))
-        if (unknown := self._sorted[places] != distinct).any():
-            found = found.zip_with(pl.Series(~unknown), pl.Series([None], dtype=pl.UInt32))
-        among = found.gather(which)
+        positions = np.minimum(np.searchsorted(self._sorted, distinct), len(self._sorted) - 1)
+        value_numbers = pl.Series(positions.astype(np.uint32))
+        if (unknown := self._sorted[positions] != distinct).any():
+            value_numbers = value_numbers.zip_with(
+                pl.Series(~unknown), pl.Series([None], dtype=pl.UInt32)
+            )
+        among = value_numbers.gather(which)
         if not column.null_count():
             return among
-        row = pl.Series(np.cumsum(there.to_numpy()) - 1).zip_with(
-            there, pl.Series([None], dtype=pl.Int64)
+        row = pl.Series(np.cumsum(is_present.to_numpy()) - 1).zip_with(
+            is_present, pl.Series([None], dtype=pl.Int64)
         )
         return among.gather(row)
 
@@ -172,11 +174,12 @@ class RangedRepresentatives(Representatives):
         physical = column.to_physical()
         cells = (physical.fill_null(0) if missing else physical).to_numpy()
         behind = np.searchsorted(self.starts, cells, side="right")
-        places = np.maximum(behind - 1, 0).astype(np.uint32)
-        within = (behind > 0) & (cells <= self.ends[places])  # what is no number is in no range
+        range_numbers = np.maximum(behind - 1, 0).astype(np.uint32)
+        # what is no number is in no range
+        within = (behind > 0) & (cells <= self.ends[range_numbers])
         if missing:
             within &= column.is_not_null().to_numpy()
-        every_place = pl.Series(places)
+        every_place = pl.Series(range_numbers)
         if within.all():
             return every_place
         return every_place.zip_with(pl.Series(within), pl.Series([None], dtype=pl.UInt32))
@@ -233,7 +236,7 @@ def representatives_in(
     """What stands for the values of columns that have many, when each is released at a level of its
     ladder; and the ladder of those alone.
     """
-    found: dict[str, tuple[Representatives, Ladder]] = {}
+    stand_ins: dict[str, tuple[Representatives, Ladder]] = {}
     for name, (ladder, level) in levels.items():
         if level == 0 or name not in dataset.columns:
             continue
@@ -248,8 +251,8 @@ def representatives_in(
         )  # the missing one, if there is one, is the last
         values = dataset.column(name).gather(first_rows(encoded.narrow, count))
         codes = np.unique(ladder.codes_of(encoded.labels)[standing])
-        found[name] = Representatives.of(values, groups), limited(ladder, codes)
-    return found
+        stand_ins[name] = Representatives.of(values, groups), limited(ladder, codes)
+    return stand_ins
 
 
 def limited(ladder: Ladder, codes: NDArray[np.int64]) -> Ladder:

@@ -88,8 +88,10 @@ def prepare_lazy_table(table: LazyTable, recipe: Recipe, context: Context) -> Pr
     """
     require_counts(table, recipe, context)
     _require_one_value_a_cell(table)
-    seen = columns_seen(recipe.meet, table.schema, recipe.steps)
-    combinations, coarse = _counted(table, seen, recipe, context.population, context.progress)
+    column_names = columns_seen(recipe.meet, table.schema, recipe.steps)
+    combinations, coarse = _count_combinations(
+        table, column_names, recipe, context.population, context.progress
+    )
     prepared = PreparedTable(
         table.frame,
         schema=table.schema,
@@ -119,33 +121,36 @@ def _run_in(
     original, coarse = table.combinations, table.coarse
     seed, progress = context.seed, context.progress
     planning = Planning(table, original, recipe.steps, coarse)
-    pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, context.population))
+    pipeline, planned_table = planning.planned(
+        Goal(recipe.meet, seed, progress, context.population)
+    )
     return_free_memory()  # what the search took would lie idle beside the batches that are released
     beside = planning.beside(original)
-    written = _written(
+    written_release = _write_release(
         table,
         original,
         pipeline,
         seed,
         progress,
         shuffle=context.shuffle,
-        place=workplace,
+        workplace=workplace,
         beside=beside,
     )
     progress(1.0, "counting what was written")
-    columns = [*planned.columns, *columns_seen(recipe.meet, written.table.schema)]
-    released = written.table.counted(columns)
-    _require_whole(released, written)
+    columns = [*planned_table.columns, *columns_seen(recipe.meet, written_release.table.schema)]
+    released = written_release.table.counted(columns)
+    _require_whole(released, written_release)
     if coarse is None:  # of a generalised table nobody knows what was lost of the original
-        written = dataclasses.replace(
-            written, counted=_counted_pair(written, original, released, planned, beside)
+        written_release = dataclasses.replace(
+            written_release,
+            counted=_counted_pair(written_release, original, released, planned_table, beside),
         )
     return LazyStepsResult(
         released,
-        written.plans,
+        written_release.plans,
         discard=workplace.clear_now,
-        table=written.table,
-        sample=written.pair,
+        table=written_release.table,
+        sample=written_release.pair,
         seen=planning.seen,
         searched=planning.steps,
     )
@@ -166,9 +171,9 @@ def _require_one_value_a_cell(table: LazyTable) -> None:
         )
 
 
-def _counted(
+def _count_combinations(
     table: LazyTable,
-    seen: Sequence[str],
+    column_names: Sequence[str],
     recipe: Recipe,
     population: Table | None,
     progress: Progress,
@@ -178,20 +183,26 @@ def _counted(
     """
 
     def tick(rows: int) -> None:
-        known = table.memo.get("records")
+        record_count = table.memo.get("records")
         progress(
-            *_told("counted", rows, known, "rows") if known else (0.0, f"counted {rows:,} rows")
+            *(
+                _progress_words("counted", rows, record_count, "rows")
+                if record_count
+                else (0.0, f"counted {rows:,} rows")
+            )
         )
 
     try:
         parting = not all(step.keeps_classes_whole for step in recipe.steps)
-        return table.counted(seen, tick, distinct=parting).checked(), None
+        return table.counted(column_names, tick, distinct=parting).checked(), None
     except TooManyCombinations as refused:
         if population is not None:  # its values are not those that stand for others
             raise
-        counted, coarse = coarsely_counted(table, seen, recipe.steps, refused, progress)
-        table.memo["records"] = counted.records
-        return counted.checked(), coarse
+        combinations, coarse = coarsely_counted(
+            table, column_names, recipe.steps, refused, progress
+        )
+        table.memo["records"] = combinations.records
+        return combinations.checked(), coarse
 
 
 # Releasing the rows.
@@ -222,38 +233,42 @@ class Written:
     @functools.cached_property
     def pair(self) -> TablePair:
         """The sample beside what was released of it."""
-        found = TablePair.of(self.originals, self.releases, self.levels)
+        sample_pair = TablePair.of(self.originals, self.releases, self.levels)
         if len(self.originals) == self.records:
-            return found
-        return dataclasses.replace(found, drawn_from=self.records, counted=self.counted)
+            return sample_pair
+        return dataclasses.replace(sample_pair, drawn_from=self.records, counted=self.counted)
 
 
 def _counted_pair(
-    written: Written, original: Table, shared: Table, planned: Table, beside: Alongside | None
+    written_release: Written,
+    original: Table,
+    shared: Table,
+    planned_table: Table,
+    beside: Alongside | None,
 ) -> TablePair | None:
     """All records before and after, counted by the columns that are looked at; None where it is not
     known which became which.
     """
     if beside is not None:
-        found = beside.pair(original, written.releases, written.levels)
+        pair = beside.pair(original, written_release.releases, written_release.levels)
     else:
-        released = made_one(planned, FORMAT, spellings=False)[0]
-        found = TablePair.of(original, released, written.levels)
-    if found is None or found.kept != shared.records:
+        released = made_one(planned_table, FORMAT, spellings=False)[0]
+        pair = TablePair.of(original, released, written_release.levels)
+    if pair is None or pair.kept != shared.records:
         return None
-    return found
+    return pair
 
 
-def _told(done: str, now: int, of: int, what: str) -> tuple[float, str]:
+def _progress_words(verb: str, now: int, of: int, unit: str) -> tuple[float, str]:
     """How far the work is, as a share and in words.
 
     >>> _told("released", 5000, 20000, "rows")
     (0.25, 'released 5,000 of 20,000 rows')
     """
-    return min(1.0, now / max(1, of)), f"{done} {now:,} of {of:,} {what}"
+    return min(1.0, now / max(1, of)), f"{verb} {now:,} of {of:,} {unit}"
 
 
-def _written(
+def _write_release(
     table: LazyTable,
     original: Table,
     pipeline: Pipeline,
@@ -261,7 +276,7 @@ def _written(
     progress: Progress,
     *,
     shuffle: bool,
-    place: Workplace,
+    workplace: Workplace,
     beside: Alongside | None,
 ) -> Written:
     """Release all rows into a folder of parts that lives as long as the release does."""
@@ -276,10 +291,10 @@ def _written(
     with _writing():
         if table.engine.workers is None:
             handed = _in_batches(
-                table, job, pipeline, place.path, seed if shuffle else None, progress, beside
+                table, job, pipeline, workplace.path, seed if shuffle else None, progress, beside
             )
         else:
-            handed = table.engine.workers.release(table.frame, job, place.path)
+            handed = table.engine.workers.release(table.frame, job, workplace.path)
         parts, watch, rows = handed
         alike(parts)
     _require_unchanged(table, original, watch)
@@ -292,7 +307,7 @@ def _written(
         schema=releases.schema,
         source=dataclasses.replace(table.source, intake=Intake(), digest=None),
         parts=tuple(parts),
-        keep=place,
+        keep=workplace,
     )
     return Written(released, sample, releases, plans, table.records, rows)
 
@@ -313,26 +328,34 @@ def _in_batches(
 
     def release(rows: Table) -> Table:
         coded = pipeline.represented(rows).with_text_coded() if stands else rows.with_text_coded()
-        codes = {name: known for name, known in coded.known.codes.items() if name not in stands}
+        codes = {
+            name: coded_column
+            for name, coded_column in coded.known.codes.items()
+            if name not in stands
+        }
         job.watch.see(rows.to_polars(), codes)
-        made = line.released(coded)
+        released_rows = line.released(coded)
         if beside is not None:
-            beside.see(rows, made)
-        return made
+            beside.see(rows, released_rows)
+        return released_rows
 
-    def some(batches: Iterator[Table]) -> Iterator[Table]:
+    def release_batches(batches: Iterator[Table]) -> Iterator[Table]:
         for batch in batches:
             handed.append(len(batch))
             if len(batch):  # a batch of which nothing is left has not all columns
                 yield batch
 
-    batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
+    batches = table.batches(
+        lambda rows: progress(*_progress_words("released", rows, table.records, "rows"))
+    )
     parts = write_parts(
-        some(in_parallel(release, batches)),
+        release_batches(in_parallel(release, batches)),
         folder,
         rows=table.records,
         seed=seed,
-        tick=lambda parts, all_parts: progress(*_told("wrote", parts, all_parts, "parts")),
+        tick=lambda parts, all_parts: progress(
+            *_progress_words("wrote", parts, all_parts, "parts")
+        ),
     )
     return Handed(parts, job.watch, sum(handed))
 
@@ -357,26 +380,26 @@ def _require_unchanged(table: LazyTable, original: Table, watch: Watch) -> None:
     """Refuse a table that is not the one that was counted: a release of it would keep no promise
     for sure.
     """
-    same = watch.rows == original.records
+    is_same = watch.rows == original.records
     if watch.sums is None:
-        same = same and digest_of_parts(table.parts) == table.source.digest
+        is_same = is_same and digest_of_parts(table.parts) == table.source.digest
     elif (
         not table.source.intake.said()
     ):  # what is said of values may be read otherwise in some rows than in all
-        counted = Fingerprint(watch.sums.columns, watch.sums.keys)
-        counted.see(original.to_polars(), original.copies)
-        same = same and counted.text == watch.sums.text
-    if not same:
+        fingerprint = Fingerprint(watch.sums.columns, watch.sums.keys)
+        fingerprint.see(original.to_polars(), original.copies)
+        is_same = is_same and fingerprint.text == watch.sums.text
+    if not is_same:
         raise changed(table.source.name)
 
 
-def _require_whole(shared: Table, written: Written) -> None:
+def _require_whole(shared: Table, written_release: Written) -> None:
     """Refuse parts that do not hold as many rows as were handed over to be written."""
-    if shared.records != written.rows:
+    if shared.records != written_release.rows:
         raise OutputError(
-            f"{written.rows:,} rows were released and {shared.records:,} are in the parts that were"
-            " written: some were lost, or are not seen from here; nothing was written. Run again,"
-            " and let TMPDIR name a folder that all who write see"
+            f"{written_release.rows:,} rows were released and {shared.records:,} are in the parts"
+            " that were written: some were lost, or are not seen from here; nothing was written."
+            " Run again, and let TMPDIR name a folder that all who write see"
         )
 
 
@@ -391,18 +414,18 @@ def _writing() -> Iterator[None]:
         raise
     except (OSError, pl.exceptions.PolarsError) as error:
         if _is_full(error):
-            told = (
+            reason = (
                 "no space is left where they are made (free some, write elsewhere, or set TMPDIR)"
             )
         elif isinstance(error, OSError):
-            told = error.strerror or type(error).__name__
+            reason = error.strerror or type(error).__name__
         else:
             raise SchemaError(
                 f"some rows cannot be released as the others are ({type(error).__name__}): a column"
                 " holds other values in some batches than in others; give it one type before"
             ) from None
         raise OutputError(
-            f"the parts of the release cannot be written: {told}; nothing was written"
+            f"the parts of the release cannot be written: {reason}; nothing was written"
         ) from None
 
 

@@ -58,15 +58,17 @@ class Worker:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The batches after the work."""
-        return _each(self.work, batches)
+        return _map_batches(self.work, batches)
 
 
-def _each(work: Callable[[pl.DataFrame], pl.DataFrame], batches: Iterator[Any]) -> Iterator[Any]:
+def _map_batches(
+    work: Callable[[pl.DataFrame], pl.DataFrame], batches: Iterator[Any]
+) -> Iterator[Any]:
     for rows in _together(batches):
-        yield from _told(work, rows).to_arrow().to_batches()
+        yield from _report_error(work, rows).to_arrow().to_batches()
 
 
-def _told(work: Callable[[pl.DataFrame], pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
+def _report_error(work: Callable[[pl.DataFrame], pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
     """The work done; what goes wrong is told without values, for Spark writes it to its log."""
     try:
         return work(rows)
@@ -95,8 +97,8 @@ def as_bytes(batches: Iterator[Any]) -> Iterator[Any]:
         yield from _bytes(sink.getvalue())
 
 
-def _bytes(found: bytes) -> Iterator[Any]:
-    yield from pl.DataFrame({"found": [found]}).to_arrow().to_batches()
+def _bytes(content: bytes) -> Iterator[Any]:
+    yield from pl.DataFrame({"found": [content]}).to_arrow().to_batches()
 
 
 def _partition() -> int:
@@ -128,7 +130,7 @@ class WithKeys:
         )
 
 
-def _looked(watch: Watch, job: Job, rows: pl.DataFrame) -> pl.DataFrame:
+def _watch_rows(watch: Watch, job: Job, rows: pl.DataFrame) -> pl.DataFrame:
     watch.see(job.read(rows).to_polars())
     return rows
 
@@ -143,35 +145,35 @@ class Seen:
         """What was seen of all of them, once."""
         watch = copy.deepcopy(self.job.watch)
         for rows in _together(batches):
-            _told(lambda rows: _looked(watch, self.job, rows), rows)
+            _report_error(lambda rows: _watch_rows(watch, self.job, rows), rows)
         yield from _piece(watch)
 
 
 def merged(batches: Iterator[Any]) -> Iterator[Any]:
     """What several workers saw, as one."""
-    found: list[Watch] = []
+    watches: list[Watch] = []
     for batch in batches:
-        _told(lambda rows: _taken_in(found, rows), pl.DataFrame(batch))
-    for watch in found:
+        _report_error(lambda rows: _taken_in(watches, rows), pl.DataFrame(batch))
+    for watch in watches:
         yield from _piece(watch)
 
 
-def _taken_in(found: list[Watch], rows: pl.DataFrame) -> pl.DataFrame:
-    for told in rows["found"]:
-        other: Watch = pickle.loads(told)  # noqa: S301 - made by our own workers
-        if found:
-            found[0].merge(other)
+def _taken_in(watches: list[Watch], rows: pl.DataFrame) -> pl.DataFrame:
+    for pickled_watch in rows["found"]:
+        watch: Watch = pickle.loads(pickled_watch)  # noqa: S301 - made by our own workers
+        if watches:
+            watches[0].merge(watch)
         else:
-            found.append(other)
+            watches.append(watch)
     return rows
 
 
 def _piece(watch: Watch) -> Iterator[Any]:
-    found = pl.DataFrame(
+    piece = pl.DataFrame(
         {"place": [_partition()], "found": [pickle.dumps(watch)]},
         schema_overrides={"place": pl.Int32},
     )
-    yield from found.to_arrow().to_batches()
+    yield from piece.to_arrow().to_batches()
 
 
 @dataclasses.dataclass
@@ -184,12 +186,12 @@ class Passage:
     rows: int = 0
     released: int = 0
 
-    def merge(self, other: Passage) -> None:
+    def merge(self, second: Passage) -> None:
         """Add the rows of another one."""
-        self.rows += other.rows
-        self.released += other.released
-        if self.sums is not None and other.sums is not None:
-            self.sums.merge(other.sums)
+        self.rows += second.rows
+        self.released += second.released
+        if self.sums is not None and second.sums is not None:
+            self.sums.merge(second.sums)
 
     @property
     def seen(self) -> tuple[int, str | None]:
@@ -215,28 +217,28 @@ class Releasing:
         tells.
         """
         part = spare(self.types)
-        place = spare([*self.types, part])
-        return part, place, spare([*self.types, part, place])
+        position_column = spare([*self.types, part])
+        return part, position_column, spare([*self.types, part, position_column])
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows as they are written, then what was done."""
-        job, done = self.job.started(), Passage(copy.deepcopy(self.job.watch.sums))
-        yield from _each(lambda rows: self.marked(self.made(job, rows, done)), batches)
-        told = {self.marks[0]: [-1], self.marks[2]: [pickle.dumps(done)]}
-        last = pl.concat([self.marked(self.none()), pl.DataFrame(told)], how="diagonal_relaxed")
+        job, passage = self.job.started(), Passage(copy.deepcopy(self.job.watch.sums))
+        yield from _map_batches(lambda rows: self.marked(self.made(job, rows, passage)), batches)
+        report = {self.marks[0]: [-1], self.marks[2]: [pickle.dumps(passage)]}
+        last = pl.concat([self.marked(self.none()), pl.DataFrame(report)], how="diagonal_relaxed")
         yield from last.cast(self.marked(self.none()).schema).to_arrow().to_batches()
 
-    def made(self, job: Job, rows: pl.DataFrame, done: Passage) -> Table:
+    def made(self, job: Job, rows: pl.DataFrame, passage: Passage) -> Table:
         """What is released of some rows, if it can be written here."""
         _require_folder(self.folder)
         read = job.read(rows)
-        if done.sums is not None:
-            done.sums.see(read.to_polars())
-        made = job.line.released(read.with_text_coded())
-        done.rows += rows.height
-        done.released += len(made)
+        if passage.sums is not None:
+            passage.sums.see(read.to_polars())
+        released_rows = job.line.released(read.with_text_coded())
+        passage.rows += rows.height
+        passage.released += len(released_rows)
         return (
-            made if len(made) else self.none()
+            released_rows if len(released_rows) else self.none()
         )  # steps stop where nothing is left, so its columns may be others
 
     def none(self) -> Table:
@@ -244,34 +246,42 @@ class Releasing:
         empty: Any = pl.DataFrame(schema=self.types)
         return Table(empty)
 
-    def marked(self, made: Table) -> pl.DataFrame:
+    def marked(self, released_rows: Table) -> pl.DataFrame:
         """Released rows in types that Spark has, with their places; without an order they stay with
         the worker that has them.
         """
-        plain, (part, place, told) = self.typed(made.to_polars()), self.marks
+        plain, (part, position_column, report_column) = (
+            self.typed(released_rows.to_polars()),
+            self.marks,
+        )
         if self.job.order is None:
-            marks = [pl.lit(_partition(), pl.Int32).alias(part), pl.lit(0, pl.Int64).alias(place)]
-            return plain.with_columns(*marks, pl.lit(None, pl.Binary).alias(told))
+            marks = [
+                pl.lit(_partition(), pl.Int32).alias(part),
+                pl.lit(0, pl.Int64).alias(position_column),
+            ]
+            return plain.with_columns(*marks, pl.lit(None, pl.Binary).alias(report_column))
         coder = Coder()
-        order = coder.hashes(coder.coded(made), self.job.order)
+        order = coder.hashes(coder.coded(released_rows), self.job.order)
         # Spark has no unsigned numbers: with the first bit turned over, signed ones have the same
         # order
         signed = order.reinterpret(signed=True) ^ pl.Series([-(2**63)])
         parts = places_of(order, self.job.parts).cast(pl.Int32).alias(part)
-        return plain.with_columns(parts, signed.alias(place), pl.lit(None, pl.Binary).alias(told))
+        return plain.with_columns(
+            parts, signed.alias(position_column), pl.lit(None, pl.Binary).alias(report_column)
+        )
 
-    def typed(self, made: pl.DataFrame) -> pl.DataFrame:
+    def typed(self, released_frame: pl.DataFrame) -> pl.DataFrame:
         """Every column in its one type, which must hold what it is given."""
-        both = pl.concat(
-            [pl.DataFrame(schema=self.types), made.clear()], how="vertical_relaxed"
+        common_schema = pl.concat(
+            [pl.DataFrame(schema=self.types), released_frame.clear()], how="vertical_relaxed"
         ).schema
-        wide = [name for name, dtype in both.items() if dtype != self.types[name]]
+        wide = [name for name, dtype in common_schema.items() if dtype != self.types[name]]
         if wide:
             raise SchemaError(
                 f"{', '.join(wide)} have other types in some rows than in others; give them one"
                 " before"
             )
-        return made.cast(self.types)  # type: ignore[arg-type]
+        return released_frame.cast(self.types)  # type: ignore[arg-type]
 
     def schema_in_spark(self) -> Any:
         """The columns of what it gives, as Spark names them."""
@@ -299,28 +309,29 @@ class Writing:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Reports of the parts that were written, and of the passes in which they were released."""
-        told = self.release.marks[2]
+        report_column = self.release.marks[2]
         files: list[_File] = []
         for rows in _together(batches):
-            notes = rows[told].drop_nulls()
+            notes = rows[report_column].drop_nulls()
             yield from _reported([(None, None, 0, note) for note in notes])
-            _told(
-                lambda rows: self.put(files, rows), rows.filter(pl.col(told).is_null()).drop(told)
+            _report_error(
+                lambda rows: self.put(files, rows),
+                rows.filter(pl.col(report_column).is_null()).drop(report_column),
             )
-        _told(lambda rows: _ended(files, rows), pl.DataFrame())
+        _report_error(lambda rows: _ended(files, rows), pl.DataFrame())
         yield from _reported([(file.place, file.path.name, file.rows, None) for file in files])
 
     def put(self, files: list[_File], rows: pl.DataFrame) -> pl.DataFrame:
         """Write rows of one part or of several, the last of which may go on."""
         _require_folder(self.release.folder)
         part = self.release.marks[0]
-        for (place,), some in rows.partition_by(
+        for (part_number,), part_rows in rows.partition_by(
             part, as_dict=True, include_key=False, maintain_order=True
         ).items():
-            if not files or files[-1].place != place:
+            if not files or files[-1].place != part_number:
                 _ended(files, rows)
-                files.append(_File(Path(self.release.folder), place))
-            files[-1].add(some.cast(self.release.types))  # type: ignore[arg-type]
+                files.append(_File(Path(self.release.folder), part_number))
+            files[-1].add(part_rows.cast(self.release.types))  # type: ignore[arg-type]
         return rows
 
 
@@ -330,10 +341,10 @@ def _ended(files: Sequence[_File], rows: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
-def _reported(told: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+def _reported(reports: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
     schema = {"place": pl.Int64, "name": pl.String, "rows": pl.Int64, "told": pl.Binary}
-    if told:
-        yield from pl.DataFrame(told, schema=schema, orient="row").to_arrow().to_batches()
+    if reports:
+        yield from pl.DataFrame(reports, schema=schema, orient="row").to_arrow().to_batches()
 
 
 @contextlib.contextmanager
@@ -342,18 +353,18 @@ def _writable() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = os.strerror(error.errno) if error.errno else type(error).__name__
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
         raise OutputError(
-            f"a worker of Spark cannot write a part of the release ({told}); nothing was written"
+            f"a worker of Spark cannot write a part of the release ({reason}); nothing was written"
         ) from None
 
 
 class _File:
     """A part on the way: its rows are written in groups of one size, however they come."""
 
-    def __init__(self, folder: Path, place: int) -> None:
-        self.place, self.rows = place, 0
-        self.path = folder / f"{place}-{secrets.token_hex(8)}.parquet"
+    def __init__(self, folder: Path, part_number: int) -> None:
+        self.place, self.rows = part_number, 0
+        self.path = folder / f"{part_number}-{secrets.token_hex(8)}.parquet"
         self.held = pl.DataFrame()
         self.writer: Any = None
 
@@ -377,9 +388,11 @@ class _File:
     def _write(self, rows: pl.DataFrame) -> None:
         from pyarrow import parquet
 
-        found = rows.to_arrow()
+        arrow_table = rows.to_arrow()
         with _writable():
             if self.writer is None:
-                self.writer = parquet.ParquetWriter(self.path, found.schema, compression="zstd")
-            self.writer.write_table(found, row_group_size=BATCH)
+                self.writer = parquet.ParquetWriter(
+                    self.path, arrow_table.schema, compression="zstd"
+                )
+            self.writer.write_table(arrow_table, row_group_size=BATCH)
         self.rows += rows.height

@@ -50,11 +50,11 @@ class TooManyCombinations(SchemaError):
     """The combinations of values of some columns do not fit into memory."""
 
 
-def _too_many(names: Sequence[str], most: int) -> TooManyCombinations:
+def _too_many(names: Sequence[str], max_combinations: int) -> TooManyCombinations:
     return TooManyCombinations(
-        f"the columns {', '.join(names)} have more than {most:,} combinations of values, which do"
-        " not fit into memory; make the finest of them coarser before (round, cut or code it in"
-        " the query), or leave out what no promise needs"
+        f"the columns {', '.join(names)} have more than {max_combinations:,} combinations of"
+        " values, which do not fit into memory; make the finest of them coarser before (round, cut"
+        " or code it in the query), or leave out what no promise needs"
     )
 
 
@@ -78,11 +78,9 @@ class Engine(Protocol):
     def columns_of(self, frame: Any) -> list[str]: ...  # noqa: D102
     def rows_of(self, frame: Any) -> int: ...  # noqa: D102
     def counted(  # noqa: D102
-        self, frame: Any, columns: Any, most: int, tick: Tick
+        self, frame: Any, columns: Any, max_combinations: int, tick: Tick
     ) -> pl.DataFrame | None: ...
-    def batches(  # noqa: D102
-        self, frame: Any, columns: Any, tick: Tick
-    ) -> Iterator[pl.DataFrame]: ...
+    def batches(self, frame: Any, columns: Any, tick: Tick) -> Iterator[pl.DataFrame]: ...  # noqa: D102
     def scanned(self, parts: Any, like: Any) -> Any: ...  # noqa: D102
 
     @property
@@ -183,8 +181,8 @@ class Job:
 def in_memory(rows: pl.DataFrame, source: Source, copies: NDArray[np.int64] | None = None) -> Table:
     """Rows of a table, read as was said about its values."""
     plain = dataclasses.replace(source, intake=Intake())
-    made = Table(rows, source=plain, copies=copies)  # type: ignore[arg-type]
-    return with_values(made, source.intake)
+    table = Table(rows, source=plain, copies=copies)  # type: ignore[arg-type]
+    return with_values(table, source.intake)
 
 
 def engine_of(frame: Any) -> Engine:
@@ -223,8 +221,8 @@ class LazyTable(Described):
 
     def __post_init__(self) -> None:
         frame: Any = self.frame
-        held = isinstance(frame, nw.LazyFrame | on_sql.DatabaseTable | EngineFrame)
-        object.__setattr__(self, "frame", frame if held else nw.from_native(frame).lazy())
+        is_frame = isinstance(frame, nw.LazyFrame | on_sql.DatabaseTable | EngineFrame)
+        object.__setattr__(self, "frame", frame if is_frame else nw.from_native(frame).lazy())
         engine_of(self.frame)
 
     @classmethod
@@ -244,14 +242,14 @@ class LazyTable(Described):
     def columns(self) -> list[str]:
         """Names of the columns."""
         if "columns" not in self.memo:
-            found = self.engine.columns_of(self.frame)
-            refuse_patterns(found)
-            if "*" in found:
+            column_types = self.engine.columns_of(self.frame)
+            refuse_patterns(column_types)
+            if "*" in column_types:
                 raise SchemaError(
-                    f"column number {found.index('*') + 1} is called *, which means all to engines;"
-                    " rename it"
+                    f"column number {column_types.index('*') + 1} is called *, which means all to"
+                    " engines; rename it"
                 )
-            self.memo["columns"] = found
+            self.memo["columns"] = column_types
         return list(self.memo["columns"])
 
     @property
@@ -259,8 +257,8 @@ class LazyTable(Described):
         """Number of rows, counted once."""
         if "records" not in self.memo:
             self.memo["records"] = self.engine.rows_of(self.frame)
-        found: int = self.memo["records"]
-        return found
+        record_count: int = self.memo["records"]
+        return record_count
 
     def input_digest(self) -> str:
         """The digest that a certificate commits to."""
@@ -284,10 +282,10 @@ class LazyTable(Described):
         return self.described(recipe.schema, recipe.intake)
 
     def evidence(
-        self, models: Sequence[Model], *, original: Any = None, **known: Any
+        self, models: Sequence[Model], *, original: Any = None, **gather_options: Any
     ) -> ClassEvidence:
         """Everything that the models need to judge the table, counted by the engine."""
-        return gather(self.counted_for(models), models, original=original, **known)
+        return gather(self.counted_for(models), models, original=original, **gather_options)
 
     def compare(self, original: Any, steps: StepsResult) -> NoReturn:
         """Refuse: measures look at a sample that the steps drew."""
@@ -338,7 +336,7 @@ class LazyTable(Described):
         self,
         columns: Iterable[str],
         tick: Tick = unheard,
-        most: int | None = None,
+        max_combinations: int | None = None,
         *,
         distinct: bool = True,
     ) -> Table:
@@ -350,12 +348,13 @@ class LazyTable(Described):
         and leave nearly as many.
 
         Raises:
-            TooManyCombinations: there are more than ``most``, twenty million where nothing is said.
+            TooManyCombinations: there are more than ``max_combinations``, twenty million where
+            nothing is said.
         """
-        wanted = set(columns)
-        names = tuple(name for name in self.columns if name in wanted)
+        column_names = set(columns)
+        names = tuple(name for name in self.columns if name in column_names)
         if names not in self.memo:
-            bound = MOST_COMBINATIONS if most is None else most
+            bound = MOST_COMBINATIONS if max_combinations is None else max_combinations
             if (
                 self.engine.RESUMES
                 and self.records > SURELY * bound
@@ -366,17 +365,19 @@ class LazyTable(Described):
             if rows is not None:
                 return rows.with_schema(self.part_of_schema(names))
             self.memo[names] = self._count(names, tick, bound)
-        found: Table = self.memo[names]
-        return found.with_schema(self.part_of_schema(names))
+        combinations: Table = self.memo[names]
+        return combinations.with_schema(self.part_of_schema(names))
 
-    def _look_like_more(self, names: tuple[str, ...], most: int) -> bool:
+    def _look_like_more(self, names: tuple[str, ...], max_combinations: int) -> bool:
         """Whether the first rows tell of more combinations: then it is in vain to let the engine
         group all of them.
         """
         first = next(iter(self.engine.batches(self.frame, names, unheard)))
-        return distinct_rows(first, names, self.records) > most
+        return distinct_rows(first, names, self.records) > max_combinations
 
-    def _rows_hardly_alike(self, names: tuple[str, ...], tick: Tick, most: int) -> Table | None:
+    def _rows_hardly_alike(
+        self, names: tuple[str, ...], tick: Tick, max_combinations: int
+    ) -> Table | None:
         """Some columns of all rows; None where rows seem to repeat, are too many, or are dear to
         look at.
         """
@@ -385,26 +386,28 @@ class LazyTable(Described):
             return None
         pieces = list[pl.DataFrame]()
         for batch in self.engine.batches(self.frame, names, tick):
-            if not pieces and not (on_polars.hardly_repeats(batch) and self.records <= most):
+            if not pieces and not (
+                on_polars.hardly_repeats(batch) and self.records <= max_combinations
+            ):
                 return None
             pieces.append(batch)
         rows = pl.concat(pieces)
-        if rows.height > most:
+        if rows.height > max_combinations:
             return None
         self.memo.setdefault("records", rows.height)
         return self.rows_in_memory(rows, one_record_each(rows.height)).with_text_coded()
 
-    def _count(self, names: tuple[str, ...], tick: Tick, most: int) -> Table:
-        found = self.engine.counted(self.frame, names, most, tick)
-        if found is None:
-            raise _too_many(names, most)
+    def _count(self, names: tuple[str, ...], tick: Tick, max_combinations: int) -> Table:
+        counts = self.engine.counted(self.frame, names, max_combinations, tick)
+        if counts is None:
+            raise _too_many(names, max_combinations)
         if set(self.schema.columns(Role.WEIGHT)) & set(
             names
         ):  # sums of fractions depend on their order
-            found = found.sort(pl.nth(range(len(names))))
-        copies = found.to_series(found.width - 1).to_numpy()
+            counts = counts.sort(pl.nth(range(len(names))))
+        copies = counts.to_series(counts.width - 1).to_numpy()
         self.memo.setdefault("records", int(copies.sum()))
-        return self.rows_in_memory(found.drop(found.columns[-1]), copies).with_text_coded()
+        return self.rows_in_memory(counts.drop(counts.columns[-1]), copies).with_text_coded()
 
     def values_of(self, name: str) -> Table:
         """The distinct values of a column, row by row as they are read, counted.
@@ -412,7 +415,7 @@ class LazyTable(Described):
         Raises:
             TooManyCombinations: there are more than twenty million.
         """
-        return self.counted([name], most=MOST_VALUES)
+        return self.counted([name], max_combinations=MOST_VALUES)
 
     def rows_in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Table:
         """Some rows of the table, read as was said about its values."""
@@ -421,9 +424,9 @@ class LazyTable(Described):
     def collected(self) -> Table:
         """The whole table in memory."""
         rows = list(self._read(unheard))
-        made = self.rows_in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
+        table = self.rows_in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
         return dataclasses.replace(
-            made, source=dataclasses.replace(made.source, digest=self.digest)
+            table, source=dataclasses.replace(table.source, digest=self.digest)
         ).with_schema(self.schema)
 
     def _read(self, tick: Tick) -> Iterator[pl.DataFrame]:
@@ -452,8 +455,8 @@ class LazyTable(Described):
         if "digest" not in self.memo:
             for _ in self._read(unheard):
                 pass
-        found: str = self.memo["digest"]
-        return found
+        digest: str = self.memo["digest"]
+        return digest
 
     def described(self, schema: Schema, intake: Intake) -> LazyTable:
         """The table with a schema, its values read as is said where reading did not say
@@ -469,14 +472,20 @@ class LazyTable(Described):
         """The table with another schema; hierarchies that learn from a column see it counted beside
         their own.
         """
-        described = super().with_schema(schema)
-        learnt = {}
-        for name, attribute in described.schema.attributes.items():
+        described_table = super().with_schema(schema)
+        learnt_hierarchies = {}
+        for name, attribute in described_table.schema.attributes.items():
             column = attribute.hierarchy.learns_from if attribute.hierarchy is not None else None
             if column is not None:
-                described.require([column])
-                learnt[name] = described.counted([name, column]).schema[name].hierarchy
-        return described._with("hierarchy", learnt) if learnt else described
+                described_table.require([column])
+                learnt_hierarchies[name] = (
+                    described_table.counted([name, column]).schema[name].hierarchy
+                )
+        return (
+            described_table._with("hierarchy", learnt_hierarchies)
+            if learnt_hierarchies
+            else described_table
+        )
 
     def pieces_of(self, columns: Sequence[str], tick: Tick = unheard) -> Iterator[Table]:
         """Some columns of all rows as tables in memory, some rows at a time, in any order."""
