@@ -180,7 +180,7 @@ def cuts_of(values: NDArray[np.float64], max_bins: int = MOST_BINS) -> NDArray[n
 
     >>> (
     ...     cuts_of(np.array([1.0, 1.0, 2.0, 4.0])).tolist(),
-    ...     cuts_of(np.array([1.0, 2.0, 3.0, 4.0]), most=2).tolist(),
+    ...     cuts_of(np.array([1.0, 2.0, 3.0, 4.0]), max_bins=2).tolist(),
     ... )
     ([1.5, 3.0], [2.5])
     """
@@ -211,7 +211,7 @@ def fewer_classes(
     """Codes with at most ``max_classes`` classes: the most frequent ones keep theirs apart, all
     others are one class.
 
-    >>> fewer_classes(np.array([0, 1, 1, 2, 2, 3]), 4, most=3)
+    >>> fewer_classes(np.array([0, 1, 1, 2, 2, 3]), 4, max_classes=3)
     (array([0, 1, 1, 2, 2, 0], dtype=uint8), 3)
     """
     if classes <= max_classes:
