@@ -262,7 +262,7 @@ def _counted_pair(
 def _progress_words(verb: str, now: int, of: int, unit: str) -> tuple[float, str]:
     """How far the work is, as a share and in words.
 
-    >>> _told("released", 5000, 20000, "rows")
+    >>> _progress_words("released", 5000, 20000, "rows")
     (0.25, 'released 5,000 of 20,000 rows')
     """
     return min(1.0, now / max(1, of)), f"{verb} {now:,} of {of:,} {unit}"
