@@ -153,7 +153,7 @@ def test_minus_zero_width_and_categories_make_no_difference() -> None:
     st.integers(1, 10),
 )
 def test_texts_are_seen_by_their_labels_as_cell_by_cell(cells: list[str | None], size: int) -> None:
-    by_cell, by_label = Texts(["t"], KEY, most=2), Texts(["t"], KEY, most=2)
+    by_cell, by_label = Texts(["t"], KEY, max_texts=2), Texts(["t"], KEY, max_texts=2)
     frame = pl.DataFrame({"t": cells}, schema={"t": pl.String})
     for start in range(0, frame.height, size):
         piece = frame.slice(start, size)
