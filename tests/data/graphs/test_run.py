@@ -42,7 +42,8 @@ def ran(monkeypatch, capfd):
 
     def run(*args, code=0):
         monkeypatch.setattr("sys.argv", ["sfumato", *map(str, args)])
-        monkeypatch.setenv("COLUMNS", "200")
+        # The first command of a process decides how wide its lines are: all tests say 80.
+        monkeypatch.setenv("COLUMNS", "80")
         try:
             main()
             found = 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import examples
-from sfumato.interfaces.cli import main
+from sfumato.interfaces.cli import console, main
 
 RECIPE = """
 sfumato: 1
@@ -56,6 +56,8 @@ def sfumato(
             "__main__.__package__", None, raising=False
         )  # it is called so, however the tests are
         monkeypatch.setenv("COLUMNS", "80")
+        console.out.cache_clear()  # a console keeps the width it was made with
+        console.err.cache_clear()
         try:
             main()
             code = 0
