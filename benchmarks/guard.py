@@ -1,15 +1,16 @@
 """The speed guard: whole commands on three generated tables, held against ceilings.
 
     make guard                      fails when a command needs more than its ceiling, and names
-    command, ceiling and figure make guard ARGS=--update        measures and rewrites
-    benchmarks/ceilings.json
+                                    command, ceiling and figure
+    make guard ARGS=--update        measures and rewrites benchmarks/ceilings.json
 
 Every command runs in a process of its own. Three figures do not depend on the machine and must stay
 at or below their ceiling: how often a command goes over all rows (encodings, groupings, tallies,
 sorts of full length), how many modules besides those of Python it imports, and its peak memory
-(with a slack of a tenth). CPU time does depend on the machine, so it is divided by that of a plain
-polars copy of the same file plus the import of numpy, polars and numba, measured in the same
-minute; it may be twice the stored figure, since machines are busy (``--factor``).
+(with a slack of a quarter: an attack that stops by the clock holds more on a faster machine). CPU
+time does depend on the machine, so it is divided by that of a plain polars copy of the same file
+plus the import of numpy, polars and numba, measured in the same minute; it may be twice the stored
+figure, since machines are busy (``--factor``).
 """
 
 from __future__ import annotations
@@ -32,12 +33,16 @@ CEILINGS = HERE / "ceilings.json"
 CHILD = HERE / "guard_child.py"
 ROWS = 100_000
 ATTACK_SECONDS = 6
-MEMORY_SLACK = 1.1
+MEMORY_SLACK = 1.25
+"""How many times the stored memory is allowed.
+
+The peak of one command varies by 45 MB between runs on one machine, and by 10 % between machines.
+"""
 LOWER_BY = 2 / 3
+"""A figure below this share of its ceiling means that the ceiling should be lowered."""
 MOST_RUNS = 3
 FACTOR = 2.0
 """How many times the stored CPU ratio is allowed, since machines are busy."""
-"""A figure below this share of its ceiling means that the ceiling should be lowered."""
 IMPORT = "import numpy, polars, numba"
 COPY = "import sys, polars as pl; pl.read_parquet(sys.argv[1]).write_parquet(sys.argv[2])"
 
