@@ -137,7 +137,7 @@ class Described(Data):
         return dataclasses.replace(self, schema=Schema(ordered))
 
     def with_roles(self, **roles: str | Sequence[str]) -> Self:
-        """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
+        """Give columns roles: ``with_roles(drop=["name"], quasi=["age", "zip"], keep="year")``.
 
         A column named under two roles has both. Columns not named keep the roles they had. Numbers
         are numeric, dates dates, and the ordered categories of pandas and Arrow ordinal, with their

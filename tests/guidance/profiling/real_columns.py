@@ -355,7 +355,7 @@ def frame_of(table: str) -> pl.DataFrame:
     return pl.DataFrame({name: pl.Series(values, strict=False) for name, values in made.items()})
 
 
-PUBLISHED = ("plain", "sensitive")
+PUBLISHED = ("keep", "sensitive")
 """Roles under which values are released as they are."""
 
 
@@ -365,9 +365,11 @@ def is_unsafe(expected: str, proposed: str) -> bool:
     A name or number of a person must be dropped or asked about; what others can know must not be
     released as it is.
     """
-    if expected == "direct":
-        return proposed not in ("direct", "ask", "unit")
-    return expected.split("+", maxsplit=1)[0] in ("quasi", "ask", "unit") and proposed in PUBLISHED
+    if expected == "drop":
+        return proposed not in ("drop", "ask", "person")
+    return (
+        expected.split("+", maxsplit=1)[0] in ("quasi", "ask", "person") and proposed in PUBLISHED
+    )
 
 
 def outcomes() -> list[tuple[str, str, str, str]]:

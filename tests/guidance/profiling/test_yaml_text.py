@@ -43,7 +43,7 @@ def test_the_whole_text_of_a_small_table():
             " stands"
         ),
         "columns:",
-        "  name: {role: direct}  # guess: the name says person name",
+        "  name: {role: drop}  # guess: the name says person name",
         (
             "  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10]}}}  #"
             " guess: the name says age: outsiders may know it; numeric: amounts; hierarchy: round"

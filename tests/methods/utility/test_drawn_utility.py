@@ -28,7 +28,7 @@ from sfumato.methods.utility.tables import CountError, MarginalError
 from sfumato.release.evaluation import default_metrics
 from tests.methods.attacks.drawn_rows import DrawColumns, pair_of, people
 
-ROLES = {"quasi": ["age", "sex", "zip"], "plain": ["income"], "sensitive": ["illness"]}
+ROLES = {"quasi": ["age", "sex", "zip"], "keep": ["income"], "sensitive": ["illness"]}
 
 
 def naive_error(before, after, ways):
