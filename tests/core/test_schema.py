@@ -36,7 +36,11 @@ def test_roles_are_a_set_in_a_fixed_order(roles):
         ({"roles": ("quazi",)}, "role 'quazi' is not known. Did you mean 'quasi'?"),
         ({"roles": ("quasi",), "kind": "number"}, "Did you mean 'numeric'?"),
         ({"roles": ("quasi",), "missing": "wild"}, "Did you mean 'wildcard'?"),
-        ({"roles": ("person",), "person": "dog"}, "person or household"),
+        ({"roles": ("person",), "unit": "minutes"}, "only a column with role 'time' has a unit"),
+        ({"roles": ("time",), "unit": "weeks"}, "seconds, minutes, hours or days"),
+        ({"roles": ("direct",)}, "role 'direct' is now called 'drop'"),
+        ({"roles": ("plain",)}, "role 'plain' is now called 'keep'"),
+        ({"roles": ("unit",)}, "role 'unit' is now called 'person' or 'household'"),
     ],
 )
 def test_wrong_attributes(fields, told):
@@ -65,7 +69,7 @@ def test_only_one_weight_and_one_person():
         several.only(Role.WEIGHT)
     with pytest.raises(SchemaError, match="2 do: p, q"):
         _ = several.person
-    household = several.replace("q", unit="household")
+    household = several.replace("q", roles=("household",))
     assert household.person == "p"
     assert household.without(["v", "w"]).only(Role.WEIGHT) is None
 

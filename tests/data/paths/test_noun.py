@@ -306,7 +306,7 @@ def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():
         ParameterError, match="unit must be seconds, minutes, hours or days, not 'weeks'"
     ):
         sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"t": "weeks"}))
-    with pytest.raises(ParameterError, match="unit must be person or household"):
+    with pytest.raises(ParameterError, match="only a column with role 'time' has a unit"):
         sf.read_paths(frame, roles, columns=sf.ColumnDetails(units={"p": "minutes"}))
 
 

@@ -79,7 +79,7 @@ def test_the_proposal_of_a_column_is_complete():
     assert zip_code.reasons[0] == "the name says postal code: outsiders may know it"
     assert proposal["remarks"].kind is Kind.TEXT
     assert proposal["diagnosis"].hierarchy is None
-    assert proposal["patient_id"].unit == "person"
+    assert proposal["patient_id"].roles == (Role.PERSON,)
     assert proposal.rows == N
     assert {c.name for c in proposal.ranking} >= {"birth_date", "sex", "zip", "diagnosis", "cost"}
     assert proposal.identifying is not None
@@ -89,7 +89,7 @@ def test_the_proposal_of_a_column_is_complete():
 
 def test_every_proposal_is_a_valid_attribute():
     for column in propose(hospital(), Source()).columns:
-        Attribute(column.roles, column.kind, unit=column.unit or "person")
+        Attribute(column.roles, column.kind)
 
 
 def test_a_household_survey():
@@ -106,8 +106,7 @@ def test_a_household_survey():
         }
     )
     proposal = propose(frame, Source())
-    assert proposal["hhid"].roles == (Role.PERSON,)
-    assert proposal["hhid"].unit == "household"
+    assert proposal["hhid"].roles == (Role.HOUSEHOLD,)
     assert proposal["stratum"].roles == (Role.STRATUM,)
     assert proposal["sampling_weight"].roles == (Role.WEIGHT,)
     assert proposal["household_weight"].roles == (

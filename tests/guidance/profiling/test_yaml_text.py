@@ -98,7 +98,7 @@ def test_the_recipe_can_be_read_and_covers_the_table():
     )
     recipe = recipes.parse(recipe_text(propose(table, Source())))
     recipe.schema.check(table.columns, Source())
-    assert recipe.schema["hh_id"].unit == "household"
+    assert recipe.schema["hh_id"].identifies == "household"
     assert recipe.schema.quasi == ("age", "birth", "born on", "race", "edu")
     assert [model.name for model in recipe.meet] == ["k_anonymity"]
 

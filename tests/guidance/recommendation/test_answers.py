@@ -157,9 +157,9 @@ def test_yes_and_no_may_be_true_and_false():
 
 
 def test_decisions_name_a_role():
-    assert roles_of("unit:household", "home") == ((Role.PERSON,), "household")
-    with pytest.raises(ParameterError, match="only a unit"):
-        roles_of("quasi:household", "home")
+    assert roles_of("household", "home") == (Role.HOUSEHOLD,)
+    with pytest.raises(ParameterError, match="role 'unit' is now called 'person' or 'household'"):
+        roles_of("unit", "home")
     with pytest.raises(ParameterError, match="decides nothing"):
         decisions(["patient"])
     with pytest.raises(ParameterError, match="is no role"):

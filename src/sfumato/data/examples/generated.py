@@ -252,9 +252,10 @@ SETTLEMENTS = ("city", "town", "village")
 def survey(rows: int = 4000, *, seed: int = 13) -> Table:
     """People in households, sampled by region: weights, strata and relatives in one file.
 
-    ``household`` has that role; ``region`` is stratum and quasi-identifier; ``weight`` says for how many households of the invented country a sampled one stands, with 3.36
-    million in all. Other quasi-identifiers: settlement, household_size, age, sex, education,
-    employment. Sensitive: income in euros a month (about 5 % missing) and health; plain: rooms.
+    ``household`` has that role; ``region`` is stratum and quasi-identifier; ``weight`` says
+    for how many households of the invented country a sampled one stands, with 3.36 million in all.
+    Other quasi-identifiers: settlement, household_size, age, sex, education,
+    employment. Sensitive: income in euros a month (about 5 % missing) and health; kept: rooms.
     Partners are of similar age, children 20 to 38 years younger; income depends on employment,
     education and age, health on age and income.
     """

@@ -113,11 +113,11 @@ class Synthesize(Step):
     whose they are, and so do their kept values: promises and attacks look at them as at any masked
     release. Otherwise all is drawn, ``records`` of them, and no record stands for anybody.
     Households (a column with role household) are drawn whole: their common columns, size and head
-    first, then member after member; ``records`` counts households then. ``within`` (by default the columns
-    with role stratum) learns every stratum by itself that has 10 · ``min_leaf`` records; smaller
-    ones together. ``holdout`` sets a share of the people aside, before anything is learnt, for
-    attacks to compare with: a fifth by default, and nobody where records stay people's, because who
-    is set aside is not released then. ``copies`` draws several tables, one below the other,
+    first, then member after member; ``records`` counts households then. ``within`` (by default the
+    columns with role stratum) learns every stratum by itself that has 10 · ``min_leaf`` records;
+    smaller ones together. ``holdout`` sets a share of the people aside, before anything is learnt,
+    for attacks to compare with: a fifth by default, and nobody where records stay people's, because
+    who is set aside is not released then. ``copies`` draws several tables, one below the other,
     numbered in a column ``copy``; :func:`sfumato.combine` says what they tell together. (Copies of
     partly synthetic tables are releases of their own: everybody would stand several times in one.)
 
