@@ -87,7 +87,7 @@ def test_a_pseudonym_that_is_one_to_one_with_a_quasi_identifier_is_a_copy(
     table = LOANS.select("accounts", "state", "age", "balance").with_columns(
         office=pl.col("accounts").cast(pl.String)
     )
-    people = loans(table, plain=["balance"], direct=["office"])
+    people = loans(table, keep=["balance"], drop=["office"])
     step = sf.Pseudonymize(["office"], key={"env": "OFFICE_KEY"})
     with pytest.raises(ReleaseRefused, match=r"office (nearly )?determines accounts"):
         sf.anonymize(people, sf.KAnonymity(5), [step, sf.Mondrian()], seed=1)

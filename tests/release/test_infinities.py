@@ -14,7 +14,7 @@ import sfumato as sf
 COLUMN = {
     "quasi": [math.inf] * 4 + [-math.inf] * 4,
     "sensitive": [math.inf, -math.inf, math.inf, 1.5, math.inf, 2.5, 1.5, math.inf],
-    "plain": [math.inf, -math.inf, math.nan, 1.5, math.inf, None, 1.5, math.inf],
+    "keep": [math.inf, -math.inf, math.nan, 1.5, math.inf, None, 1.5, math.inf],
 }
 
 

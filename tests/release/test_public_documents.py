@@ -162,10 +162,7 @@ def test_pictures_from_the_command_line(tmp_path, monkeypatch):
     from sfumato.interfaces.cli import main
 
     (tmp_path / "t.csv").write_text("sex,town\n" + "m,Ulm\nf,Bonn\n" * 10, encoding="utf-8")
-    recipe = (
-        "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  town: {role:"
-        " plain}\n"
-    )
+    recipe = "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  town: {role: keep}\n"
     recipe += "meet:\n  - k_anonymity: 2\nsteps:\n  - global_recoding\n"
     (tmp_path / "t.yaml").write_text(recipe, encoding="utf-8")
     given = [

@@ -143,7 +143,8 @@ class Described(Data):
         are numeric, dates dates, and the ordered categories of pandas and Arrow ordinal, with their
         order.
         """
-        if roles and set(roles) <= set(self.columns):
+        names_columns = roles and set(roles) <= set(self.columns)
+        if names_columns and not set(roles) <= {str(role) for role in Role}:
             raise ParameterError(
                 "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns"
                 " first"

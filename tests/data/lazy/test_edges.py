@@ -190,7 +190,7 @@ def test_free_text_beyond_the_sample_is_seen(
     folder = in_parts(people().with_columns(notes), tmp_path)
     with pytest.raises(SchemaError, match="free text"):
         sf.anonymize(
-            described(sf.read(folder, engine=engine), plain=["note"]),
+            described(sf.read(folder, engine=engine), keep=["note"]),
             [sf.KAnonymity(3)],
             STEPS,
             seed=5,

@@ -287,7 +287,7 @@ def of_persons() -> pl.DataFrame:
 
 def of_units(data: Any) -> Any:
     made = described(data).with_roles(person=["person", "home"])
-    home = dataclasses.replace(made.schema["home"], unit="household")
+    home = dataclasses.replace(made.schema["home"], roles=("household",))
     return made.with_attribute("home", home)
 
 

@@ -174,7 +174,7 @@ def test_a_sheet_is_part_of_the_recipe_and_read_again(sfumato, tmp_path):
     recipe = tmp_path / "stays.yaml"
     recipe.write_text(
         "sheet: stays\ncolumns: {age: {role: quasi, hierarchy: {intervals: [10]}}, ward:"
-        " plain}\nmeet: [k_anonymity: 5]\nsteps: [global_recoding]\n"
+        " keep}\nmeet: [k_anonymity: 5]\nsteps: [global_recoding]\n"
     )
     made = sfumato("run", tmp_path / "book.xlsx", "-r", recipe, "-o", tmp_path / "out", "-q")
     assert made.code == 0, made.err

@@ -98,7 +98,7 @@ def test_persons_not_rows():
     verdict = judged(table, 3)
     assert (verdict.attained, verdict.records, verdict.holds) == (2, 3, False)
     assert "fewer than 3 persons" in verdict.sentence
-    household = table.with_schema(table.schema.replace("who", unit="household"))
+    household = table.with_schema(table.schema.replace("who", roles=("household",)))
     assert judged(household, 3).attained == 3
 
 

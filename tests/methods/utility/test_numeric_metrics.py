@@ -93,7 +93,7 @@ def test_moments(rows, noise):
 
 def test_weights_of_a_survey():
     people = {"x": [1.0, 5.0], "w": [3.0, 1.0]}
-    pair = of_numbers(people, {"w": [1.0, 3.0]}, plain="x", weight="w")
+    pair = of_numbers(people, {"w": [1.0, 3.0]}, keep="x", weight="w")
     assert sf.Means().measure(pair).raw == pytest.approx(1.0)  # 2 becomes 4
     assert sf.Quantiles(shares=[0.5]).measure(pair).raw == pytest.approx(4.0)  # 1 becomes 5
 
@@ -123,7 +123,7 @@ def test_missing_values():
     assert sf.SquaredError().measure(
         of_numbers({"x": [1.0, None]}, {"x": [1.0, 7.0]})
     ).raw == pytest.approx(0.5)
-    nothing = of_numbers({"x": [None, None]}, {"x": [None, None]}, plain="x")
+    nothing = of_numbers({"x": [None, None]}, {"x": [None, None]}, keep="x")
     nothing = TablePair.of(nothing.original.with_kinds(x="numeric"), nothing.released)
     assert sf.StandardisedError().measure(nothing).value == 0
     assert sf.Means().measure(nothing).value == 0

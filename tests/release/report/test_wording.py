@@ -73,7 +73,7 @@ def test_what_a_class_size_counts():
     certificate["missing_rule"]["age"] = "category"
     certificate["recipe"]["columns"]["patient"] = {"role": "person"}
     assert wording.members(certificate, overlapping) == "persons"
-    certificate["recipe"]["columns"]["patient"]["person"] = "household"
+    certificate["recipe"]["columns"]["patient"] = {"role": "household"}
     assert wording.members(certificate, disjoint) == "records"
 
 
