@@ -145,8 +145,8 @@ def page(title: str, *parts: str) -> str:
 def tables() -> str:
     """Promises and means of tables."""
     lead = (
-        "What a recipe with a row for each person can say. [Models](../models.md) compares the"
-        " promises, [measures](../measures.md) has the risks, attacks and measures of utility with"
+        "What a recipe with a row for each person can say. [Models](models.md) compares the"
+        " promises, [measures](measures.md) has the risks, attacks and measures of utility with"
         " their formulas."
     )
     families = (
@@ -262,18 +262,18 @@ PAGES: dict[str, Callable[[], str]] = {
     "paths": lambda: of_shape(
         Shape.PATHS,
         "Members of paths",
-        "With `shape: paths`: every person is points in time. See [paths](../paths.md).",
+        "With `shape: paths`: every person is points in time. See [paths](../how_to/paths.md).",
     ),
     "graphs": lambda: of_shape(
         Shape.GRAPH,
         "Members of graphs",
-        "With `shape: graph`: people and their ties. See [graphs](../graphs.md).",
+        "With `shape: graph`: people and their ties. See [graphs](../how_to/graphs.md).",
     ),
     "relations": lambda: of_shape(
         Shape.TABLES,
         "Members of several tables",
         "With `shape: tables`, or a section `tables`: people and rows of other tables below them."
-        " See [several tables](../several_tables.md). Promises, steps and metrics of ordinary"
+        " See [several tables](../how_to/several_tables.md). Promises, steps and metrics of ordinary"
         " tables are named with the table they apply to: `k_anonymity: {k: 5, table: visits}`.",
     ),
     "hierarchies": hierarchies,
