@@ -292,7 +292,7 @@ def direction_offences(module: str, found: list[Import]) -> Iterator[str]:
     if package not in MAY_IMPORT:
         yield (
             f"package {package!r} is not in the plan: add it to MAY_IMPORT and to"
-            " docs/explanation/architecture.md"
+            " ARCHITECTURE.md"
         )
         return
     for one in found:
