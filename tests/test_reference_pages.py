@@ -60,9 +60,7 @@ def test_every_requirement_and_step_of_tables_has_one_entry():
 
 def test_every_command_and_name_has_a_row():
     assert all(f"| `sfumato {name}` |" in text("commands") for name in COMMANDS)
-    assert all(
-        f"`sf.{name}`" in text("names") for name in sfumato.__all__ if name != "__version__"
-    )
+    assert all(f"`sf.{name}`" in text("names") for name in sfumato.__all__ if name != "__version__")
 
 
 @pytest.mark.parametrize("name", TOOL["PAGES"])
