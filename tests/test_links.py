@@ -38,9 +38,9 @@ def dead_links(page: Path) -> list[str]:
     for target in LINK.findall(without_code(page.read_text(encoding="utf-8"))):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
-        if not file.exists():
-            dead.append(target)
-        elif anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
+        if not file.exists() or (
+            anchor and anchor not in anchors(file.read_text(encoding="utf-8"))
+        ):
             dead.append(target)
     return dead
 
