@@ -116,7 +116,12 @@ def test_the_tables_are_in_order():
 
 
 def test_the_page_names_every_source_and_how_far_it_was_checked():
-    page = Path(__file__).parents[1].joinpath("docs", "choosing_k.md").read_text(encoding="utf-8")
+    page = (
+        Path(__file__)
+        .parents[1]
+        .joinpath("docs", "explanation", "choosing_k.md")
+        .read_text(encoding="utf-8")
+    )
     rows = [line for line in page.splitlines() if line.startswith("|")]
     for one in published_thresholds():
         source = one.source.split(":")[0]

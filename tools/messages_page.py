@@ -17,11 +17,12 @@ SOURCE = ROOT / "src" / "sfumato"
 PAGE = ROOT / "docs" / "reference" / "messages.md"
 FEWEST_WORDS = 4
 SENTENCE = re.compile(rf"(?:[^\W\d_][\w'’-]*\W?\s+\W?){{{FEWEST_WORDS - 1},}}[^\W\d_]")
-INTRODUCTION = """# Messages
+INTRODUCTION = """<!-- Written by tools/messages_page.py -->
+
+# Messages
 
 For editors and translators: every sentence that sfumato can print, by module. Names in braces are
 filled in; they are names of columns, numbers and options, never a value of the data.
-This page is made by `python tools/messages_page.py`.
 """
 
 

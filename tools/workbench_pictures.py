@@ -2,7 +2,7 @@
 them without names.
 
 They are taken of a workbench with the invented hospital table, as a browser draws it, and put into
-docs/workbench. Chromium and ``pip install 'sfumato[web,services]'`` are needed. A picture has at
+docs/how_to/workbench. Chromium and ``pip install 'sfumato[web,services]'`` are needed. A picture has at
 most 128 colours: pages are flat, and files stay small.
 """
 
@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.interfaces.web.browser import Tab, open_browser, served  # noqa: E402
 
-HERE = ROOT / "docs" / "workbench"
+HERE = ROOT / "docs" / "how_to" / "workbench"
 LARGEST = 150_000
 """Bytes a picture may have."""
 COLOURS = 128

@@ -324,7 +324,7 @@ def test_every_field_is_compiled_refused_or_without_effect(case, language):
 
 
 def test_what_has_no_effect_is_documented():
-    page = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "how_to" / "policies.md").read_text()
     words = page.partition("## What has no effect on data")[2].partition("\n## ")[0]
     for (noun, field), (_, expected) in FIELDS.items():
         if expected == NO_EFFECT:
