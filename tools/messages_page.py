@@ -17,9 +17,9 @@ SOURCE = ROOT / "src" / "sfumato"
 PAGE = ROOT / "docs" / "reference" / "messages.md"
 FEWEST_WORDS = 4
 SENTENCE = re.compile(rf"(?:[^\W\d_][\w'’-]*\W?\s+\W?){{{FEWEST_WORDS - 1},}}[^\W\d_]")
-INTRODUCTION = """<!-- Written by tools/messages_page.py -->
+INTRODUCTION = """# Messages
 
-# Messages
+<!-- Written by tools/messages_page.py; change the messages and run it again. -->
 
 For editors and translators: every sentence that sfumato can print, by module. Names in braces are
 filled in; they are names of columns, numbers and options, never a value of the data.
