@@ -1,11 +1,17 @@
-"""Loops over sets of items: how many people carry a set, which sets too few carry, who is alone
-with one.
+"""Loops over baskets (one set of items per person): how many people carry a set, which sets too few
+carry, who is alone with one.
 
-People are rows of a sparse matrix: the items of person *t* are
-``items[pointers[t]:pointers[t + 1]]``, ascending numbers without repeats. Sets are walked
-depth first: the people who carry a prefix are kept as a list, with the place of its last item in
-each of them, and what stands behind that place extends it. Items are numbered by rising support, so
-lists get short early; no table of counts of all sets is ever stored.
+Arrays. Baskets are a sparse matrix in compressed rows: the items of person *t* are
+``items[pointers[t]:pointers[t + 1]]``, int32, ascending, without repeats; ``pointers`` is int64 and
+one longer than the number of people. :func:`transpose_items` gives the same matrix by columns: the
+carriers of item *i* are ``people[starts[i]:starts[i + 1]]``, and ``positions`` says where in
+``items`` each of them has it.
+
+Sets are walked depth first, as in Eclat: the carriers of a prefix are kept as a list, with the
+position of its last item in each of them, and the items behind that position extend it. So every
+set is met once, in ascending order of its items. Callers number items by rising support, so lists
+get short early; no table of counts of all sets is ever stored. A walk costs one step per item that
+any carrier of any visited prefix has behind that prefix.
 """
 
 from __future__ import annotations
@@ -19,8 +25,12 @@ from sfumato.kernels.loop_cache import njit
 
 @njit(cache=True, nogil=True)
 def transposed(pointers, items, size):
-    """Per item the people who have it, ascending, and the places of the item in ``items``."""
+    """Per item the people who have it, ascending, and the positions of the item in ``items``: a
+    counting sort, one pass to count and one to write.
+    """
     starts = np.zeros(size + 1, np.int64)
+    # Support of item i stands at starts[i + 1], so that the running sum turns counts into offsets:
+    # supports 2, 0, 1 → starts 0, 2, 2, 3.
     for place in range(items.size):
         starts[items[place] + 1] += 1
     for item in range(size):
@@ -28,6 +38,7 @@ def transposed(pointers, items, size):
     cursor = starts[:-1].copy()
     people = np.empty(items.size, np.int32)
     places = np.empty(items.size, np.int64)
+    # People come in ascending order, so each list of carriers is ascending without sorting.
     for person in range(pointers.size - 1):
         for place in range(pointers[person], pointers[person + 1]):
             item = items[place]
@@ -39,19 +50,21 @@ def transposed(pointers, items, size):
 
 @njit(cache=True, nogil=True)
 def mapped(pointers, items, image):
-    """The sets with every item replaced by its image (negative: left out), sorted, what became
-    equal merged.
+    """The baskets with every item replaced by its image (negative: left out), sorted, equal items
+    merged. Costs the square of the size of a basket at worst.
     """
     out_pointers = np.zeros(pointers.size, np.int64)
     out = np.empty(items.size, np.int32)
     written = 0
+    # A merged or dropped item leaves no gap: the next one is written at ``end``.
     for person in range(pointers.size - 1):
         begin = written
         for place in range(pointers[person], pointers[person + 1]):
             code = image[items[place]]
             if code < 0:
                 continue
-            at = written  # insertion: sets are small
+            # Insertion sort, since baskets are small; a code that is there is not repeated.
+            at = written
             while at > begin and out[at - 1] > code:
                 at -= 1
             if at > begin and out[at - 1] == code:
@@ -65,9 +78,7 @@ def mapped(pointers, items, image):
 
 
 class Sets(NamedTuple):
-    """People as sets of items, and per item the people who have it with the places of the item
-    (see :func:`transposed`).
-    """
+    """Baskets by rows and by columns (see :func:`transpose_items`)."""
 
     pointers: Any
     items: Any
@@ -77,8 +88,8 @@ class Sets(NamedTuple):
 
 
 class Private(NamedTuple):
-    """What carriers must not share too often: the private items of every person, and their number.
-    May be empty.
+    """Private items of every person, of which no share of the carriers of a set may be too large.
+    May be empty. ``tally`` and ``touched`` are scratch, all zeros between calls.
     """
 
     pointers: Any
@@ -88,11 +99,12 @@ class Private(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Where a walk stands. Lists of carriers lie behind one another in ``people`` and ``places``,
-    those of deeper sets further on.
+    """State of a depth-first walk. Lists of carriers stand behind one another in ``people`` and
+    ``positions``, those of deeper sets further on; ``prefix`` is the current set.
 
     ``spans[depth]`` is (next child, number of children, where the next child's list begins, where
-    the lists end).
+    the lists end). ``counts`` per item is zero between calls; ``touched`` lists the items that a
+    call counted, so that clearing costs no more than counting.
     """
 
     pointers: Any
@@ -108,11 +120,11 @@ class Walk(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Sets that were found (−1 behind the last item), their supports and largest private counts,
-    and who carries one.
+    """Output of a walk: sets (−1 behind the last item), their supports, the largest count of one
+    private item among the carriers, and per person whether he or she carries a listed set.
 
-    ``tallies`` is (how many are listed, how many there are, smallest support seen); ``worst`` the
-    largest private share seen.
+    ``tallies`` is (sets written, sets in all, smallest support of any visited set); ``worst`` the
+    largest private share of any visited set.
     """
 
     members: Any
@@ -125,9 +137,12 @@ class Listed(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _room(sets, roots):
-    """The most entries that the extensions of one item need."""
+    """The longest list of extensions that a single item can have: for each carrier, the items
+    behind it.
+    """
     most = 0
     for root in range(roots):
+        # Items behind the root's position are the candidates of its extensions.
         entries = 0
         for at in range(sets.starts[root], sets.starts[root + 1]):
             entries += sets.pointers[sets.people[at] + 1] - sets.places[at] - 1
@@ -137,13 +152,17 @@ def _room(sets, roots):
 
 @njit(cache=True, nogil=True)
 def _walk(sets, size, m, roots):
-    """Room for a walk over sets of at most ``m`` items; the lists of single items come first."""
+    """Room for a walk over sets of at most ``m`` items; the lists of single items come first. A
+    deeper list is a part of the one above, so each of the m − 1 depths needs at most the room of
+    the first.
+    """
     base = sets.people.size
     room = base + _room(sets, roots) * max(m - 1, 0)
     people = np.empty(room, np.int32)
     places = np.empty(room, np.int64)
     people[:base] = sets.people
     places[:base] = sets.places
+    # Depth 0 has no siblings of its own: the roots are visited by the caller.
     spans = np.zeros((m + 1, 4), np.int64)
     spans[0, 3] = base
     return Walk(
@@ -162,13 +181,14 @@ def _walk(sets, size, m, roots):
 
 @njit(cache=True, nogil=True)
 def _count_next(walk, first, last):
-    """How many people of a list have each item behind the place of the last one. Returns how many
-    items there are.
+    """Count, per item, the carriers ``first … last`` who have it behind the last item of the
+    prefix. Returns how many different items there are.
     """
     found = 0
     for at in range(first, last):
         for place in range(walk.places[at] + 1, walk.pointers[walk.people[at] + 1]):
             item = walk.items[place]
+            # An item is noted when it is counted for the first time, for :func:`_clear_counts`.
             if walk.counts[item] == 0:
                 walk.touched[found] = item
                 found += 1
@@ -178,23 +198,24 @@ def _count_next(walk, first, last):
 
 @njit(cache=True, nogil=True)
 def _forget(walk, found):
+    """Set the counts of the first ``found`` touched items back to zero."""
     for j in range(found):
         walk.counts[walk.touched[j]] = 0
 
 
 @njit(cache=True, nogil=True)
 def _deepen(walk, depth, first, last):
-    """Write the lists of all extensions of a list behind those that are there. Returns the new
-    depth.
-    """
+    """Write the lists of all extensions of a list behind the existing ones. Returns the new depth."""
     found = _count_next(walk, first, last)
     base = walk.spans[depth, 3]
     at = base
+    # A counting sort by item: counts become the offsets at which the lists begin …
     for j in range(found):
         item = walk.touched[j]
         length = walk.counts[item]
         walk.counts[item] = at
         at += length
+    # … each carrier is written to the lists of all its later items …
     for entry in range(first, last):
         person = walk.people[entry]
         for place in range(walk.places[entry] + 1, walk.pointers[person + 1]):
@@ -202,6 +223,7 @@ def _deepen(walk, depth, first, last):
             walk.people[walk.counts[item]] = person
             walk.places[walk.counts[item]] = place
             walk.counts[item] += 1
+    # … after which the offsets stand where the lists end.
     for j in range(found):
         item = walk.touched[j]
         walk.child_item[depth + 1, j] = item
@@ -220,12 +242,15 @@ def _next(walk, depth):
     ends.
     """
     spans = walk.spans
+    # Sets whose children are all visited are left; the room behind them is overwritten.
     while depth > 0 and spans[depth, 0] == spans[depth, 1]:
         depth -= 1
     if depth == 0:
         return -1, np.int64(0), np.int64(0)
+    # Children lie behind one another: where a list ends, that of the next child begins.
     child = spans[depth, 0]
-    first, last = spans[depth, 2], walk.child_end[depth, child]
+    first = spans[depth, 2]
+    last = walk.child_end[depth, child]
     walk.prefix[depth] = walk.child_item[depth, child]
     spans[depth, 0] = child + 1
     spans[depth, 2] = last
@@ -234,10 +259,11 @@ def _next(walk, depth):
 
 @njit(cache=True, nogil=True)
 def _enter(listed, prefix, length, support, in_private):
-    """Put a set on the list, as long as there is room."""
+    """Append a set to the output while there is room; count it in any case."""
     at = listed.tallies[0]
     listed.tallies[1] += 1
     if at < listed.supports.size:
+        # Members of a set shorter than m are filled up with −1.
         for j in range(listed.members.shape[1]):
             listed.members[at, j] = prefix[j] if j < length else -1
         listed.supports[at] = support
@@ -250,6 +276,7 @@ def _most_private(private, people, first, last):
     """The largest number of people of a list who share one private item."""
     found = 0
     most = 0
+    # The maximum is kept while counting; afterwards only touched tallies are cleared.
     for at in range(first, last):
         person = people[at]
         for place in range(private.pointers[person], private.pointers[person + 1]):
@@ -266,7 +293,7 @@ def _most_private(private, people, first, last):
 
 @njit(cache=True, nogil=True)
 def _last_items(walk, depth, first, last, k, listed):
-    """Extensions of a list by a last item: nothing is kept of them, their supports are enough."""
+    """Extensions of a list by a last item: their supports are enough, so no lists are written."""
     found = _count_next(walk, first, last)
     broken = False
     for j in range(found):
@@ -276,6 +303,7 @@ def _last_items(walk, depth, first, last, k, listed):
             broken = True
             walk.prefix[depth + 1] = walk.touched[j]
             _enter(listed, walk.prefix, depth + 2, support, 0)
+    # Carriers are marked in a second pass, which most lists do not need.
     if broken:
         for at in range(first, last):
             for place in range(walk.places[at] + 1, walk.pointers[walk.people[at] + 1]):
@@ -287,27 +315,35 @@ def _last_items(walk, depth, first, last, k, listed):
 
 @njit(cache=True, nogil=True)
 def violating(sets, private, m, k, share, roots, enough, listed):
-    """Fill ``listed`` with sets of at most ``m`` items that fewer than ``k`` people carry, or whose
-    carriers share a private item.
+    """Fill ``listed`` with sets of at most ``m`` items that fewer than ``k`` people carry
+    (k^m-anonymity, Terrovitis, Mamoulis & Kalnis 2008), or too many of whose carriers share a
+    private item.
 
     ``share`` is the largest share of the carriers that may have one private item. Only sets whose
-    first item is below ``roots`` are looked at, and none that begins with one that is listed. The
-    walk ends when some set has at most ``enough`` carriers.
+    first item is below ``roots`` are visited. A listed set is not extended: support is
+    anti-monotone (a superset has no more carriers, the Apriori property of Agrawal, Imieliński &
+    Swami 1993), so what breaks k breaks it in every superset, and only the smallest such sets are
+    wanted. The walk ends when some set has at most ``enough`` carriers.
     """
     walk = _walk(sets, sets.starts.size - 1, m, roots)
     shared = private.items.size > 0
     for root in range(roots):
-        depth, first, last = 0, sets.starts[root], sets.starts[root + 1]
+        depth = 0
+        first = sets.starts[root]
+        last = sets.starts[root + 1]
         walk.prefix[0] = root
         while depth >= 0 and last > first:
             support = last - first
             in_private = _most_private(private, walk.people, first, last) if shared else 0
             listed.tallies[2] = min(listed.tallies[2], support)
             listed.worst[0] = max(listed.worst[0], in_private / support)
+            # The tolerance keeps shares that are equal on paper, such as 3 of 10 at 0.3, from
+            # failing.
             if support < k or in_private > share * support + 1e-9:
                 _enter(listed, walk.prefix, depth + 1, support, in_private)
                 for at in range(first, last):
                     listed.carriers[walk.people[at]] = True
+            # Without private items the last level needs supports only.
             elif depth + 2 == m and not shared:
                 _last_items(walk, depth, first, last, k, listed)
             elif depth + 1 < m:
@@ -319,15 +355,20 @@ def violating(sets, private, m, k, share, roots, enough, listed):
 
 @njit(cache=True, nogil=True)
 def frequent(sets, m, least, listed):
-    """Fill ``listed`` with the sets of at most ``m`` items that at least ``least`` people carry."""
+    """Fill ``listed`` with the sets of at most ``m`` items that at least ``least`` people carry. A
+    set below is not extended: support is anti-monotone (Apriori).
+    """
     roots = sets.starts.size - 1
     walk = _walk(sets, roots, m, roots)
     for root in range(roots):
-        depth, first, last = 0, sets.starts[root], sets.starts[root + 1]
+        depth = 0
+        first = sets.starts[root]
+        last = sets.starts[root + 1]
         walk.prefix[0] = root
         while depth >= 0:
             if last - first >= least and last > first:
                 _enter(listed, walk.prefix, depth + 1, last - first, 0)
+                # The last level needs supports only, no lists.
                 if depth + 2 == m:
                     found = _count_next(walk, first, last)
                     for j in range(found):
@@ -343,6 +384,7 @@ def frequent(sets, m, least, listed):
 
 @njit(cache=True, nogil=True)
 def _choose(n, r):
+    """The binomial coefficient, as a float: it may exceed 2⁶³."""
     result = 1.0
     for j in range(r):
         result = result * (n - j) / (j + 1)
@@ -351,6 +393,7 @@ def _choose(n, r):
 
 @njit(cache=True, nogil=True)
 def _record(walk, person, amount, support, alone, inverse, rarest):
+    """Count ``amount`` sets of one person that ``support`` people share."""
     if support == 1:
         alone[person] += amount
     inverse[person] += amount / support
@@ -359,8 +402,9 @@ def _record(walk, person, amount, support, alone, inverse, rarest):
 
 @njit(cache=True, nogil=True)
 def _record_last(walk, first, last, alone, inverse, rarest):
-    """Extensions by a last item: what every carrier's own ones come to."""
+    """Extensions by a last item, counted for each of their carriers."""
     found = _count_next(walk, first, last)
+    # The support of an extension stands in ``counts`` while its carriers are passed again.
     for at in range(first, last):
         person = walk.people[at]
         for place in range(walk.places[at] + 1, walk.pointers[person + 1]):
@@ -379,10 +423,16 @@ def known_sets(sets, m, alone, inverse, rarest):
     roots = sets.starts.size - 1
     walk = _walk(sets, roots, m, roots)
     for root in range(roots):
-        depth, first, last = 0, sets.starts[root], sets.starts[root + 1]
+        depth = 0
+        first = sets.starts[root]
+        last = sets.starts[root + 1]
         walk.prefix[0] = root
         while depth >= 0 and last > first:
-            support, length = last - first, depth + 1
+            support = last - first
+            length = depth + 1
+            # Lemma: carriers of a superset are carriers of the set. Alone with a prefix, a person
+            # is alone with all its extensions; ``later`` items behind it give binomial(later,
+            # missing) of them.
             if support == 1 and length < m:
                 person = walk.people[first]
                 size = sets.pointers[person + 1] - sets.pointers[person]
@@ -393,6 +443,7 @@ def known_sets(sets, m, alone, inverse, rarest):
             else:
                 for at in range(first, last):
                     person = walk.people[at]
+                    # A basket of fewer than m items is one set: itself, known as a whole.
                     if length == m or sets.pointers[person + 1] - sets.pointers[person] == length:
                         _record(walk, person, 1.0, support, alone, inverse, rarest)
                 if depth + 2 == m:
@@ -404,7 +455,7 @@ def known_sets(sets, m, alone, inverse, rarest):
 
 @njit(cache=True, nogil=True)
 def has(items, first, last, wanted):
-    """Whether an ascending run holds a number."""
+    """Whether an ascending run holds a number: binary search for the first entry that is not below."""
     end = last
     while first < last:
         middle = (first + last) >> 1
@@ -430,7 +481,11 @@ def _within(items, first, last, low, high):
 
 @njit(cache=True, nogil=True)
 def span_support(sets, spans, enough):
-    """How many people have an item in each of some spans of items; counting ends at ``enough``."""
+    """How many people have an item in each span ``spans[j, 0] … spans[j, 1] − 1`` of items;
+    counting ends at ``enough``. Only carriers of the span with fewest entries are looked at, each
+    with one binary search per other span.
+    """
+    # The shortest span decides which people are looked at.
     best = 0
     for j in range(spans.shape[0]):
         length = sets.starts[spans[j, 1]] - sets.starts[spans[j, 0]]
@@ -440,10 +495,11 @@ def span_support(sets, spans, enough):
     support = 0
     for at in range(sets.starts[low], sets.starts[spans[best, 1]]):
         person = sets.people[at]
-        first, last = sets.pointers[person], sets.pointers[person + 1]
+        first = sets.pointers[person]
+        last = sets.pointers[person + 1]
         place = sets.places[at]
         if place > first and sets.items[place - 1] >= low:
-            continue  # counted by an earlier item of the same span
+            continue
         both = True
         for j in range(spans.shape[0]):
             if j != best and not _within(sets.items, first, last, spans[j, 0], spans[j, 1]):
@@ -458,11 +514,13 @@ def span_support(sets, spans, enough):
 
 @njit(cache=True, nogil=True)
 def first_untouched(members, order, touched, start):
-    """From ``start`` on, the first place in ``order`` whose set has no touched item; the length of
-    ``order`` when there is none.
+    """From ``start`` on, the first position in ``order`` whose set holds no touched item; the
+    length of ``order`` when there is none.
     """
     for place in range(start, order.size):
         row = order[place]
+        # Nobody is counted twice: an item of this span right before means he or she was met
+        # already. Sets are short; the first touched item ends the look.
         free = True
         for j in range(members.shape[1]):
             if members[row, j] >= 0 and touched[members[row, j]]:
@@ -474,8 +532,8 @@ def first_untouched(members, order, touched, start):
 
 
 class Postings(NamedTuple):
-    """Per known item who of the released people may have it, ascending:
-    ``people[starts[i]:starts[i + 1]]``; ``free``: it tells nothing.
+    """Per known item the released people who may have it, ascending: ``people[starts[i]:starts[i +
+    1]]``. ``free`` marks items that exclude nobody.
     """
 
     starts: Any
@@ -485,8 +543,8 @@ class Postings(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _kept(source, first, last, people, begin, end, out, at):
-    """Write those of an ascending list who are in another from ``at`` on. Returns where the new
-    list ends.
+    """Write the intersection of two ascending lists from ``at`` on. Returns where it ends. Each
+    entry of the shorter list is searched in the longer one.
     """
     if last - first <= end - begin:
         for place in range(first, last):
@@ -503,15 +561,17 @@ def _kept(source, first, last, people, begin, end, out, at):
 
 @njit(cache=True, nogil=True)
 def narrowed(postings, everybody, known, true, counts, right):
-    """How many people are left after each of some known items, in the order given, and whether the
-    true one is (``true`` −1: nowhere).
+    """How many people remain after each of some known items, in the given order, and whether the
+    true one is among them (``true`` −1: not in the release).
     """
     stack = np.empty(0, np.int32)
     filled = False
+    # Before the first item that excludes somebody, everybody remains and no list is needed.
     for step in range(known.size):
         item = known[step]
         if not postings.free[item]:
-            begin, end = postings.starts[item], postings.starts[item + 1]
+            begin = postings.starts[item]
+            end = postings.starts[item + 1]
             if not filled:
                 stack = postings.people[begin:end].copy()
                 filled = True
@@ -526,10 +586,11 @@ def narrowed(postings, everybody, known, true, counts, right):
 @njit(cache=True, nogil=True)
 def all_subsets(postings, everybody, known, true, m, sums):
     """Over all sets of 1 … m known items: how many leave the true person alone, the sum of the
-    chances to name the person, and of the people left.
+    chances to pick the person at random, and the sum of the people who remain.
 
-    ``sums[size - 1]`` gets (alone, chance, people left). Known items come rarest first, so that
-    lists are short.
+    ``sums[size - 1]`` gets (alone, chance, people). Known items come rarest first, so that lists
+    are short. Sets are walked depth first; the list of people of each prefix stands behind that of
+    the prefix before it in ``stack``.
     """
     depth_of = np.empty(m, np.int64)  # per depth the place of its item among the known ones
     begin = np.zeros(m + 1, np.int64)
@@ -539,9 +600,11 @@ def all_subsets(postings, everybody, known, true, m, sums):
     for j in range(known.size):
         if not postings.free[known[j]]:
             room = max(room, postings.starts[known[j] + 1] - postings.starts[known[j]])
+    # Lists only shrink, so m lists of the longest first one fit.
     stack = np.empty(room * m + 1, np.int32)
     depth, place = 0, 0
     while True:
+        # Backtrack: all items behind the last one of the prefix are tried.
         if place >= known.size or depth == m:
             if depth == 0:
                 return
@@ -551,6 +614,7 @@ def all_subsets(postings, everybody, known, true, m, sums):
         item = known[place]
         depth_of[depth] = place
         begin[depth + 1], end[depth + 1], filled[depth + 1] = end[depth], end[depth], filled[depth]
+        # An item that excludes nobody shares the list of its prefix.
         if postings.free[item]:
             begin[depth + 1], end[depth + 1] = begin[depth], end[depth]
         elif filled[depth]:
@@ -572,6 +636,7 @@ def all_subsets(postings, everybody, known, true, m, sums):
         depth += 1
         left = end[depth] - begin[depth] if filled[depth] else everybody
         found = true >= 0 and (not filled[depth] or has(stack, begin[depth], end[depth], true))
+        # A guess among the remaining people is right with chance 1 ∕ their number.
         sums[depth - 1, 2] += left
         if found:
             sums[depth - 1, 1] += 1.0 / left

@@ -1,11 +1,15 @@
-"""Loops over classes of records on a line: the earth mover's distance of a class to the table, and
-swaps that lower it.
+"""Loops over classes of records on a line: the earth mover's distance of a class to the table,
+swaps that lower it (t-closeness), and classes with a share of every bucket.
 
-Records are known by their rank 0 … n−1 on the line. ``gaps[r]`` is the length from rank r to rank
-r + 1 as a share of the whole line, ``reach[r]`` the sum of the gaps before r, ``moved[r]`` the sum
-of (q + 1)/n · gap q over q < r: the area below the table's distribution function. Between two of
-its members the function of a class is constant, and the table's crosses it once at most, so that
-the distance takes a few steps a member.
+Arrays. Records are known by their rank 0 … n−1 on the line. ``gaps[r]`` is the length from rank r
+to rank r + 1 as a share of the whole line, ``reach[r]`` the sum of the gaps before r,
+``table_area[r]`` the sum of (q + 1)/n · gap q over q < r: the area below the table's cumulative
+distribution. ``columns`` are points with one row per dimension and one column per record; records
+without a class stand first, ``numbers`` are their original numbers, and ties go to the lower
+number. ``groups[record]`` receives the class.
+
+Between two of its members the cumulative distribution of a class is constant and that of the table
+rises, so they cross once at most: a distance costs a few steps per member.
 """
 
 from __future__ import annotations
@@ -30,10 +34,11 @@ class RankedLine(NamedTuple):
 
 @inner
 def _area(share, below, low, high, reach, moved):
-    """The area between a constant and the table's function from rank low to rank high; the table
-    passes it at ``below``.
+    """The area between the constant ``share`` and the table's cumulative distribution from rank low
+    to rank high; the table passes the constant at rank ``below``.
     """
     cross = min(max(below, low), high)
+    # Left of the crossing the class is above the table, right of it the table above the class.
     under = share * (reach[cross] - reach[low]) - (moved[cross] - moved[low])
     over = (moved[high] - moved[cross]) - share * (reach[high] - reach[cross])
     return under + over
@@ -41,7 +46,9 @@ def _area(share, below, low, high, reach, moved):
 
 @inner
 def _distance(members, size, reach, moved):
-    """The distance of the class with these ranks, ascending."""
+    """The earth mover's distance of the class with these ranks, ascending. Example: the class of
+    all records has distance 0.
+    """
     n = reach.size
     total, start = 0.0, 0
     # Between two ranks the distribution of the class is constant: one area a member, the whole line
@@ -68,7 +75,7 @@ def distances(starts, members, reach, moved):
 
 @inner
 def _exchanged(members, size, out, rank, made):
-    """The ascending ranks with the one at place ``out`` replaced by another."""
+    """Write the ascending ranks with the one at index ``out`` replaced by ``rank``: one merge pass."""
     at = 0
     placed = False
     for a in range(size):
@@ -86,31 +93,31 @@ def _exchanged(members, size, out, rank, made):
 
 @inner
 def _swap(size, candidates, line, numbers, t, inside):
-    """Replace members by candidates, nearest first, while that lowers the distance and it exceeds
-    t.
+    """Replace members by candidates, nearest first, while that lowers the distance and it exceeds t
+    (Soria-Comas, Domingo-Ferrer, Sánchez & Martínez 2015).
 
-    ``inside`` are the places of the members; they change.
+    ``inside`` are the positions of the members; they change. Costs candidates × size² steps at
+    worst.
     """
     ranks, reach, moved = line
-    members, made, best = (
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-    )
+    members = np.empty(size, np.int64)
+    made = np.empty(size, np.int64)
+    best = np.empty(size, np.int64)
     order = np.argsort(ranks[numbers[inside[:size]]])
+    # Members and their positions are kept in the order of the ranks, as a distance needs them.
     for a in range(size):
         members[a] = ranks[numbers[inside[order[a]]]]
     places = inside[order]
     now = _distance(members, size, reach, moved)
-    # Greedy: a candidate replaces the member whose loss lowers the distance most. Candidates × k²
-    # steps at worst.
+    # Greedy: a candidate replaces the member whose loss lowers the distance most.
     for c in range(candidates.size):
         if now <= t:
             break
-        rank, out, least = ranks[numbers[candidates[c]]], -1, now
-        for a in range(
-            size
-        ):  # every member could be the one to go; a distance takes only a few steps a member
+        rank = ranks[numbers[candidates[c]]]
+        out = -1
+        least = now
+        # Every member could be the one to go.
+        for a in range(size):
             _exchanged(members, size, a, rank, made)
             tried = _distance(made, size, reach, moved)
             if tried < least:
@@ -118,6 +125,7 @@ def _swap(size, candidates, line, numbers, t, inside):
                 best[:] = made
         if out < 0:
             continue
+        # The new member goes where its rank stands; the other positions keep their order.
         gone = 0
         while gone < size and best[gone] != rank:
             gone += 1
@@ -136,9 +144,9 @@ def _swap(size, candidates, line, numbers, t, inside):
 
 @inner
 def _around(remaining, line, centre, limits, out, groups, group):
-    """A class of k records around a point; returns how many are left.
+    """Make a class of the k records nearest to a point; returns how many records remain.
 
-    ``remaining`` is the points, their numbers and how many are left; ``limits`` is ``k, t``.
+    ``remaining`` is the points, their numbers and how many remain; ``limits`` is ``k, t``.
     """
     columns, numbers, count = remaining
     k, t = limits
@@ -151,17 +159,18 @@ def _around(remaining, line, centre, limits, out, groups, group):
 
 @njit(cache=True, nogil=True)
 def near_and_close(columns, ranks, k, t, reach, moved, groups):
-    """MDAV whose classes swap records until they are within t, where that is possible; the number
-    of classes.
+    """MDAV whose classes swap records until they are within t, where that is possible; returns the
+    number of classes.
 
-    ``columns`` has one row a dimension and is used up. A class looks at all records that are left,
-    nearest to its seed first.
+    ``columns`` is used up. A class looks at all remaining records, nearest to its seed first.
     """
-    count, made = columns.shape[1], 0
+    count = columns.shape[1]
+    made = 0
     line = RankedLine(ranks, reach, moved)
     numbers = np.arange(count)
     out = np.empty(count)
-    centre, other = np.empty(columns.shape[0]), np.empty(columns.shape[0])
+    centre = np.empty(columns.shape[0])
+    other = np.empty(columns.shape[0])
     # MDAV (Domingo-Ferrer & Torra 2005): two classes a round, around the point farthest from the
     # mean and the one farthest from that; n² ∕ k distances.
     while count >= 2 * k:
@@ -175,6 +184,7 @@ def near_and_close(columns, ranks, k, t, reach, moved, groups):
         if both:
             count = _around((columns, numbers, count), line, other, (k, t), out, groups, made)
             made += 1
+    # Fewer than 2k records remain: they are the last class.
     for i in range(count):
         groups[numbers[i]] = made
     return made + (1 if count > 0 else 0)
@@ -208,8 +218,8 @@ def _limits(row, left, bounds, later, least, most):
 
 @inner
 def _nearest_of_each(numbers, buckets, count, out, most, found, places):
-    """For every bucket the places of its ``most[j]`` records with the least ``out``, nearest
-    first.
+    """For every bucket the positions of its ``most[j]`` records with the least distance ``out``,
+    nearest first.
     """
     for j in range(found.size):
         found[j] = 0
@@ -238,8 +248,8 @@ def _nearest_of_each(numbers, buckets, count, out, most, found, places):
 
 @inner
 def _choose(numbers, out, least, found, places, taken, chosen):
-    """Take the least of every bucket, then the nearest of all buckets that have room; how many were
-    found. ``chosen`` has room for the size of the class.
+    """Pick the least of every bucket, then the nearest of all buckets that have room; returns how
+    many were picked. ``chosen`` has room for the size of the class.
     """
     count, size = 0, chosen.size
     for j in range(found.size):
@@ -271,7 +281,7 @@ def _choose(numbers, out, least, found, places, taken, chosen):
 
 @inner
 def _remove(remaining, buckets, chosen, sums, left, groups, group):
-    """Put the chosen records into a class and close the gaps; returns how many are left."""
+    """Put the chosen records into a class and close the gaps; returns how many remain."""
     columns, numbers, count = remaining
     size = chosen.size
     gone = np.sort(chosen)
@@ -287,24 +297,31 @@ def _remove(remaining, buckets, chosen, sums, left, groups, group):
 
 @njit(cache=True, nogil=True)
 def share_out(columns, buckets, sizes, low, high, groups):
-    """Classes around the records that lie farthest from the mean of those that are left; the number
-    of classes made.
+    """Classes around the records that lie farthest from the mean of the remaining ones; returns the
+    number of classes.
 
-    ``columns`` has one row a dimension and is used up, like ``buckets``, the bucket of every
-    record. Class *c* gets ``sizes[c]`` records, of bucket *j* at least ``low[c, j]`` and at most
-    ``high[c, j]``. Fewer classes than asked for were made where the counts of a class leave nothing
-    for those after it; with ``low`` equal to ``high`` that cannot happen.
+    ``buckets`` is the bucket of every record and is used up, like ``columns``. Class *c* gets
+    ``sizes[c]`` records, of bucket *j* at least ``low[c, j]`` and at most ``high[c, j]``. Fewer
+    classes than ``sizes`` are made where the counts of a class leave nothing for those after it;
+    with ``low`` equal to ``high`` that cannot happen. Costs records × classes distances.
     """
-    count, shares = columns.shape[1], low.shape[1]
+    count = columns.shape[1]
+    shares = low.shape[1]
     numbers = np.arange(count)
     left = np.zeros(shares, np.int64)
     for i in range(count):
         left[buckets[i]] += 1
-    later_low, later_high = low.sum(axis=0), high.sum(axis=0)
-    least, most = np.empty(shares, np.int64), np.empty(shares, np.int64)
-    found, taken = np.empty(shares, np.int64), np.empty(shares, np.int64)
-    places, chosen = np.empty((shares, high.max()), np.int64), np.empty(sizes.max(), np.int64)
-    out, centre, sums = np.empty(count), np.empty(columns.shape[0]), columns.sum(axis=1)
+    later_low = low.sum(axis=0)
+    later_high = high.sum(axis=0)
+    least = np.empty(shares, np.int64)
+    most = np.empty(shares, np.int64)
+    found = np.empty(shares, np.int64)
+    taken = np.empty(shares, np.int64)
+    places = np.empty((shares, high.max()), np.int64)
+    chosen = np.empty(sizes.max(), np.int64)
+    out = np.empty(count)
+    centre = np.empty(columns.shape[0])
+    sums = columns.sum(axis=1)
     # One class a turn, each a pass over the records that are left.
     for row in range(sizes.size):
         if not _limits(row, left, (low, high), (later_low, later_high), least, most):

@@ -25,6 +25,7 @@ def meet(chosen, codes, paths, starts, levels, meets, offsets):
     higher ones, and the first level is enough.
     """
     for a in range(levels.size):
+        # One pass over the codes of the column; two codes are compared level by level from below.
         own = starts[a] + codes[chosen, a] * levels[a]
         for code in range(offsets[a + 1] - offsets[a]):
             other = starts[a] + code * levels[a]
@@ -54,10 +55,12 @@ def crowd_sum(sums, records, count, k):
     The smallest sums are kept in order, no more of them than hold *k* records; most sums are larger
     than all of these and cost one comparison.
     """
-    values, weights = np.empty(k), np.empty(k, np.int64)
+    values = np.empty(k)
+    weights = np.empty(k, np.int64)
     held, weight = 0, 0
     for s in range(count):
         value = sums[s]
+        # The list is full of k records and this value is above all of them: it changes nothing.
         if weight >= k and value >= values[held - 1]:
             continue
         at = min(held, k - 1)
@@ -65,11 +68,14 @@ def crowd_sum(sums, records, count, k):
             weight -= weights[held - 1]
         else:
             held += 1
+        # Insertion at its place; a class of k records or more counts as k, since k is all that is
+        # asked.
         while at > 0 and values[at - 1] > value:
             values[at], weights[at] = values[at - 1], weights[at - 1]
             at -= 1
         values[at], weights[at] = value, min(records[s], k)
         weight += weights[at]
+        # Drop the largest values while the others still hold k records.
         while weight - weights[held - 1] >= k:
             held -= 1
             weight -= weights[held]
@@ -103,28 +109,31 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
     (meets, offsets, levels), (goal, k, most) = tree, limits
     n, columns = codes.shape
     members = sums.shape[0]
-    candidates, rest = (
-        np.empty((members, columns + 1, n), np.int32),
-        np.empty((members, columns + 1, n)),
-    )
-    sizes, decided = np.zeros((columns + 1, members), np.int64), np.zeros(columns + 1)
-    level, before = np.full(columns + 1, -1, np.int64), np.full(columns + 1, -1, np.int64)
+    candidates = np.empty((members, columns + 1, n), np.int32)
+    rest = np.empty((members, columns + 1, n))
+    sizes = np.zeros((columns + 1, members), np.int64)
+    decided = np.zeros(columns + 1)
+    level = np.full(columns + 1, -1, np.int64)
+    before = np.full(columns + 1, -1, np.int64)
     held = np.empty(n, np.int64)
     for m in range(members):
         for s in range(n):
-            if sums[m, s] < goal:  # whoever costs the goal alone is in no cheaper choice
+            if sums[m, s] < goal:
                 candidates[m, 0, sizes[0, m]], rest[m, 0, sizes[0, m]] = s, sums[m, s]
                 sizes[0, m] += 1
+    # Prune: a class that costs the goal on its own is in no cheaper choice.
     depth = 0
     # Depth first branch and bound over the columns, without recursion: ``level`` is the path.
     while depth >= 0:
+        # All columns are decided below the goal, and no class lost its crowd: a counterexample.
         if depth == columns:
             return REFUTED
         a = order[depth]
         level[depth] += 1
         # Terms rise with the levels, so all higher levels of this column reach the goal too.
         if level[depth] == levels[a] or decided[depth] + terms[a, level[depth]] >= goal:
-            level[depth], before[depth] = -1, -1
+            level[depth] = -1
+            before[depth] = -1
             depth -= 1
             continue
         cost = decided[depth] + terms[a, level[depth]]
@@ -144,6 +153,7 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
                     size += 1
             sizes[depth + 1, m] = size
             total += size
+            # The two cuts of the docstring: too few candidates, or the bound reaches the goal.
             if weight < k or cost + crowd_sum(rest[m, depth + 1], held, size, k) >= goal:
                 cut = True
                 break

@@ -21,8 +21,8 @@ from sfumato.kernels.loop_cache import njit
 
 @njit(cache=True, nogil=True)
 def _total(values):
-    """A loop, since numpy's function would bring the linear algebra of scipy along whenever a loop
-    is loaded.
+    """The sum of an array. A loop, since numpy's function would bring the linear algebra of scipy
+    along whenever a loop is loaded.
     """
     total = 0
     for value in values:
@@ -32,8 +32,8 @@ def _total(values):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def total_variations(starts, codes, counts, reference):
-    """Half the sum of absolute differences of shares: the sum over values that are more frequent in
-    the class.
+    """Total variation distance of each class to the reference, and its pull: the sum of the
+    differences of shares over the values that are more frequent in the class.
     """
     found = np.empty(starts.size - 1, np.float64)
     pulls = np.empty(starts.size - 1, np.float64)
@@ -42,6 +42,8 @@ def total_variations(starts, codes, counts, reference):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
+        # Differences of shares add up to zero, so half the sum of their absolute values is the sum
+        # of the positive ones, all of which belong to values of the class.
         excess = 0.0
         pull = 1.0
         for j in range(starts[i], starts[i + 1]):
@@ -88,7 +90,9 @@ def ratio_ranges(starts, codes, counts, reference):
             ratio = (counts[j] * np.float64(total)) / (size * np.float64(expected))
             low = min(low, ratio)
             high = max(high, ratio)
-        smallest[i], largest[i], complete[i] = low, high, known == values
+        smallest[i] = low
+        largest[i] = high
+        complete[i] = known == values
     return smallest, largest, complete
 
 
@@ -132,8 +136,8 @@ def _steps_below(shares, share, begin, end):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def cumulative_distances(starts, codes, counts, reference, places, positions):
-    """Area between the cumulative distributions of each class and of the reference, over the range
-    of positions.
+    """Earth mover's distance on a line (ordered or numeric values): the area between the cumulative
+    distributions of each class and of the reference, over the range of positions; and its pull.
 
     ``places[code]`` is the rank of a value, ``positions[rank]`` where it lies on the axis,
     ascending. Between two values of a class its cumulative share is constant and that of the
@@ -146,6 +150,8 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
     if span <= 0.0:
         return found, pulls
     total = np.float64(_total(reference))
+    # Prefix sums: shares[r] becomes the cumulative share up to rank r, areas[r] the area below it
+    # left of rank r.
     shares = np.zeros(m, np.float64)
     for code in range(m):
         shares[places[code]] = reference[code]
@@ -161,6 +167,7 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
     for i in range(found.size):
         size = 0
         width = 0
+        # Insertion sort of the ranks of the class; from 24 values on a library sort is faster.
         for j in range(starts[i], starts[i + 1]):
             place = places[codes[j]]
             size += counts[j]
@@ -182,12 +189,14 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
         least = lead
         before = 0
         for slot in range(width):
-            begin, end = present[slot], present[slot + 1]
+            begin = present[slot]
+            end = present[slot + 1]
             before += amounts[begin]
             amounts[begin] = 0
             share = before / size
             turn = _steps_below(shares, share, begin, end)
-            ahead, behind = positions[turn] - positions[begin], positions[end] - positions[turn]
+            ahead = positions[turn] - positions[begin]
+            behind = positions[end] - positions[turn]
             least = min(least, lead)
             lead += ahead - behind
             leading += (areas[turn] - areas[begin]) - (areas[end] - areas[turn])
@@ -231,6 +240,8 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
                     reached[width] = node
                     width += 1
                 amounts[node] += counts[j]
+        # All nodes start as absent: each level then differs by the whole reference, 1. Nodes that
+        # the class reaches replace their part.
         difference = np.float64(height)
         mean = -difference
         for slot in range(width):
@@ -240,6 +251,7 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
             difference += abs(surplus) - expected[node]
             mean += (signs[node] + 1) * expected[node]
             amounts[node] = 0
+        # The potential of a record is the sum of the signs of its nodes.
         most = -height
         for j in range(starts[i], starts[i + 1]):
             potential = 0
@@ -260,13 +272,14 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def effective_values(starts, counts):
-    """Exponential of each class's entropy: how many equally frequent values would be as diverse.
-
-    Between 1 and the number of values, whatever rounding does.
+    """Exponential of each class's entropy (entropy l-diversity, Machanavajjhala et al. 2007): how
+    many equally frequent values would be as diverse. Between 1 and the number of values, whatever
+    rounding does.
     """
     found = np.empty(starts.size - 1, np.float64)
     for i in range(found.size):
         size = 0
+        # entropy = ln size − Σ c ln c ∕ size
         weighted = 0.0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
@@ -297,8 +310,8 @@ def largest_shares(starts, codes, counts, protected):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def head_to_tail(starts, counts, rank):
-    """Largest count of each class over the sum of its counts from the ``rank``-th largest on; inf
-    without these.
+    """Largest count of each class over the sum of its counts from the ``rank``-th largest on
+    (recursive (c, l)-diversity); inf without these.
     """
     found = np.empty(starts.size - 1, np.float64)
     largest = np.zeros(max(1, rank - 1), np.int64)
@@ -308,9 +321,8 @@ def head_to_tail(starts, counts, rank):
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
             value = counts[j]
-            for place in range(
-                largest.size
-            ):  # insert among the largest so far, in descending order
+            # Insert among the largest so far, in descending order.
+            for place in range(largest.size):
                 if value > largest[place]:
                     value, largest[place] = largest[place], value
         tail = size
@@ -328,6 +340,8 @@ def recursive_ranks(starts, counts, factor, tolerance):
     found = np.ones(starts.size - 1, np.int64)
     for i in range(found.size):
         ascending = np.sort(counts[starts[i] : starts[i + 1]])
+        # The tail grows with every rank from the rarest value up, so the first rank that passes is
+        # the highest.
         tail = 0
         for place in range(ascending.size - 1):
             tail += ascending[place]
@@ -354,9 +368,13 @@ def least_removed(starts, codes, counts, ceilings, floors):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
+        # Dropping d records of a value of count c: (c − d) ∕ (size − d) ≤ ceiling ⇔ d ≥ (c −
+        # ceiling · size) ∕ (1 − ceiling). With a floor, others go: c ∕ (size − d) ≥ floor ⇔ d ≥
+        # size − c ∕ floor. Each is a lower bound, so the largest is one.
         present = 0
         for j in range(starts[i], starts[i + 1]):
-            ceiling, floor = ceilings[codes[j]], floors[codes[j]]
+            ceiling = ceilings[codes[j]]
+            floor = floors[codes[j]]
             if ceiling < 1.0:
                 found[i] = max(found[i], (counts[j] - ceiling * size) / (1.0 - ceiling))
             if floor > 0.0:
@@ -377,13 +395,17 @@ def least_removed(starts, codes, counts, ceilings, floors):
 
 @njit(cache=True, nogil=True)
 def mixture(mass, decay):
-    """Density at every point when ``mass[j]`` values at point *j* get Laplace noise."""
+    """Density at every point when ``mass[j]`` values at point *j* get Laplace noise. Two linear
+    passes: each carries the sum of what lies on one side, which decays from point to point.
+    """
     m = mass.size
     density = np.empty(m, np.float64)
     carried = 0.0
+    # From the left, with the point's own mass …
     for j in range(m):
         carried = mass[j] + (carried * decay[j - 1] if j else 0.0)
         density[j] = carried
+    # … and from the right, without it.
     carried = 0.0
     for j in range(m - 2, -1, -1):
         carried = (carried + mass[j + 1]) * decay[j]
@@ -408,6 +430,8 @@ def farthest_ratios(starts, points, counts, table, decay):
             mass[points[entry]] += counts[entry]
             size += counts[entry]
         density = mixture(mass, decay)
+        # Densities are mixtures of exponentials between the points, so ratios are extreme at a
+        # point.
         worst = 1.0
         for j in range(table.size):
             here = density[j] / size

@@ -1,14 +1,15 @@
-"""Loops over facts: who shares some rows with a person, and what the people who share them have in
-common.
+"""Loops over facts (rows of a person in a related table): who shares some rows with a person, and
+what the people who share them have in common.
 
-A person is a multiset of rows. The rows of person *t* stand as numbers
+Arrays. A person is a multiset of rows. The rows of person *t* are numbers
 ``items[pointers[t]:pointers[t + 1]]``, ascending; somebody who has a row three times has three
 numbers that follow each other, the first, second and third copy of that row, and ``deeper`` marks
 the second and third. A sub-multiset is so a set that holds no copy without those before it: behind
-a number comes either its own next copy or the first copy of another row. Sets are walked
-depth first: the people who have a prefix are kept as a list, with the place of its last number in
-each of them, and what stands behind that place extends it. Rows are numbered by rising support, so
-lists get short early.
+a number comes either its own next copy or the first copy of another row.
+
+Sets are walked depth first as in :mod:`sfumato.kernels.baskets`: the people who have a prefix are
+kept as a list, with the position of its last number in each of them, and the numbers behind that
+position extend it. Rows are numbered by rising support, so lists get short early.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from sfumato.kernels.loop_cache import njit
 
 
 class FactLists(NamedTuple):
-    """People as multisets of rows, and per number who has it and where
-    (see :func:`sfumato.kernels.baskets.transposed`).
+    """People as multisets of rows, and per number who has it and where (see
+    :func:`sfumato.kernels.baskets.transpose_items`).
 
     ``roots`` marks numbers of first copies.
     """
@@ -39,10 +40,10 @@ class FactLists(NamedTuple):
 
 
 class FactWalk(NamedTuple):
-    """Where a walk stands. Lists of people lie behind one another, those of larger sets further on.
+    """State of a walk. Lists of people stand behind one another, those of larger sets further on.
 
     ``spans[depth]`` is (next child, number of children, where the next child's list begins, where
-    the lists end).
+    the lists end). ``counts`` per number is zero between calls.
     """
 
     people: Any
@@ -55,7 +56,7 @@ class FactWalk(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _room(rows):
-    """The most entries that the extensions of one row need."""
+    """The longest list of extensions that a single row can have."""
     most = 0
     for root in range(rows.starts.size - 1):
         entries = 0
@@ -68,6 +69,9 @@ def _room(rows):
 @njit(cache=True, nogil=True)
 def _walk(rows, m):
     """Room for a walk over sets of at most ``m`` rows; the lists of single rows come first."""
+    # No condition fails beyond the Durfee number: with fewer than ``size`` degrees of at least
+    # ``size``, the remaining conditions follow from those before (Erdős–Gallai need not be checked
+    # there). Room: the lists of single rows, then m − 1 depths that never need more than the first.
     base = rows.people.size
     size = rows.starts.size - 1
     wide = _room(rows)
@@ -90,15 +94,16 @@ def _walk(rows, m):
 
 @njit(cache=True, nogil=True)
 def _count_next(rows, walk, first, last):
-    """How many people of a list have each number that may come next. Returns how many numbers there
-    are.
+    """Count, per number that may come next, the people of a list who have it. Returns how many
+    numbers there are.
     """
     found = 0
     for at in range(first, last):
+        # The next copy of the same row stands right behind the last number.
         behind = walk.places[at] + 1
         for place in range(behind, rows.pointers[walk.people[at] + 1]):
             if rows.deeper[place] and place != behind:
-                continue  # a second copy comes only behind the first
+                continue  # a later copy of another row, whose first copy is not in the set
             item = rows.items[place]
             if walk.counts[item] == 0:
                 walk.touched[found] = item
@@ -109,23 +114,24 @@ def _count_next(rows, walk, first, last):
 
 @njit(cache=True, nogil=True)
 def _forget(walk, found):
+    """Set the counts of the first ``found`` touched numbers back to zero."""
     for j in range(found):
         walk.counts[walk.touched[j]] = 0
 
 
 @njit(cache=True, nogil=True)
 def _deepen(rows, walk, depth, first, last):
-    """Write the lists of all extensions of a list behind those that are there. Returns the new
-    depth.
-    """
+    """Write the lists of all extensions of a list behind the existing ones. Returns the new depth."""
     found = _count_next(rows, walk, first, last)
     base = walk.spans[depth, 3]
     end = base
+    # A counting sort by number: counts become the offsets at which the lists begin …
     for j in range(found):
         item = walk.touched[j]
         length = walk.counts[item]
         walk.counts[item] = end
         end += length
+    # … each person is written to the lists of all numbers that may come next …
     for at in range(first, last):
         person = walk.people[at]
         behind = walk.places[at] + 1
@@ -136,6 +142,7 @@ def _deepen(rows, walk, depth, first, last):
             walk.people[walk.counts[item]] = person
             walk.places[walk.counts[item]] = place
             walk.counts[item] += 1
+    # … after which the offsets stand where the lists end.
     for j in range(found):
         walk.child_end[depth + 1, j] = walk.counts[walk.touched[j]]
     _forget(walk, found)
@@ -152,12 +159,14 @@ def _next(walk, depth):
     ends.
     """
     spans = walk.spans
+    # Sets whose children are all visited are left.
     while depth > 0 and spans[depth, 0] == spans[depth, 1]:
         depth -= 1
     if depth == 0:
         return -1, np.int64(0), np.int64(0)
     child = spans[depth, 0]
-    first, last = spans[depth, 2], walk.child_end[depth, child]
+    first = spans[depth, 2]
+    last = walk.child_end[depth, child]
     spans[depth, 0] = child + 1
     spans[depth, 2] = last
     return depth, first, last
@@ -165,10 +174,11 @@ def _next(walk, depth):
 
 @njit(cache=True, nogil=True)
 def _shared(walk, first, last, least, floor):
-    """Tell the people of a list how few they are. Returns whether somebody may still be among fewer
-    than is known, and above ``floor``.
+    """Lower the fewest sharers of everybody on a list to its length. Returns whether somebody on it
+    is still above ``floor``.
     """
     support = last - first
+    # One sharer above the floor is enough to go on.
     open_ones = False
     for at in range(first, last):
         person = walk.people[at]
@@ -181,7 +191,7 @@ def _shared(walk, first, last, least, floor):
 
 @njit(cache=True, nogil=True)
 def _last_facts(rows, walk, first, last, least):
-    """Extensions by a last row: nothing is kept of them, their supports are enough."""
+    """Extensions by a last row: their supports are enough, so no lists are written."""
     found = _count_next(rows, walk, first, last)
     for at in range(first, last):
         person = walk.people[at]
@@ -199,16 +209,21 @@ def _last_facts(rows, walk, first, last, least):
 def rarest(rows, m, floor, least):
     """Lower ``least[t]`` to the fewest people who share at most ``m`` rows of person *t*.
 
-    More rows are shared by fewer people: where everybody on a list is known to be among at most
-    ``floor``, no larger set is looked at.
+    Support is anti-monotone (Apriori: Agrawal, Imieliński & Swami 1993), so larger sets have fewer
+    sharers; where everybody on a list is already among at most ``floor``, larger sets change
+    nothing that matters and are not visited.
     """
     walk = _walk(rows, m)
     for root in range(rows.starts.size - 1):
+        # Later copies are reached through the first one only.
         if not rows.roots[root]:
             continue
-        depth, first, last = 0, rows.starts[root], rows.starts[root + 1]
+        depth = 0
+        first = rows.starts[root]
+        last = rows.starts[root + 1]
         while depth >= 0 and last > first:
             if _shared(walk, first, last, least, floor) and depth + 1 < m:
+                # At the last size supports are enough.
                 if depth + 2 == m:
                     _last_facts(rows, walk, first, last, least)
                 else:
@@ -217,13 +232,13 @@ def rarest(rows, m, floor, least):
 
 
 class ValueSets(NamedTuple):
-    """The sensitive values of people: those of person *t* are
-    ``codes[pointers[t]:pointers[t + 1]]``, ascending, no repeats.
+    """The sensitive values of people: those of person *t* are ``codes[pointers[t]:pointers[t +
+    1]]``, ascending, no repeats.
 
     ``kind`` numbers the people's sets of values, smaller sets first; those of set *s* are
     ``set_codes[set_pointers[s]:set_pointers[s + 1]]``. ``shares`` says what share of all people has
     each value, and at the end what share has none; ``common`` are the values from the most frequent
-    one on. The rest is room.
+    one on. ``tally``, ``touched``, ``seen`` and ``kinds`` are scratch, cleared after each call.
     """
 
     pointers: Any
@@ -243,14 +258,16 @@ class ValueSets(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _tallied(secrets, people, first, last):
-    """Count the values of the people of a list; ``tally`` holds at its end how many have none.
-    Returns how many values there are.
+    """Count the values of the people of a list; the last entry of ``tally`` counts those without
+    any. Returns how many different values there are.
     """
+    # The last entry of ``tally`` stands for "no value".
     none = secrets.tally.size - 1
     found = 0
     for at in range(first, last):
         person = people[at]
-        begin, end = secrets.pointers[person], secrets.pointers[person + 1]
+        begin = secrets.pointers[person]
+        end = secrets.pointers[person + 1]
         if begin == end:
             secrets.tally[none] += 1
         for place in range(begin, end):
@@ -264,6 +281,7 @@ def _tallied(secrets, people, first, last):
 
 @njit(cache=True, nogil=True)
 def _untallied(secrets, found):
+    """Set the tallies of the first ``found`` touched values, and of none, back to zero."""
     for j in range(found):
         secrets.tally[secrets.touched[j]] = 0
     secrets.tally[secrets.tally.size - 1] = 0
@@ -271,11 +289,12 @@ def _untallied(secrets, found):
 
 @njit(cache=True, nogil=True)
 def _apart(secrets, people, first, last):
-    """How many people of a list have pairwise nothing in common, at least: smaller sets of values
-    are taken first. Who has no value counts once.
+    """A number of people of a list who have pairwise no value in common: greedy, smaller sets of
+    values first, so a lower bound of the largest such number. Who has no value counts once.
     """
     found = 0
     nobody = 0
+    # People with the same set of values are met once.
     for at in range(first, last):
         kind = secrets.kind[people[at]]
         if secrets.set_pointers[kind] == secrets.set_pointers[kind + 1]:
@@ -284,12 +303,14 @@ def _apart(secrets, people, first, last):
             secrets.seen[kind] = True
             secrets.kinds[found] = kind
             found += 1
+    # A set is picked if none of its values is marked; then its values are marked.
     several = np.sort(secrets.kinds[:found])
     taken = 0
     marked = 0
     for j in range(found):
         secrets.seen[several[j]] = False
-        begin, end = secrets.set_pointers[several[j]], secrets.set_pointers[several[j] + 1]
+        begin = secrets.set_pointers[several[j]]
+        end = secrets.set_pointers[several[j] + 1]
         free = True
         for place in range(begin, end):
             if secrets.tally[secrets.set_codes[place]]:
@@ -307,6 +328,7 @@ def _apart(secrets, people, first, last):
 
 @njit(cache=True, nogil=True)
 def _largest(secrets, found, size):
+    """The share of the most frequent value."""
     most = 0
     for j in range(found):
         most = max(most, secrets.tally[secrets.touched[j]])
@@ -321,6 +343,7 @@ def _concentration(secrets, found, size):
     for j in range(found):
         share = secrets.tally[secrets.touched[j]] / size
         entropy -= share * math.log(share)
+    # "No value" is one more outcome.
     if none:
         entropy -= none / size * math.log(none / size)
     return math.exp(-entropy) if found else 0.0
@@ -328,10 +351,11 @@ def _concentration(secrets, found, size):
 
 @njit(cache=True, nogil=True)
 def _distance(secrets, found, size):
-    """Half the sum of differences of shares, of values of which everybody has one, or none."""
+    """Total variation distance to all people, of values of which everybody has one, or none."""
     last = secrets.tally.size - 1
     apart = abs(secrets.tally[last] / size - secrets.shares[last])
     left = 1.0 - secrets.shares[last]
+    # What nobody on the list has differs by its share among all people.
     for j in range(found):
         code = secrets.touched[j]
         apart += abs(secrets.tally[code] / size - secrets.shares[code])
@@ -347,9 +371,8 @@ def _largest_change(secrets, found, size):
         code = secrets.touched[j]
         most = max(most, abs(secrets.tally[code] / size - secrets.shares[code]))
     for j in range(secrets.common.size):
-        if (
-            secrets.tally[secrets.common[j]] == 0
-        ):  # the most frequent of those that nobody on the list has
+        # The most frequent of the values that nobody on the list has differs by its whole share.
+        if secrets.tally[secrets.common[j]] == 0:
             return max(most, secrets.shares[secrets.common[j]])
     return most
 
@@ -359,7 +382,8 @@ DISTINCT, FREQUENCY, ENTROPY, EQUAL, EACH, LINE, TREE = range(7)
 
 @njit(cache=True, nogil=True)
 def _told(secrets, measure, people, first, last):
-    """What the people of a list give away about each other: the larger, the more."""
+    """What the people of a list disclose about each other by one measure: the larger, the more."""
+    # These three keep their own counts …
     if measure == DISTINCT:
         apart = _apart(secrets, people, first, last)
         return 1.0 / apart if apart else 0.0
@@ -367,6 +391,7 @@ def _told(secrets, measure, people, first, last):
         return on_line(secrets, people, first, last)
     if measure == TREE:
         return in_tree(secrets, people, first, last)
+    # … the others read one tally of the values, which is cleared afterwards.
     found = _tallied(secrets, people, first, last)
     size = last - first
     if measure == FREQUENCY:
@@ -383,9 +408,7 @@ def _told(secrets, measure, people, first, last):
 
 @njit(cache=True, nogil=True)
 def told_by_groups(secrets, measure, starts, people):
-    """What each group of people, ``people[starts[g]:starts[g + 1]]``, gives away about its
-    members.
-    """
+    """Disclosure within each group of people, ``people[starts[g]:starts[g + 1]]``."""
     told = np.zeros(starts.size - 1)
     for group in range(starts.size - 1):
         if starts[group + 1] > starts[group]:
@@ -395,19 +418,22 @@ def told_by_groups(secrets, measure, starts, people):
 
 @njit(cache=True, nogil=True)
 def told_by_facts(rows, secrets, m, measure, ceiling, worst):
-    """Raise ``worst[t]`` to the most that the people who share at most ``m`` rows of person *t*
-    give away, for any such rows.
+    """Raise ``worst[t]`` to the largest disclosure among the people who share at most ``m`` rows of
+    person *t*, over all such rows.
 
-    Who is alone stays alone, and where everybody on a list is known to be at ``ceiling`` or above,
-    no larger set is looked at.
+    A list of one person has no other extension than itself. Where everybody on a list is at
+    ``ceiling`` or above, larger sets change nothing that matters and are not visited.
     """
     walk = _walk(rows, m)
     for root in range(rows.starts.size - 1):
         if not rows.roots[root]:
             continue
-        depth, first, last = 0, rows.starts[root], rows.starts[root + 1]
+        depth = 0
+        first = rows.starts[root]
+        last = rows.starts[root + 1]
         while depth >= 0 and last > first:
             told = _told(secrets, measure, walk.people, first, last)
+            # Everybody on the list learns from it; the list is settled when all are at the ceiling.
             settled = True
             for at in range(first, last):
                 person = walk.people[at]
@@ -431,6 +457,8 @@ def sub_multisets(pointers, deeper, m):
         ways[:] = 0.0
         ways[0] = 1.0
         place = pointers[person]
+        # ``ways[s]`` counts those of size s from the rows so far: a row with c copies adds 0 … c of
+        # them, the product of generating polynomials 1 + x + … + xᶜ.
         while place < pointers[person + 1]:
             copies = 1
             while place + copies < pointers[person + 1] and deeper[place + copies]:
@@ -447,7 +475,9 @@ def sub_multisets(pointers, deeper, m):
 
 @njit(cache=True, nogil=True)
 def _same(pointers, codes, one, other):
-    first, second = pointers[one], pointers[other]
+    """Whether two people have the same codes."""
+    first = pointers[one]
+    second = pointers[other]
     length = pointers[one + 1] - first
     if pointers[other + 1] - second != length:
         return False
@@ -459,13 +489,14 @@ def _same(pointers, codes, one, other):
 
 @njit(cache=True, nogil=True)
 def alike(classes, pointers, codes):
-    """Per person the number of the group of those in the same class who have exactly the same
-    codes, numbered as they come up.
+    """Per person the number of the group of people in the same class who have exactly the same
+    codes, numbered by first appearance.
 
-    A table of hashes finds who may be alike; whoever is found is compared code by code, so nothing
-    is left to chance.
+    A hash table with linear probing finds who may be alike; they are compared code by code, so no
+    collision can merge two groups. Costs one pass over the codes.
     """
     persons = classes.size
+    # At most half full, a power of two: a probe wraps with a mask.
     room = 16
     while room < 2 * persons:
         room *= 2
@@ -473,6 +504,7 @@ def alike(classes, pointers, codes):
     groups = np.empty(persons, np.int64)
     made = 0
     for person in range(persons):
+        # A multiplicative hash of class and codes; only speed depends on it.
         key = np.uint64(classes[person]) * np.uint64(0x9E3779B97F4A7C15)
         for place in range(pointers[person], pointers[person + 1]):
             key = (key ^ np.uint64(codes[place])) * np.uint64(0xBF58476D1CE4E5B9)
@@ -505,6 +537,8 @@ def _rare_last(rows, walk, first, last, k, prefix, members, people, count):
         for place in range(behind, rows.pointers[person + 1]):
             if rows.deeper[place] and place != behind:
                 continue
+            # Everybody who has a rare extension is written with it; beyond the room it is only
+            # counted.
             if walk.counts[rows.items[place]] < k:
                 if count < people.size:
                     members[count, : size - 1] = prefix[: size - 1]
@@ -518,19 +552,24 @@ def _rare_last(rows, walk, first, last, k, prefix, members, people, count):
 @njit(cache=True, nogil=True)
 def rare_sets(rows, size, k, members, people):
     """Write sets of exactly ``size`` rows that fewer than ``k`` people share, with each of these
-    people, as long as there is room.
+    people, as long as there is room. Returns how many there are in all.
 
-    None that begins with a rarer set is looked at: those were dealt with before. Returns how many
-    there are, in all.
+    Supersets of a rare set are skipped: they are rare as well (Apriori), and callers deal with
+    smaller sets first.
     """
     walk = _walk(rows, size)
     prefix = np.empty(size, np.int64)
     count = 0
     for root in range(rows.starts.size - 1):
+        # A single row that fewer than k share was dealt with as a set of size 1.
         if not rows.roots[root] or rows.starts[root + 1] - rows.starts[root] < k:
             continue
-        depth, first, last = 0, rows.starts[root], rows.starts[root + 1]
+        depth = 0
+        first = rows.starts[root]
+        last = rows.starts[root + 1]
         while depth >= 0 and last > first:
+            # The last number of the set is the same for everybody on the list, at their own
+            # positions.
             prefix[depth] = rows.items[walk.places[first]]
             if last - first >= k and depth + 2 < size:
                 depth = _deepen(rows, walk, depth, first, last)
@@ -542,20 +581,25 @@ def rare_sets(rows, size, k, members, people):
 
 @njit(cache=True, nogil=True)
 def fitting(pointers, codes, members, mine, true):
-    """Of some people, who has no row beyond ``mine`` (ascending codes, copies repeated), and of
-    these most rows.
+    """Among ``members``, the people who have no row beyond ``mine`` (ascending codes, copies
+    repeated), and of these the ones with most rows.
 
     Returns how many such people there are, how many rows each has (−1: there are none), and whether
     ``true`` is one of them.
     """
-    most, count, found = -1, 0, False
+    most = -1
+    count = 0
+    found = False
     for at in range(members.size):
         person = members[at]
-        first, last = pointers[person], pointers[person + 1]
+        first = pointers[person]
+        last = pointers[person + 1]
+        # Fewer rows than the best so far, or more than ``mine``: cannot win, or cannot fit.
         if last - first < most or last - first > mine.size:
             continue
         j = 0
         fits = True
+        # A merge of two ascending lists; each row of the person uses up one copy in the other list.
         for place in range(first, last):
             while j < mine.size and mine[j] < codes[place]:
                 j += 1
@@ -565,7 +609,9 @@ def fitting(pointers, codes, members, mine, true):
             j += 1
         if fits:
             if last - first > most:
-                most, count, found = last - first, 0, False
+                most = last - first
+                count = 0
+                found = False
             count += 1
             if person == true:
                 found = True

@@ -1,7 +1,14 @@
 """Loops over neighbourhoods in graphs: which are isomorphic.
 
-Vertices of a small graph are bits, so a graph of up to 62 vertices is a row of words. Rows of
-neighbours are as in :mod:`sfumato.kernels.graphs`.
+Arrays. Rows of neighbours ``starts``, ``ends`` are as in :mod:`sfumato.kernels.graphs`. A
+neighbourhood of up to 62 vertices is an array of uint64 words: bit u of ``rows[v]`` says whether v
+and u are neighbours, so that intersections are one instruction. ``cells[v]`` is the cell (colour)
+of a vertex in an ordered partition, numbered 0, 1, ….
+
+Canonical forms are found as in nauty (McKay): refine the partition by numbers of neighbours, single
+out a vertex of a cell that is not yet a single vertex, refine again; every leaf is a numbering of
+the vertices, and the least rows over all leaves are the canonical form. Exponential at worst;
+callers give a budget of leaves.
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ from sfumato.kernels.points import inner
 
 @inner
 def _bits(word):
+    """How many bits of a word are set: each step clears the lowest one (Kernighan)."""
     count = 0
     while word:
         word &= word - np.uint64(1)
@@ -24,27 +32,32 @@ def _bits(word):
 
 @inner
 def _refined(rows, size, cells):
-    """Number the cells of vertices 0, 1, … so that all of a cell have as many neighbours in every
-    cell; how many there are.
+    """Refine the cells until all vertices of a cell have as many neighbours in every cell
+    (1-dimensional Weisfeiler–Leman); returns the number of cells.
 
-    What a cell is split by does not depend on how the vertices are numbered.
+    A cell is split by hashes of numbers of neighbours, never by numbers of vertices, so isomorphic
+    graphs get corresponding cells. Rounds × size × cells words.
     """
-    members, words = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    members = np.empty(size, np.uint64)
+    words = np.empty(size, np.uint64)
     count = 0
     for v in range(size):
         count = max(count, cells[v] + 1)
     while True:
+        # The cells as bit sets: neighbours in a cell are then the bits of one intersection.
         for c in range(count):
             members[c] = np.uint64(0)
         for v in range(size):
             members[cells[v]] |= np.uint64(1) << np.uint64(v)
         for v in range(size):
+            # Equal words for equal numbers of neighbours in all cells, cell by cell.
             word = np.uint64(0)
             for c in range(count):
                 word = mix(word ^ np.uint64(_bits(rows[v] & members[c])))
             words[v] = word
         order = np.empty(size, np.int64)
-        for v in range(size):  # by cell, then by word: insertion, since there are few
+        # By cell, then by word: insertion sort, since there are few.
+        for v in range(size):
             at = v
             while at > 0 and (
                 cells[order[at - 1]] > cells[v]
@@ -53,7 +66,11 @@ def _refined(rows, size, cells):
                 order[at] = order[at - 1]
                 at -= 1
             order[at] = v
-        fresh, now, before = np.empty(size, np.int64), -1, -1
+        # Cells split in place: the order of the old cells stays, new numbers follow the sorted
+        # words.
+        fresh = np.empty(size, np.int64)
+        now = -1
+        before = -1
         for i in range(size):
             v = order[i]
             if before < 0 or cells[v] != cells[before] or words[v] != words[before]:
@@ -62,6 +79,7 @@ def _refined(rows, size, cells):
             before = v
         for v in range(size):
             cells[v] = fresh[v]
+        # No cell was split: the partition is equitable.
         if now + 1 == count:
             return count
         count = now + 1
@@ -69,7 +87,9 @@ def _refined(rows, size, cells):
 
 @inner
 def _singled_out(cells, size, chosen, made):
-    """The cells with one vertex before the others of its cell."""
+    """Write the cells with one vertex before the others of its cell; cells behind move
+    up by one.
+    """
     for v in range(size):
         made[v] = cells[v] + (
             1 if cells[v] > cells[chosen] or (cells[v] == cells[chosen] and v != chosen) else 0
@@ -78,7 +98,9 @@ def _singled_out(cells, size, chosen, made):
 
 @inner
 def _branch(cells, size, count):
-    """The first of the smallest cells of several vertices; −1 where all stand alone."""
+    """The first of the smallest cells of several vertices; −1 where all cells are
+    single vertices.
+    """
     sizes = np.zeros(count, np.int64)
     for v in range(size):
         sizes[cells[v]] += 1
@@ -93,14 +115,16 @@ def _branch(cells, size, count):
 def _twins(rows, u, v):
     """Whether exchanging two vertices changes nothing: all their other neighbours are the same."""
     both = (np.uint64(1) << np.uint64(u)) | (np.uint64(1) << np.uint64(v))
+    # Their own two bits are set on both sides, so that an edge between the twins does not matter.
     return (rows[u] | both) == (rows[v] | both)
 
 
 @inner
 def _written_in_order(rows, size, cells, made):
-    """The rows with vertices numbered by their cells."""
+    """Write the rows with vertices numbered by their cells, which are all single vertices."""
     for v in range(size):
-        word, row = np.uint64(0), rows[v]
+        word = np.uint64(0)
+        row = rows[v]
         for u in range(size):
             if (row >> np.uint64(u)) & np.uint64(1):
                 word |= np.uint64(1) << np.uint64(cells[u])
@@ -109,19 +133,22 @@ def _written_in_order(rows, size, cells, made):
 
 @inner
 def _canonical(rows, size, most, best):
-    """The least rows that any numbering of the vertices gives; False when ``most`` numberings were
-    not enough to find it.
+    """Write to ``best`` the least rows that any leaf of the search gives; False when ``most``
+    leaves were not enough.
 
-    Vertices are refined, one of the first open cell is singled out, and so on. Of twins one
-    is tried: the others give the same rows.
+    Depth first, without recursion: ``cells[depth]`` is the partition and ``branch[depth]`` the cell
+    whose vertices are singled out one after the other. Of twins one is tried: exchanging them is an
+    automorphism, so the others give the same rows.
     """
     depth, leaves, known = 0, 0, False
     cells = np.zeros((size + 1, size), np.int64)
-    branch, tried = np.empty(size + 1, np.int64), np.zeros((size + 1, size), np.bool_)
+    branch = np.empty(size + 1, np.int64)
+    tried = np.zeros((size + 1, size), np.bool_)
     made = np.empty(size, np.uint64)
     count = _refined(rows, size, cells[0])
     branch[0] = _branch(cells[0], size, count)
     while depth >= 0:
+        # A leaf: compare with the best rows so far, word by word.
         if branch[depth] < 0:
             leaves += 1
             if leaves > most:
@@ -139,6 +166,7 @@ def _canonical(rows, size, most, best):
                     best[v] = made[v]
             depth -= 1
             continue
+        # The next vertex of the cell that is no twin of one that was tried.
         chosen = -1
         for v in range(size):
             if cells[depth, v] != branch[depth] or tried[depth, v]:
@@ -152,6 +180,7 @@ def _canonical(rows, size, most, best):
             if fresh:
                 chosen = v
                 break
+        # All are tried: back to the cell above.
         if chosen < 0:
             for v in range(size):
                 tried[depth, v] = False
@@ -166,8 +195,11 @@ def _canonical(rows, size, most, best):
 
 @inner
 def _component(rows, size, left, inside):
-    """The vertices that the first one left reaches, as numbers; how many."""
+    """List the vertices of the connected component of the first vertex in ``left``; returns how
+    many.
+    """
     word = left & (~left + np.uint64(1))
+    # Union of the rows of all vertices so far, until nothing is added: at most ``size`` rounds.
     while True:
         grown = word
         for v in range(size):
@@ -187,9 +219,13 @@ def _component(rows, size, left, inside):
 @inner
 def _inner_rows(starts, ends, v, rows):
     """The graph between the neighbours of a vertex, as words."""
-    first, size = starts[v], starts[v + 1] - starts[v]
+    first = starts[v]
+    size = starts[v + 1] - starts[v]
     for i in range(size):
-        word, at, u = np.uint64(0), first, ends[first + i]
+        word = np.uint64(0)
+        at = first
+        u = ends[first + i]
+        # Both rows are ascending: a merge finds the neighbours of u that are neighbours of v.
         for place in range(starts[u], starts[u + 1]):
             while at < starts[v + 1] and ends[at] < ends[place]:
                 at += 1
@@ -208,22 +244,24 @@ def ego_codes(starts, ends, chosen, cap, most, codes):
     more than ``most`` numberings.
     """
     settled = np.ones(chosen.size, np.bool_)
-    rows, own, best = np.empty(64, np.uint64), np.empty(64, np.uint64), np.empty(64, np.uint64)
+    rows = np.empty(64, np.uint64)
+    own = np.empty(64, np.uint64)
+    best = np.empty(64, np.uint64)
     inside = np.empty(64, np.int64)
     for i in range(chosen.size):
         v = chosen[i]
         size = starts[v + 1] - starts[v]
-        codes[i, 0], codes[i, 1] = (
-            mix(np.uint64(size)),
-            mix(np.uint64(size) ^ np.uint64(0x5851F42D4C957F2D)),
-        )
+        codes[i, 0] = mix(np.uint64(size))
+        codes[i, 1] = mix(np.uint64(size) ^ np.uint64(0x5851F42D4C957F2D))
         if size > cap:
             settled[i] = False
             continue
         _inner_rows(starts, ends, v, rows)
         left = (np.uint64(1) << np.uint64(size)) - np.uint64(1)
+        # Sums do not depend on the order of components. Two hashes of 64 bits each.
         while left:
             count = _component(rows, size, left, inside)
+            # The component with its vertices renumbered 0, 1, … count − 1.
             for a in range(count):
                 left &= ~(np.uint64(1) << np.uint64(inside[a]))
                 word = np.uint64(0)
@@ -234,7 +272,8 @@ def ego_codes(starts, ends, chosen, cap, most, codes):
             if not _canonical(own[:count], count, most, best):
                 settled[i] = False
                 break
-            one, two = mix(np.uint64(count)), mix(np.uint64(count) ^ np.uint64(0x9E3779B97F4A7C15))
+            one = mix(np.uint64(count))
+            two = mix(np.uint64(count) ^ np.uint64(0x9E3779B97F4A7C15))
             for a in range(count):
                 one = mix(one ^ best[a])
                 two = mix(two + best[a] * np.uint64(0xD1342543DE82EF95))

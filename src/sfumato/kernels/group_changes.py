@@ -1,9 +1,10 @@
-"""Loops that change groups of at least k records a little: move, swap, dissolve, create.
+"""Loops that change groups of at least k records a little: move, swap, dissolve, create (local
+search for microaggregation).
 
-Every change is tried with a *limit*: it is made when it adds less than that to the sum of squared
-errors (SSE), and undone otherwise. The SSE changes by n/(n+1)·d² when a record at distance d from
-the mean of n others joins them, and by −n/(n−1)·d² when it leaves its group of n; both follow from
-sums and sizes of the groups alone.
+Arrays. :class:`Groups` holds points as one row per record. Every change is tried with a *limit*: it
+is made when it adds less than that to the sum of squared errors (SSE), and undone otherwise. The
+SSE changes by n/(n+1)·d² when a record at distance d from the mean of n others joins them, and by
+−n/(n−1)·d² when it leaves its group of n; both follow from sums and sizes of the groups alone.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class Groups(NamedTuple):
 @njit(cache=True, nogil=True)
 def settle(made):
     """Fill members, sizes, sums and free numbers from ``groups``."""
-    points, sizes, sums, free = made.points, made.sizes, made.sums, made.free
+    points = made.points
+    sizes = made.sizes
+    sums = made.sums
+    free = made.free
     for g in range(sizes.size):
         sizes[g] = 0
         for a in range(points.shape[1]):
@@ -59,7 +63,8 @@ def settle(made):
 def squared_error(points, groups, count):
     """The sum of squared distances of all records from the means of their groups."""
     n, d = points.shape
-    means, sizes = np.zeros((count, d)), np.zeros(count)
+    means = np.zeros((count, d))
+    sizes = np.zeros(count)
     for i in range(n):
         sizes[groups[i]] += 1.0
         for a in range(d):
@@ -104,6 +109,7 @@ def leave(made, i):
 
 @inner
 def _shift(made, i, g):
+    """Move a record to another group."""
     leave(made, i)
     join(made, i, g)
 
@@ -111,8 +117,13 @@ def _shift(made, i, g):
 @inner
 def _away(made, i, g):
     """The squared distance of a record from the mean of a group."""
-    points, sums, share = made.points, made.sums, 1.0 / made.sizes[g]
-    s, t, u, v = 0.0, 0.0, 0.0, 0.0
+    points = made.points
+    sums = made.sums
+    share = 1.0 / made.sizes[g]
+    s = 0.0
+    t = 0.0
+    u = 0.0
+    v = 0.0
     # Four sums without a dependence between them: the processor adds them side by side. The order
     # is fixed, so is the rounding.
     for a in range(0, points.shape[1], 4):
@@ -129,12 +140,14 @@ def _away(made, i, g):
 
 @inner
 def _cost_of_joining(made, i, g):
+    """What a record adds to the SSE when it joins a group."""
     size = made.sizes[g]
     return size / (size + 1.0) * _away(made, i, g) if size > 0 else 0.0
 
 
 @inner
 def _gain_of_leaving(made, i):
+    """What the SSE loses when a record leaves its group."""
     size = made.sizes[made.groups[i]]
     return size / (size - 1.0) * _away(made, i, made.groups[i]) if size > 1 else 0.0
 
@@ -142,9 +155,17 @@ def _gain_of_leaving(made, i):
 @inner
 def _cost_of_swapping(made, i, j):
     """What exchanging two records of different groups adds."""
-    points, sums, g, h = made.points, made.sums, made.groups[i], made.groups[j]
-    p, q = 1.0 / made.sizes[g], 1.0 / made.sizes[h]
-    s, t, u, v, both = 0.0, 0.0, 0.0, 0.0, p + q
+    points = made.points
+    sums = made.sums
+    g = made.groups[i]
+    h = made.groups[j]
+    p = 1.0 / made.sizes[g]
+    q = 1.0 / made.sizes[h]
+    s = 0.0
+    t = 0.0
+    u = 0.0
+    v = 0.0
+    both = p + q
     # Δ = Σ gap · (2(m_h − m_g) − gap(1/n_g + 1/n_h)): both groups keep their sizes, so the change
     # follows from means and the gap of the two records.
     for a in range(0, points.shape[1], 4):
@@ -176,7 +197,8 @@ def try_swap(made, i, j, limit):
     """Let a record join the group of another, j, in exchange for the one of it that costs least,
     but for j itself.
     """
-    g, h = made.groups[i], made.groups[j]
+    g = made.groups[i]
+    h = made.groups[j]
     best, least = -1, limit
     # All members of the other group but j, whose neighbourhood is the reason to go there.
     for b in range(made.sizes[h]):
@@ -194,6 +216,7 @@ def try_swap(made, i, j, limit):
 
 @inner
 def _back(made, records, homes, count):
+    """Undo shifts."""
     # In the opposite order, so that members stand where they stood.
     for b in range(count - 1, -1, -1):
         _shift(made, records[b], homes[b])
@@ -211,7 +234,9 @@ def try_dissolve(made, g, reach, limit, records, homes):
         homes[b] = g
         added -= _away(made, records[b], g)
     for b in range(size):
-        i, best, least = records[b], -1, np.inf
+        i = records[b]
+        best = -1
+        least = np.inf
         # Groups of near records only: those far away cost more. ``h != best`` spares a second look
         # at the best.
         for r in range(reach):
@@ -246,7 +271,8 @@ def try_create(made, k, i, limit, records, homes):
         h = made.groups[j]
         if h != g and made.sizes[h] > k:
             added += _cost_of_joining(made, j, g) - _gain_of_leaving(made, j)
-            records[count], homes[count] = j, h
+            records[count] = j
+            homes[count] = h
             _shift(made, j, g)
             count += 1
             if count == k:

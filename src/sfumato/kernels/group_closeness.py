@@ -1,8 +1,8 @@
-"""Loops over the sensitive values of people who lie on a line or in a tree: how far some people are
-from all of them.
+"""Loops over the sensitive values of people who lie on a line or in a tree: the earth mover's
+distance of some people to all people (t-closeness, Li, Li & Venkatasubramanian 2007).
 
-``secrets`` is a :class:`sfumato.kernels.fact_sets.ValueSets`. A person's mass, 1, is shared out
-evenly among the values of the person.
+Arrays. ``secrets`` is a :class:`sfumato.kernels.fact_sets.ValueSets`. A person's mass, 1, is shared
+out evenly among the values of the person. Scratch arrays are all zeros between calls.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class ValueLine(NamedTuple):
     """Values on a line from 0 to 1: ``places`` is the rank of every value, ``positions`` where each
     rank lies, ascending.
 
-    ``shares`` is the share of all masses up to a rank, ``areas`` what lies below it up to there. A
-    person's mass, 1, is shared out evenly among the values of the person. The rest is room.
+    ``shares`` is the share of all masses up to a rank, ``areas`` the area below it left of a rank.
+    ``mass`` and ``ranks`` are scratch.
     """
 
     places: Any
@@ -32,7 +32,7 @@ class ValueLine(NamedTuple):
 
 class ValueTree(NamedTuple):
     """Values in a tree: ``ancestors`` are the nodes from a value up to below the top, ``expected``
-    the mass of all people in each. The rest is room.
+    the mass of all people in each. ``mass`` and ``reached`` are scratch.
     """
 
     ancestors: Any
@@ -43,9 +43,10 @@ class ValueTree(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _area(line, share, first, last):
-    """Area between a share that stays and that of all people, between two ranks."""
+    """Area between a constant share and the cumulative share of all people, between two ranks."""
     low, high = first, last
-    while low < high:  # the first rank from which on all people have more
+    # Binary search for the first rank from which on all people have more: there the curves cross.
+    while low < high:
         middle = (low + high) // 2
         if line.shares[middle] > share:
             high = middle
@@ -60,13 +61,17 @@ def _area(line, share, first, last):
 
 @njit(cache=True, nogil=True)
 def on_line(secrets, people, first, last):
-    """Earth mover's distance on a line; who has no value is as far from all as can be, and those
-    who have one are moved among themselves.
+    """Earth mover's distance on a line. Having no value is as far from all values as can be; people
+    who have values are moved among themselves.
     """
     line = secrets.line
-    size, none, found = last - first, 0, 0
+    size = last - first
+    none = 0
+    found = 0
+    # Tally the mass at each rank, noting ranks that are met for the first time.
     for at in range(first, last):
-        begin, end = secrets.pointers[people[at]], secrets.pointers[people[at] + 1]
+        begin = secrets.pointers[people[at]]
+        end = secrets.pointers[people[at] + 1]
         if begin == end:
             none += 1
         for place in range(begin, end):
@@ -75,8 +80,10 @@ def on_line(secrets, people, first, last):
                 line.ranks[found] = rank
                 found += 1
             line.mass[rank] += 1.0 / (end - begin)
-    without, lacking = none / size, secrets.shares[secrets.shares.size - 1]
+    without = none / size
+    lacking = secrets.shares[secrets.shares.size - 1]
     area = 0.0
+    # The cumulative share of these people is constant between two of their ranks.
     if found and line.positions.size > 1:
         ranks = np.sort(line.ranks[:found])
         area = _area(line, 0.0, 0, ranks[0])
@@ -87,6 +94,7 @@ def on_line(secrets, people, first, last):
             area += _area(line, running / (size - none), ranks[j], last_rank)
     for j in range(found):
         line.mass[line.ranks[j]] = 0.0
+    # The difference in having no value moves over the whole line; the others move within it.
     return abs(without - lacking) + (1.0 - max(without, lacking)) * area
 
 
@@ -97,9 +105,13 @@ def in_tree(secrets, people, first, last):
     """
     tree = secrets.tree
     height = tree.ancestors.shape[1]
-    size, none, found = last - first, 0, 0
+    size = last - first
+    none = 0
+    found = 0
+    # Mass of these people in every node above one of their values.
     for at in range(first, last):
-        begin, end = secrets.pointers[people[at]], secrets.pointers[people[at] + 1]
+        begin = secrets.pointers[people[at]]
+        end = secrets.pointers[people[at] + 1]
         if begin == end:
             none += 1
         for place in range(begin, end):
@@ -110,6 +122,8 @@ def in_tree(secrets, people, first, last):
                     found += 1
                 tree.mass[node] += 1.0 / (end - begin)
     lacking = secrets.shares[secrets.shares.size - 1]
+    # Half the sum over nodes of |difference of mass|. Nodes not reached differ by what is expected
+    # there: start from all of it, and take the expected part of reached nodes back.
     apart = height * (abs(none / size - lacking) + 1.0 - lacking)
     for j in range(found):
         node = tree.reached[j]

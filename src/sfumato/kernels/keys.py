@@ -1,7 +1,12 @@
-"""Loops over packed keys: pack, group, look up, roll up.
+"""Loops over packed keys: pack, group, look up, add up.
 
-A key is ``words`` unsigned 64-bit integers; a column owns ``width`` bits at ``shift`` of one word.
-All loops take keys as an array of shape ``(n, words)``.
+Arrays. A key is ``words`` unsigned 64-bit integers, so keys have shape ``(n, words)``; a column
+owns ``width`` bits at ``shift`` of one word. Example: codes 5 and 2 in fields of 3 bits at shifts 0
+and 3 make the key 5 | 2 << 3 = 21. Two rows agree in all packed columns exactly when their keys are
+equal. ``ids`` are groups of rows, 0, 1, … in order of first appearance: keys 7, 9, 7 → ids 0, 1, 0.
+
+Each public function stands before its loop and lets numpy do small inputs, where loading the loop
+would take longer than the work.
 """
 
 from __future__ import annotations
@@ -28,10 +33,10 @@ CALL = 1_000
 
 
 class StandIn:
-    """Whether numpy should still stand in for a loop that has to be loaded, and the first time ever
+    """Whether numpy should do the work of a loop that would first have to be loaded, or even
     compiled.
 
-    A search asks some loops a few times and another one thousands of times, and nobody knows
+    A search calls some loops a few times and another one thousands of times, and which is not known
     before. So numpy serves until it has done as much as loading takes, and the loop from then on.
     Both give the same, bit for bit.
     """
@@ -56,6 +61,7 @@ def pack(keys: Keys, codes: NDArray[Any], word: int, shift: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _pack(keys, codes, word, shift):
+    """Or the shifted codes into the keys."""
     # Bits of other columns stay: fields do not overlap, and the key starts at 0.
     for i in range(codes.size):
         keys[i, word] |= np.uint64(codes[i]) << np.uint64(shift)
@@ -73,13 +79,14 @@ def pack_mapped(
 
 @njit(cache=True, nogil=True)
 def _pack_mapped(keys, codes, moved, word, shift):
+    """Map, shift and or in one pass."""
     # One pass: codes are mapped and packed while they are in a register.
     for i in range(codes.size):
         keys[i, word] |= np.uint64(moved[codes[i]]) << np.uint64(shift)
 
 
 def mapped(codes: NDArray[Any], moved: NDArray[Any]) -> NDArray[Any]:
-    """What ``moved`` has for every code; numpy would widen all codes first."""
+    """What ``moved`` has for every code; numpy would widen all codes to 64 bits first."""
     if codes.size <= FEW or codes.dtype.kind != "u":
         found: NDArray[Any] = moved[codes]
         return found
@@ -115,6 +122,7 @@ def _hash(keys, i):
 
 @njit(cache=True, nogil=True, inline="always")
 def _same(left, i, right, j):
+    """Whether two keys are equal, word by word."""
     for w in range(left.shape[1]):
         if left[i, w] != right[j, w]:
             return False
@@ -123,6 +131,7 @@ def _same(left, i, right, j):
 
 @njit(cache=True, nogil=True)
 def _rehash(first, keys, count, slots):
+    """A hash table of the first ``count`` groups, whose keys are those of rows ``first``."""
     table = np.full(slots, _EMPTY, np.int64)
     mask = np.uint64(slots - 1)
     # Linear probing; keys are distinct, so none has to be compared.
@@ -152,6 +161,7 @@ _grouping = StandIn()
 def _grouped(keys: NDArray[np.uint64]) -> tuple[Ids, Ids]:
     """What :func:`_group_word` gives, by numpy."""
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    # numpy numbers by value; renumber by first row.
     order = np.argsort(first)
     number = np.empty(order.size, np.int64)
     number[order] = np.arange(order.size)
@@ -160,12 +170,14 @@ def _grouped(keys: NDArray[np.uint64]) -> tuple[Ids, Ids]:
 
 @njit(cache=True, nogil=True, inline="always")
 def _slot(key, high_bits):
+    """The slot of a key in a table of 2^(64 − high_bits) slots."""
     # Fibonacci hashing (Knuth): 2⁶⁴ ∕ golden ratio; the upper bits depend on all bits.
     return (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
 
 
 @njit(cache=True, nogil=True)
 def _group_word(keys):
+    """:func:`group` for keys of one word: open addressing with linear probing."""
     n = keys.size
     ids = np.empty(n, np.int64)
     first = np.empty(n, np.int64)  # room for all; what is never written takes no memory
@@ -221,7 +233,9 @@ def _ones(word):
 
 @njit(cache=True, nogil=True)
 def _ranked(keys, span):
-    one, low = np.uint64(1), np.uint64(63)
+    """:func:`rank_keys` over a bitmap of all possible keys."""
+    one = np.uint64(1)
+    low = np.uint64(63)
     bits = np.zeros((span + 63) // 64, np.uint64)
     # A set bit for every key that occurs: span ∕ 8 bytes, and random writes into them.
     for i in range(keys.size):
@@ -243,6 +257,7 @@ def _ranked(keys, span):
             place += 1
             word ^= last
     ranks = np.empty(keys.size, np.uint32)
+    # The rank of a key: keys in words before its own, and set bits below its bit.
     for i in range(keys.size):
         w = keys[i] >> np.uint64(6)
         ranks[i] = below[w] + np.uint32(_ones(bits[w] & ((one << (keys[i] & low)) - one)))
@@ -257,7 +272,9 @@ def sorted_ranks(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32
     takes a fifth of the time of hashing them. A key and the number of its row fit one word where
     there is room for both, and then one sort does it all.
     """
-    rows, bits = keys.size, max(1, int(keys.size - 1).bit_length())
+    rows = keys.size
+    bits = max(1, int(keys.size - 1).bit_length())
+    # Row numbers in the low bits: the sort keeps track of rows without an argsort.
     if (span - 1).bit_length() + bits <= 64:
         line = keys << np.uint64(bits)
         line |= np.arange(rows, dtype=np.uint64)
@@ -267,6 +284,7 @@ def sorted_ranks(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32
     else:
         order = np.argsort(keys)
         line = keys[order]
+    # Where a sorted key differs from the one before, a new number begins.
     fresh = np.ones(rows, dtype=np.bool_)
     np.not_equal(line[1:], line[:-1], out=fresh[1:])
     distinct = line[fresh]
@@ -293,19 +311,20 @@ Places = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def count_unique(keys: Keys, records: Ids, seen: np.uint64) -> int:
-    """How many records are the only one with their bits ``seen`` of a key; keys of one word, each
-    with its number of records.
+    """How many records are the only one with their bits ``seen`` of a key. ``keys`` are distinct
+    keys of one word, ``records`` how many rows have each.
     """
     line = with_shared_twice(keys & seen, records)
     line.sort()
+    # Sorted: a key is unique when it differs from both neighbours.
     other = np.ones(line.size + 1, dtype=np.bool_)
     np.not_equal(line[1:], line[:-1], out=other[1:-1])
     return int((other[1:] & other[:-1]).sum())
 
 
 def with_shared_twice(line: Keys, records: Ids) -> Keys:
-    """The keys of classes that have records, and once more those of classes with several: who
-    shares a class is not alone.
+    """The keys of classes that have records, those of classes with several records twice, so that
+    they are not counted as unique.
     """
     if int(records.min(initial=1)) == 1 and int(records.max(initial=1)) == 1:
         return line
@@ -341,6 +360,7 @@ def _respread(known, count, bits):
 
 @njit(cache=True, nogil=True)
 def _group_words(keys):
+    """:func:`group` for keys of several words."""
     n = keys.shape[0]
     ids = np.empty(n, np.int64)
     first = np.empty(1024, np.int64)
@@ -376,15 +396,18 @@ def look_up(known: Keys, keys: Keys) -> Ids:
 
 
 def _searched(known: Keys, keys: Keys) -> Ids:
+    """:func:`look_up` by binary search in numpy."""
     if not known.size:
         return np.full(keys.size, _EMPTY)
     order = np.argsort(known)
+    # Beyond the last key there is none: compare with the last one, which then differs.
     at = order[np.minimum(np.searchsorted(known, keys, sorter=order), known.size - 1)]
     return np.where(known[at] == keys, at, _EMPTY)
 
 
 @njit(cache=True, nogil=True)
 def _look_up(known, keys):
+    """:func:`look_up` by a hash table that is at most half full."""
     slots = 16
     while slots < 2 * known.shape[0] + 1:
         slots *= 2
@@ -413,13 +436,15 @@ def lie_outside(known: Keys, keys: Keys) -> NDArray[np.bool_]:
 
 @njit(cache=True, nogil=True)
 def _lie_outside(known, keys, bits):
-    """Most keys are known by no one: a bit for every hash of a known key says so; the few others
-    are searched for.
+    """Most keys are not among the known ones: a bit for every hash of a known key says so; the few
+    others are searched for.
 
     With sixteen bits or more for every known key, of sixteen other keys at most one has the hash of
     one of them.
     """
-    one, low, high = np.uint64(1), np.uint64(63), np.uint64(64 - bits)
+    one = np.uint64(1)
+    low = np.uint64(63)
+    high = np.uint64(64 - bits)
     there = np.zeros(1 << (bits - 6), np.uint64)
     # A Bloom filter with one hash: no known key is missed, few others pass.
     for g in range(known.size):
@@ -449,8 +474,8 @@ def field_codes(keys: Keys, word: int, shift: int, width: int) -> Ids:
 
 
 def add_by_fields(keys: Keys, records: Ids, places: Places) -> Ids:
-    """Sum of ``records`` by the codes of some columns put together, the first in the highest bits;
-    none has no records.
+    """Sum of ``records`` by the codes of some columns put together, the first in the highest bits.
+    Combinations without records have the sum 0.
 
     ``places`` are the words, shifts and widths of the columns.
     """
@@ -467,6 +492,7 @@ def add_by_fields(keys: Keys, records: Ids, places: Places) -> Ids:
 
 @njit(cache=True, nogil=True)
 def _add_by_fields(keys, records, words, shifts, widths, size):
+    """:func:`add_by_fields` in one pass over the keys."""
     sums = np.zeros(size, np.int64)
     # Codes of the columns side by side make an index: no hashing, 2^widths sums.
     for i in range(keys.shape[0]):
@@ -484,14 +510,14 @@ def first_rows(ids: NDArray[Any], groups: int) -> Ids:
     if ids.size > FEW:
         return _first_rows(ids, groups)  # type: ignore[no-any-return]
     first = np.empty(groups, dtype=np.int64)
-    first[ids[::-1]] = np.arange(
-        ids.size - 1, -1, -1
-    )  # of several rows the last one that is written stays
+    # Backwards: of several rows of a group the first is written last and stays.
+    first[ids[::-1]] = np.arange(ids.size - 1, -1, -1)
     return first
 
 
 @njit(cache=True, nogil=True)
 def _first_rows(ids, groups):
+    """:func:`first_rows` in one pass."""
     first = np.empty(groups, np.int64)
     # From the end: the first row is written last and stays.
     for i in range(ids.size - 1, -1, -1):
@@ -511,14 +537,16 @@ def write_through(target: Ids, places: NDArray[Any], rows: Ids, values: NDArray[
 
 @njit(cache=True, nogil=True)
 def _write_through(target, places, rows, values):
+    """:func:`write_through` in one pass."""
     for i in range(rows.size):
         target[places[rows[i]]] = values[i]
 
 
 @njit(cache=True, nogil=True)
 def add_up(values, ids, groups):
-    """Sum of ``values`` per group."""
+    """Sum of ``values`` per group: values 5, 1, 2 of groups 0, 1, 0 → 7, 1."""
     sums = np.zeros(groups, values.dtype)
+    # In the order of the rows, so that rounding is the same on every machine.
     for i in range(ids.size):
         sums[ids[i]] += values[i]
     return sums
@@ -526,7 +554,7 @@ def add_up(values, ids, groups):
 
 @njit(cache=True, nogil=True)
 def count_codes(codes, groups):
-    """How often each code occurs; all are below ``groups``."""
+    """How often each code occurs; all are below ``groups``: codes 3, 0, 3 → 1, 0, 0, 2."""
     counts = np.zeros(groups, np.int64)
     for i in range(codes.size):
         counts[codes[i]] += 1

@@ -1,4 +1,11 @@
-"""Loops of the lattice searches: roll up classes and add up what the objectives need."""
+"""Loops of the lattice searches: roll up classes and add up what the objectives need.
+
+Arrays. Classes are packed keys, uint64 of shape (classes, words), with ``records[i]`` rows each;
+column *a* owns ``widths[a]`` bits at ``shifts[a]`` of word ``words[a]``. ``climbs[offsets[a] +
+code]`` is the code one or more levels above. A second layout, the *tower*, holds classes as groups
+that differ in the last column only; see the comment before ``TowerArrays``. Records are counted in
+integers; costs are float64 and added in the order of the classes.
+"""
 
 from __future__ import annotations
 
@@ -72,21 +79,23 @@ def _roll_up_by_numpy(
         code = (keys >> shift) & ((np.uint64(1) << width) - np.uint64(1))
         rolled ^= (code ^ climbs[offset + code.astype(np.int64)].astype(np.uint64)) << shift
     distinct, first, place = np.unique(rolled, return_index=True, return_inverse=True)
+    # numpy numbers by value; renumber by first appearance.
     order = np.argsort(first)
     number = np.empty(order.size, np.int64)
     number[order] = np.arange(order.size)
-    ids, new_records = number[place], np.zeros(order.size, np.int64)
+    ids = number[place]
+    new_records = np.zeros(order.size, np.int64)
     np.add.at(new_records, ids, records)
     return distinct[order], new_records, ids
 
 
 @njit(cache=True, nogil=True)
 def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
+    """:func:`roll_up` for keys of one word."""
     n = keys.size
     bits = 4
-    while (
-        (1 << bits) < 2 * n and bits < 12
-    ):  # larger tables only where there are so many classes: small ones stay in the cache
+    # Larger tables only where there are so many classes: small ones stay in the processor's cache.
+    while (1 << bits) < 2 * n and bits < 12:
         bits += 1
     new_keys = np.empty(n, np.uint64)  # room for all; what is never written takes no memory
     new_records = np.empty(n, np.int64)
@@ -138,6 +147,7 @@ def _spread_keys(keys, count, bits):
 
 @njit(cache=True, nogil=True)
 def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
+    """:func:`roll_up` for keys of several words."""
     n = keys.shape[0]
     slots = 16
     while slots < 2 * n:
@@ -192,7 +202,8 @@ def tally(
     columns: CostedColumns,
     lost: NDArray[np.float64],
 ) -> tuple[int, int, float]:
-    """What a node keeps and loses when ``gone`` records of each class are suppressed.
+    """What a node keeps and loses when ``gone`` records of each class are suppressed. One pass over
+    the classes.
 
     ``lost[a]`` receives, over the suppressed records, the sum of column *a*'s cell cost. Returns
     kept classes, kept records, and the sum of squared kept class sizes.
@@ -225,6 +236,7 @@ def _tally_by_numpy(
 
 @njit(cache=True, nogil=True)
 def _tally(keys, records, gone, columns, lost):
+    """:func:`tally` in one pass."""
     words, shifts, widths, costs, offsets = columns
     kept_classes = 0
     kept_records = 0
@@ -369,11 +381,13 @@ def climb(tower, job, steps, last, room, whole, lost):
     Costs one hash a group of the source, one addition an entry of it, and one visit of every class
     on every level of the last column.
     """
-    source, target = tower.bounds[job.source], tower.bounds[job.target]
+    source = tower.bounds[job.source]
+    target = tower.bounds[job.target]
     if job.source == job.target:
         links = room.links
         for g in range(source[1] - source[0]):  # every group is a chain of itself
-            links[0, g], links[1, g] = _EMPTY, g
+            links[0, g] = _EMPTY
+            links[1, g] = g
     else:
         _roll_up(tower.groups, tower.costs, source, target, job.climbs, steps, room)
     _merge(tower, job, last, room, whole, lost)
@@ -391,8 +405,10 @@ def _find_changes(climbs, steps, room):
     ups, prices, starts = steps
     begin = _ZERO
     for c in range(climbs.shape[0]):
-        shift, room.begins[c] = np.uint64(climbs[c, 0]), begin
-        before, after = climbs[c, 3], climbs[c, 3] + climbs[c, 4]
+        shift = np.uint64(climbs[c, 0])
+        room.begins[c] = begin
+        before = climbs[c, 3]
+        after = climbs[c, 3] + climbs[c, 4]
         for code in range(starts[before + 1] - starts[before]):
             above = np.uint64(code)
             for level in range(before, after):
@@ -410,16 +426,24 @@ def _roll_up(groups, costs, source, target, climbs, steps, room):
     Open addressing, as in :func:`_roll_up_word`. Old groups with one key may not lie side by side,
     so each new group keeps a linked list of them, in their order: :func:`_merge` adds them up.
     """
-    slots, changes, rises, begins = room.slots, room.changes, room.rises, room.begins
-    following, first, latest = room.links[0], room.links[1], room.links[2]
+    slots = room.slots
+    changes = room.changes
+    rises = room.rises
+    begins = room.begins
+    following = room.links[0]
+    first = room.links[1]
+    latest = room.links[2]
     bits = 4
     while (1 << bits) < 2 * (source[1] - source[0]):
         bits += 1
     for h in range(1 << bits):
         slots[h] = _EMPTY
-    high_bits, slot_mask = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
-    begin, count = source[1], np.int32(0)
+    high_bits = np.uint64(64 - bits)
+    slot_mask = np.uint64((1 << bits) - 1)
+    begin = source[1]
+    count = np.int32(0)
     _find_changes(climbs, steps, room)
+    # A merged key is looked up in the hash table of the new groups.
     for g in range(source[0], source[1]):
         key = before = groups[g, 0]
         for c in range(climbs.shape[0]):
@@ -471,7 +495,10 @@ def _lift_codes(seen, sums, jumps, distinct, begin):
 def _clear_tallies(whole, lost, levels):
     """Nothing is suppressed, kept or lost on any level yet."""
     for level in range(levels):
-        whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
+        whole[level, 0] = 0
+        whole[level, 1] = 0
+        whole[level, 2] = _LARGEST
+        whole[level, 3] = 0
         for f in range(lost.shape[1]):
             lost[level, f] = 0.0
 
@@ -481,7 +508,8 @@ def _fold_chain(seen, sums, folds, starts, chain, n):
     """Add up the n codes of a group for the next chain, in which the second column is one level
     higher; returns how many codes that are. One visit a code.
     """
-    begin, next_n = starts[chain + _ONE, 0], _ZERO
+    begin = starts[chain + _ONE, 0]
+    next_n = _ZERO
     for i in range(starts[chain, 0], starts[chain, 0] + n):
         code = np.uint64(seen[i])
         above = np.uint64(folds[code])
@@ -532,11 +560,18 @@ def _merge(tower, job, last, room, whole, lost):
     entry; then some 25 instructions for every class on every level.
     """
     groups, entries, costs, bounds = tower
-    source, target = bounds[job.source], bounds[job.target]
-    following, first = room.links[0], room.links[1]
-    seen, sums, jumps = room.seen, room.sums, room.jumps
+    source = bounds[job.source]
+    target = bounds[job.target]
+    following = room.links[0]
+    first = room.links[1]
+    seen = room.seen
+    sums = room.sums
+    jumps = room.jumps
     ups, folds, prices, _, starts, feature = last
-    k, levels, budget, writes = job.k, np.uint64(job.levels), job.budget, job.writes
+    k = job.k
+    levels = np.uint64(job.levels)
+    budget = job.budget
+    writes = job.writes
     span = np.uint64(starts.shape[1] - 1)
     # Levels below ``lowest`` exceed the budget, and their tallies end there. Classes only merge on
     # the way up (Samarati's generalization property, 2001), so every group suppresses most on the
@@ -546,7 +581,11 @@ def _merge(tower, job, last, room, whole, lost):
     _clear_tallies(whole, lost, levels)
     end = np.uint64(target[2])
     for new in range(target[0], target[1]):
-        n, begin, old = _ZERO, end, first[new - target[0]]
+        n = _ZERO
+        begin = end
+        old = first[new - target[0]]
+        # Add up the entries of all old groups of the chain, by code. A code is written at seen[n]
+        # in any case and kept (n rises) only if its sum was 0.
         while old >= 0:
             for e in range(groups[source[0] + old, 1], groups[source[0] + old, 2]):
                 code = np.uint64(entries[e, 0])
@@ -554,6 +593,7 @@ def _merge(tower, job, last, room, whole, lost):
                 n += _ONE if sums[code] == 0 else _ZERO
                 sums[code] += entries[e, 1]
             old = following[old]
+        # Prune: levels that exceed the budget end here. Jumps then lead one level higher.
         while lowest < span and levels > _ZERO and whole[lowest, 0] > budget:
             for start in range(starts[0, 1]):
                 jumps[start] = ups[np.uint64(jumps[start]) if lowest > _ZERO else start]
@@ -567,14 +607,17 @@ def _merge(tower, job, last, room, whole, lost):
                 sums[code] = 0 if levels == _ZERO else sums[code]
             if levels > _ZERO:
                 n = _lift_codes(seen, sums, jumps, n, starts[0, lowest])
-        level, first_level, chain = lowest, _ZERO, _ZERO
+        level = lowest
+        first_level = _ZERO
+        chain = _ZERO
         while first_level < levels:
             # The second column climbs one level: its sums wait where the next chain begins.
             next_n = _ZERO
             if first_level + span < levels:
                 next_n = _fold_chain(seen, sums, folds, starts, chain, n)
             while level < span:
-                begin_seen, row = starts[chain, level], first_level + level
+                begin_seen = starts[chain, level]
+                row = first_level + level
                 writes_now = writes and row == _ZERO
                 if n == _ONE:
                     # One class, which stays as it is on all levels above: nearly half of all groups
@@ -583,7 +626,8 @@ def _merge(tower, job, last, room, whole, lost):
                     size = np.int64(sums[code])
                     sums[code] = 0
                     if writes_now:
-                        entries[end, 0], entries[end, 1] = code, size
+                        entries[end, 0] = code
+                        entries[end, 1] = size
                         end += _ONE
                     _tally_class(code, size, (row, first_level + span), job.k, last, whole, lost)
                     for f in range(costs.shape[1] if size < k else 0):
@@ -591,7 +635,10 @@ def _merge(tower, job, last, room, whole, lost):
                     break
                 if feature >= 0:
                     lost[row, 1 + feature] += _second_cost(seen, sums, begin_seen, n, k, last)
-                gone, kept, squares, cost = _NOTHING, _NOTHING, _NOTHING, 0.0
+                gone = _NOTHING
+                kept = _NOTHING
+                squares = _NOTHING
+                cost = 0.0
                 # How much larger than k the smallest kept class is; a class below k wraps to a
                 # number beyond all others.
                 margin = np.uint64(whole[row, 2] - k)
@@ -601,7 +648,8 @@ def _merge(tower, job, last, room, whole, lost):
                     size = np.int64(sums[code])
                     sums[code] = 0
                     if writes_now:
-                        entries[end, 0], entries[end, 1] = code, size
+                        entries[end, 0] = code
+                        entries[end, 1] = size
                         end += _ONE
                     small = size if size < k else _NOTHING
                     large = size - small
@@ -628,7 +676,8 @@ def _merge(tower, job, last, room, whole, lost):
             first_level += span
             chain += _ONE
         if writes:
-            groups[new, 1], groups[new, 2] = begin, end
+            groups[new, 1] = begin
+            groups[new, 2] = end
     if writes:
         target[3] = end
 
@@ -649,7 +698,8 @@ def lay_groups(keys, codes, records, known, steps, scratch, tower):
     """
     slots, (ids, firsts, ends) = scratch
     groups, entries, costs, bounds = tower
-    slot_mask, high_bits = np.uint64(slots.size - 1), np.uint64(64)
+    slot_mask = np.uint64(slots.size - 1)
+    high_bits = np.uint64(64)
     # 64 − b for 2^b slots: the hash keeps the upper b bits.
     for bit in range(63):
         if (1 << bit) < slots.size:
@@ -677,17 +727,24 @@ def lay_groups(keys, codes, records, known, steps, scratch, tower):
     for group in range(count):
         ends[group + 1] += ends[group]
         key = keys[firsts[group]]
-        groups[group, 0], groups[group, 1], groups[group, 2] = key, ends[group], ends[group + 1]
+        groups[group, 0] = key
+        groups[group, 1] = ends[group]
+        groups[group, 2] = ends[group + 1]
         for f in range(costs.shape[1]):
             costs[group, f] = 0.0
         for c in range(known.shape[0]):
             code = (key >> np.uint64(known[c, 0])) & ((_ONE << np.uint64(known[c, 1])) - _ONE)
             costs[group, known[c, 2]] += prices[starts[known[c, 3]] + code]
+    # The second pass of the counting sort; ``ends`` now counts up from where each group begins.
     for i in range(keys.size):
         at = ends[ids[i]]
-        entries[at, 0], entries[at, 1] = codes[i], records[i]
+        entries[at, 0] = codes[i]
+        entries[at, 1] = records[i]
         ends[ids[i]] += 1
-    bounds[0, 0], bounds[0, 1], bounds[0, 2], bounds[0, 3] = 0, count, 0, keys.size
+    bounds[0, 0] = 0
+    bounds[0, 1] = count
+    bounds[0, 2] = 0
+    bounds[0, 3] = keys.size
     return count
 
 
@@ -696,21 +753,24 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
     """The lowest levels of one column that leave few enough records in small classes, beside each
     level of others.
 
-    ``columns`` has a row a column, the one in question last: the shift and width of its bits, the
+    ``columns`` has a row per column, the one in question last: the shift and width of its bits, the
     place of its lowest level in ``steps``, and how many levels it has. ``limits`` is ``k, budget``.
     ``levels[i, l]`` receives the lowest level of the last column at which the two columns alone,
     the other one on level *l*, leave at most ``budget`` records in classes below *k*; 0 where the
-    two make more cells than ``room`` has. Whatever other columns do, classes of a node are no
-    larger than those of two of its columns, so lower levels are in no node that keeps the budget.
+    two make more cells than ``room`` has. By the subset property of Incognito (LeFevre, DeWitt &
+    Ramakrishnan 2005) lower levels are in no node that keeps the budget: classes of a node are no
+    larger than those of two of its columns.
 
-    ``room`` has three rows of cells to work in. One count a class and column; then tables of two
+    ``room`` has three rows of cells to work in. One count per class and column; then tables of two
     columns, which are small, are folded level by level.
     """
     k, budget = limits
     starts = steps[2]
     last = columns.shape[0] - 1
-    shift, mask = np.uint64(columns[last, 0]), (_ONE << np.uint64(columns[last, 1])) - _ONE
-    place, spans = columns[last, 2], columns[last, 3]
+    shift = np.uint64(columns[last, 0])
+    mask = (_ONE << np.uint64(columns[last, 1])) - _ONE
+    place = columns[last, 2]
+    spans = columns[last, 3]
     size = starts[place + 1] - starts[place]
     # Subset property (LeFevre et al. 2005) for every pair of columns.
     for i in range(last):
@@ -732,7 +792,9 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
             # A higher level of the other column merges classes, so the lowest legal level only
             # falls; it is searched from the bottom, which is cheap on tables so small.
             rows = starts[other + level + 1] - starts[other + level]
-            least, source, width = 0, counts, size
+            least = 0
+            source = counts
+            width = size
             while least < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
                 # The counts of the lowest level are needed again; what is folded goes to and fro
                 # between two rows.
@@ -748,9 +810,11 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
 
 @njit(cache=True, nogil=True)
 def _fold_codes(source, target, rows, steps, place):
-    """Write a table with its columns one level higher, and say how many columns that are."""
+    """Write a table with its columns one level higher; returns how many columns it has then."""
     ups, _, starts = steps
-    begin, end, width = starts[place], starts[place + 1], starts[place + 2] - starts[place + 1]
+    begin = starts[place]
+    end = starts[place + 1]
+    width = starts[place + 2] - starts[place + 1]
     for cell in range(rows * width):
         target[cell] = 0
     for row in range(rows):
@@ -763,7 +827,8 @@ def _fold_codes(source, target, rows, steps, place):
 def _fold_rows(source, target, width, steps, place):
     """Write a table with its rows one level higher."""
     ups, _, starts = steps
-    begin, end = starts[place], starts[place + 1]
+    begin = starts[place]
+    end = starts[place + 1]
     for cell in range((starts[place + 2] - end) * width):
         target[cell] = 0
     # Whole rows are added: sequential reads and writes.

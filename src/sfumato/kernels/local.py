@@ -1,9 +1,11 @@
 """Loops of local recoding: cover records by cells of the hierarchies, borrow records, widen cells.
 
-A *cell* is one hierarchy node a column. The cell of a record at given levels is known by its
-*mark*, the exclusive or of one 64-bit number a column: ``marks[offset + code]``, where ``offset``
-belongs to a column and a level and ``code`` is the record's code at level 0. Should two cells share
-a mark, a region becomes wider than it need be, never wrong.
+Arrays. ``codes[i, a]`` is the code of class *i* in column *a* at level 0, ``records[i]`` how many
+records the class has. A *cell* is one hierarchy node per column. The cell of a class at given
+levels is known by its *mark*, the exclusive or of one random 64-bit number per column:
+``marks[offset + code]``, where ``offset`` belongs to a column and a level. Should two cells share a
+mark, a region becomes wider than it need be, never wrong. A *region* is a cell that is released; a
+*part* says that so many records of a class are in a region.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class CellMarks(NamedTuple):
 
 
 class WaitingGroups(NamedTuple):
-    """Room for groups of waiting classes: a hash table, where each group stands in it, its mark and
+    """Room for groups of waiting classes: a hash table, the slot of each group in it, its mark and
     its records.
 
     ``group_of[p]`` is the group of the p-th class that waits, ``homes`` the region each group goes
@@ -72,6 +74,7 @@ class Hierarchies(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def _mark(cells, i):
+    """The mark of class *i*'s cell."""
     codes, offsets, marks = cells
     mark = np.uint64(0)
     # Zobrist hashing (1970): a random word a column and node, joined by exclusive or.
@@ -130,10 +133,12 @@ def grouped(codes, rest, waiting, offsets, marks):
 
 @njit(cache=True, nogil=True)
 def _sort_out(found, groups, k, least, opened):
-    """Where each group may go: an open region, a new one, a new one if it can borrow, or nowhere
-    yet.
+    """Decide where each group may go: an open region, a new one, a new one if it can borrow, or
+    nowhere yet. Returns whether any group has a place, and whether any could borrow.
     """
-    known, sizes, homes = groups.known, groups.sizes, groups.homes
+    known = groups.known
+    sizes = groups.sizes
+    homes = groups.homes
     served = False
     short = False
     # An open region is free for everybody: joining it costs nobody anything.
@@ -156,15 +161,16 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
     most, lend first.
 
     ``lending`` is ``lenders, begin, end``: ``lenders[begin:end]`` are parts that may have something
-    to spare; those that have not are taken
-    out for good. ``ledger`` holds the sizes of the regions and what they have pledged. ``loans``
-    receives (part, group, amount), as many as it has room for; what is promised is taken from the
-    lender at once. Returns the new ``begin`` and the loans.
+    to spare; those that have not are taken out for good. ``ledger`` holds the sizes of the regions
+    and what they have pledged. ``loans`` receives (part, group, amount), as many as it has room
+    for; what is promised is taken from the lender at once. Returns the new ``begin`` and the number
+    of loans.
     """
     table, _, known, sizes, _, homes = groups
     part_class, part_region, part_amount = parts
     lenders, begin, end = lending
-    room, made = loans.shape[0], 0
+    room = loans.shape[0]
+    made = 0
     kept = end
     # Latest first: events go by rising cost, so those regions gain most by giving records away.
     # Lenders that are used up are squeezed out on the way, which pays for the walk.
@@ -179,6 +185,7 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
         spare = ledger[region, 0] - k
         if spare <= 0 or made >= room:
             continue
+        # A lender helps only the group of its own cell at these levels, up to k records.
         g = table[_slot(table, known, _mark(cells, part_class[p]))]
         if g < 0 or homes[g] != _SHORT or sizes[g] >= k:
             continue
@@ -197,7 +204,8 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
 @njit(cache=True, nogil=True)
 def _settle_loans(loans, made, sizes, k, parts, ledger):
     """Give back what was promised to groups that did not get enough; says whether any group did."""
-    part_region, part_amount = parts[1], parts[2]
+    part_region = parts[1]
+    part_amount = parts[2]
     any_good = False
     # A loan is undone by adding back what was taken: no copy of the ledger is needed.
     for j in range(made):
@@ -214,8 +222,13 @@ def _settle_loans(loans, made, sizes, k, parts, ledger):
 
 @njit(cache=True, nogil=True)
 def _open(found, groups, k, regions, opened):
-    """Open a region for every group that is, or has become, large enough."""
-    known, sizes, homes, ledger = groups.known, groups.sizes, groups.homes, opened.ledger
+    """Open a region for every group that is, or has become, large enough; returns the number of
+    regions.
+    """
+    known = groups.known
+    sizes = groups.sizes
+    homes = groups.homes
+    ledger = opened.ledger
     # Marks go into the table of open regions, so that later events find them.
     for g in range(found):
         if homes[g] == _CROWD or (homes[g] == _SHORT and sizes[g] >= k):
@@ -234,11 +247,13 @@ def _fill(active, groups, rest, loans, parts, used, ledger):
     parts used.
     """
     part_class, part_region, part_amount = parts
-    group_of, homes = groups.group_of, groups.homes
+    group_of = groups.group_of
+    homes = groups.homes
     waiting = 0
     # In place: those who wait move to the front and keep their order.
     for p in range(active.size):
-        i, home = active[p], homes[group_of[p]]
+        i = active[p]
+        home = homes[group_of[p]]
         if home < 0:
             active[waiting] = i
             waiting += 1
@@ -249,6 +264,7 @@ def _fill(active, groups, rest, loans, parts, used, ledger):
         ledger[home, 0] += rest[i]
         rest[i] = 0
         used += 1
+    # Loans that were settled become parts of their own.
     for j in range(loans.shape[0]):
         if loans[j, 2] > 0:
             home = homes[loans[j, 1]]
@@ -266,22 +282,21 @@ def cover(codes, records, k, nodes, least, bases, marks):
 
     Event *e* looks at the cells of ``nodes[e]``: waiting records join a cell that is open already,
     k or more of them open a new one, and ``least[e]`` or more open one with records that regions
-    above k can spare. Returns class, region and amount of every part.
+    above k can spare. Returns class, region and amount of every part. An event costs the classes
+    that still wait.
     """
     n, m = codes.shape
     rest = records.copy()
-    active, count = np.empty(n, np.int64), 0
-    for i in range(
-        n
-        # a loop, since numpy's function would bring the linear algebra of scipy along whenever this
-        # one is loaded
-    ):
+    active = np.empty(n, np.int64)
+    count = 0
+    # A loop, since numpy's function would bring the linear algebra of scipy along whenever this one
+    # is loaded.
+    for i in range(n):
         if rest[i] > 0:
             active[count] = i
             count += 1
-    limit = (
-        4 * n + 16
-    )  # parts beyond the classes are loans: when there are that many, nothing is lent any more
+    # Parts beyond the classes are loans: when there are that many, nothing is lent any more.
+    limit = 4 * n + 16
     parts = (np.empty(limit, np.int64), np.empty(limit, np.int64), np.empty(limit, np.int64))
     slots = 16
     while slots < 2 * n + 2:
@@ -310,7 +325,8 @@ def cover(codes, records, k, nodes, least, bases, marks):
             offsets[a] = bases[a, nodes[e, a]]
         while slots > 32 and slots >= 4 * count:
             slots //= 2
-        table = tables[:slots]  # as small as can be: it stays in the cache
+        # As small as can be: it stays in the cache.
+        table = tables[:slots]
         groups = WaitingGroups(table, places, known, sizes, group_of, homes)
         found = _group(cells, rest, active, count, groups)
         served, short = _sort_out(found, groups, k, least[e], opened)
@@ -330,17 +346,16 @@ def cover(codes, records, k, nodes, least, bases, marks):
         if served:
             regions = _open(found, groups, k, regions, opened)
             count, used = _fill(active[:count], groups, rest, loans[:made], parts, used, ledger)
-        for g in range(
-            found
-        ):  # only slots that were used: clearing all would cost more than grouping the few who wait
+        # Only slots that were used: clearing all would cost more than grouping the few who wait.
+        for g in range(found):
             table[places[g]] = np.int32(-1)
     return parts[0][:used], parts[1][:used], parts[2][:used]
 
 
 @njit(cache=True, nogil=True)
 def lowest_common(codes, part_class, starts, climbs, bases, low, high):
-    """Per region and column, the lowest level at which all its records agree; regions are runs of
-    ``part_class``.
+    """Per region and column, the lowest level at which all its records agree; region *z* has the
+    parts ``starts[z] … starts[z + 1] − 1``.
 
     A level above ``high`` says that they do not agree where they may.
     """
@@ -353,7 +368,8 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
             # All agree with the first record, so all agree: hierarchies are trees. The level only
             # rises, so a column costs its records plus its levels.
             for p in range(starts[z] + 1, starts[z + 1]):
-                one, other = codes[first, a], codes[part_class[p], a]
+                one = codes[first, a]
+                other = codes[part_class[p], a]
                 while (
                     level <= high[a]
                     and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]
@@ -366,7 +382,7 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
 @njit(cache=True, nogil=True)
 def widened(codes, i, levels, members, hierarchies):
     """Cost of the cell of each region once record *i* belongs to it too; infinite where that may
-    not be.
+    not be. ``members`` has one record per region, whose codes stand for all.
     """
     climbs, costs, bases, high = hierarchies
     m = codes.shape[1]
@@ -374,7 +390,9 @@ def widened(codes, i, levels, members, hierarchies):
     for z in range(members.size):
         cost = 0.0
         for a in range(m):
-            one, other, level = codes[i, a], codes[members[z], a], levels[z, a]
+            one = codes[i, a]
+            other = codes[members[z], a]
+            level = levels[z, a]
             # The level at which two codes meet is no lower than that of the region.
             while (
                 level <= high[a]

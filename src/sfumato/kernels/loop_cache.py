@@ -25,7 +25,8 @@ class Loop:
         """
         from sfumato.kernels.machine_code import compiled
 
-        loop, names = compiled(self.function, self.options, Loop), self.function.__globals__
+        loop = compiled(self.function, self.options, Loop)
+        names = self.function.__globals__
         if names.get(self.function.__name__) is self:
             names[self.function.__name__] = loop
         return loop

@@ -95,7 +95,8 @@ def name_loops(function: Callable[..., Any], waiting_loop: Any) -> None:
 
     What is loaded from the cache holds the loops it calls, and needs no names.
     """
-    waiting, seen = [function.__globals__], []
+    waiting = [function.__globals__]
+    seen = []
     while waiting:
         names = waiting.pop()
         seen.append(names)

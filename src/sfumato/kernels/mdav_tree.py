@@ -1,10 +1,12 @@
-"""Loops of MDAV on many records of few dimensions: the same groups as ``microaggregation.mdav``,
-found in a tree of boxes.
+"""Loops of MDAV on many records of few dimensions: the same groups as
+``microaggregation.build_mdav_groups``, found in a tree of boxes.
 
-Records that are left stand first in the leaves of a balanced tree, whose nodes hold the box around
-their records and the least of their numbers. A box that ends before the farthest record so far, or
-begins behind the k nearest, is not opened. Distances to boxes are computed as those to records are,
-so that rounding is monotone and no box is left out wrongly.
+Arrays. ``columns`` has one row per dimension and one column per record; :class:`BoxTree` holds the
+same points as one row per record, in the order of the leaves. Records without a group stand first
+in their leaf. Nodes hold the box around their records and the least of their numbers. A box that
+ends before the farthest record so far, or begins behind the k nearest, is not opened. Distances to
+boxes are computed as those to records are, so that rounding is monotone and no box is left out
+wrongly.
 """
 
 from __future__ import annotations
@@ -76,12 +78,15 @@ def _widest(columns, order, low, high):
     best, width = 0, -1.0
     # One pass a dimension over the records of the node.
     for a in range(columns.shape[0]):
-        least, most = np.inf, -np.inf
+        least = np.inf
+        most = -np.inf
         for i in range(low, high):
             value = columns[a, order[i]]
-            least, most = min(least, value), max(most, value)
+            least = min(least, value)
+            most = max(most, value)
         if most - least > width:
-            best, width = a, most - least
+            best = a
+            width = most - least
     return best
 
 
@@ -93,21 +98,28 @@ def _planted(columns):
     # A power of two of leaves: children are 2i and 2i + 1, no pointers are stored.
     while leaves * _LEAF < n:
         leaves *= 2
-    starts, ends = np.zeros(2 * leaves, np.int64), np.zeros(2 * leaves, np.int64)
-    order, ends[1] = np.arange(n), n
+    starts = np.zeros(2 * leaves, np.int64)
+    ends = np.zeros(2 * leaves, np.int64)
+    order = np.arange(n)
+    ends[1] = n
     # k-d tree (Bentley 1975), cut at the median of the widest dimension: n log n on average.
     for node in range(1, leaves):
-        low, high = starts[node], ends[node]
+        low = starts[node]
+        high = ends[node]
         middle = (low + high) // 2
         _select(columns[_widest(columns, order, low, high)], order, low, high, middle)
-        starts[2 * node], ends[2 * node] = low, middle
-        starts[2 * node + 1], ends[2 * node + 1] = middle, high
-    points, at = np.empty((n, d)), np.empty(n, np.int64)
+        starts[2 * node] = low
+        ends[2 * node] = middle
+        starts[2 * node + 1] = middle
+        ends[2 * node + 1] = high
+    points = np.empty((n, d))
+    at = np.empty(n, np.int64)
     for i in range(n):
         at[order[i]] = i
         for a in range(d):
             points[i, a] = columns[a, order[i]]
-    lows, highs = np.empty((2 * leaves, d)), np.empty((2 * leaves, d))
+    lows = np.empty((2 * leaves, d))
+    highs = np.empty((2 * leaves, d))
     tree = BoxTree(
         points, order, at, starts, ends, lows, highs, np.empty(2 * leaves, np.int64), leaves
     )
@@ -122,7 +134,8 @@ def _measure(tree, node):
     """The box and the least number of a node, from its records or its children."""
     least = tree.numbers.size
     for a in range(tree.points.shape[1]):
-        tree.lows[node, a], tree.highs[node, a] = np.inf, -np.inf
+        tree.lows[node, a] = np.inf
+        tree.highs[node, a] = -np.inf
     if node >= tree.leaves:
         for i in range(tree.starts[node], tree.ends[node]):
             least = min(least, tree.numbers[i])
@@ -153,7 +166,8 @@ def _reach(tree, node, centre):
     total = 0.0
     # Either end of the box may be the farther one in a dimension.
     for a in range(centre.size):
-        low, high = tree.lows[node, a] - centre[a], tree.highs[node, a] - centre[a]
+        low = tree.lows[node, a] - centre[a]
+        high = tree.highs[node, a] - centre[a]
         total += max(low * low, high * high)
     return total
 
@@ -171,6 +185,7 @@ def _gap(tree, node, centre):
 
 @inner
 def _same(point, other):
+    """Whether two points are equal in all dimensions."""
     for a in range(point.size):
         if point[a] != other[a]:
             return False
@@ -188,7 +203,9 @@ def _farthest(tree, centre, waiting):
     """The position of the record farthest from a point, its squared distance, and that of the next
     one elsewhere.
     """
-    best, most, second = -1, -1.0, -1.0
+    best = -1
+    most = -1.0
+    second = -1.0
     waiting[0], height = 1, 1
     # Branch and bound over boxes, the farther child first, so that ``most`` rises early. A stack as
     # deep as the tree, one more a level.
@@ -207,7 +224,8 @@ def _farthest(tree, centre, waiting):
             nearer = 2 * node + (
                 1 if _reach(tree, 2 * node, centre) > _reach(tree, 2 * node + 1, centre) else 0
             )
-            waiting[height], waiting[height + 1] = nearer, 4 * node + 1 - nearer
+            waiting[height] = nearer
+            waiting[height + 1] = 4 * node + 1 - nearer
             height += 2
             continue
         for i in range(tree.starts[node], tree.ends[node]):
@@ -246,11 +264,13 @@ def _nearest(tree, centre, k, waiting, taken, outs):
             nearer = 2 * node + (
                 1 if _gap(tree, 2 * node + 1, centre) < _gap(tree, 2 * node, centre) else 0
             )
-            waiting[height], waiting[height + 1] = 4 * node + 1 - nearer, nearer
+            waiting[height] = 4 * node + 1 - nearer
+            waiting[height + 1] = nearer
             height += 2
             continue
         for i in range(tree.starts[node], tree.ends[node]):
-            away, number = _away(tree.points[i], centre), tree.numbers[i]
+            away = _away(tree.points[i], centre)
+            number = tree.numbers[i]
             if found == k and (
                 away > outs[k - 1] or (away == outs[k - 1] and number > taken[k - 1])
             ):
@@ -263,7 +283,8 @@ def _nearest(tree, centre, k, waiting, taken, outs):
             ):
                 taken[place], outs[place] = taken[place - 1], outs[place - 1]
                 place -= 1
-            taken[place], outs[place] = number, away
+            taken[place] = number
+            outs[place] = away
 
 
 @inner
@@ -327,6 +348,8 @@ def _take(tree, left, count, taken, groups, group):
         number = left.numbers[gone[b]]
         groups[number] = group
         _remove(tree, number)
+    # From the highest place down, as in ``microaggregation``: the order of the records, and with it
+    # the rounding of their sums, is the same.
     for b in range(gone.size - 1, -1, -1):
         count -= 1
         left.numbers[gone[b]] = left.numbers[count]
@@ -340,7 +363,10 @@ def _take(tree, left, count, taken, groups, group):
 @inner
 def _unsure(tree, count, widest):
     """How far the mean, added up in any order, may lie from the one that is carried along."""
-    n, total = tree.numbers.size, 0.0
+    n = tree.numbers.size
+    total = 0.0
+    # Plain summation of ``count`` numbers errs by at most (count − 1) units of rounding of the sum
+    # of absolute values; compensated summation by a square of it.
     for a in range(tree.points.shape[1]):
         most = max(abs(tree.lows[1, a]), abs(tree.highs[1, a]))
         error = (
@@ -352,16 +378,19 @@ def _unsure(tree, count, widest):
 
 @inner
 def _outermost(tree, left, count, widest, centre, waiting):
-    """The position of the record farthest from the mean of those that are left.
+    """The position of the record farthest from the mean of the remaining ones.
 
-    Where rounding could decide, the mean is added up in the order of ``microaggregation.mdav``.
+    Where rounding could decide, the mean is added up in the order of
+    ``microaggregation.build_mdav_groups``.
     """
     for a in range(centre.size):
         centre[a] = (left.sums[a] + left.carried[a]) / count
     best, most, second = _farthest(tree, centre, waiting)
     slack = 2.0 * _unsure(tree, count, widest) + 4.0 * (centre.size + 4.0) * _UNIT * np.sqrt(most)
+    # The farthest record leads by more than both means can differ: rounding cannot decide.
     if second < 0.0 or np.sqrt(most) - np.sqrt(second) > slack:
         return best
+    # Else the mean is summed in the other function's order, and the search repeated.
     for a in range(centre.size):
         total = 0.0
         for i in range(count):
@@ -372,10 +401,11 @@ def _outermost(tree, left, count, widest, centre, waiting):
 
 @njit(cache=True, nogil=True)
 def mdav(columns, k, groups):
-    """Maximum distance to average vector; returns the number of groups, as
-    ``microaggregation.mdav`` finds them.
+    """Maximum distance to average vector (Domingo-Ferrer & Torra 2005); returns the number of
+    groups, the same ones that ``microaggregation.build_mdav_groups`` finds.
 
-    ``columns`` has one row a dimension, without missing or infinite numbers, and is used up.
+    ``columns`` has no missing or infinite numbers and is used up. n log n steps where boxes are
+    small, n² ∕ k at worst.
     """
     d, count = columns.shape
     made, tree = 0, _planted(columns)
@@ -385,9 +415,13 @@ def mdav(columns, k, groups):
         widest = max(widest, abs(tree.lows[1, a]), abs(tree.highs[1, a]))
         for i in range(count):
             _add(left, a, columns[a, i])
-    waiting, taken, outs = np.empty(128, np.int64), np.empty(k, np.int64), np.empty(k)
-    centre, other = np.empty(d), np.empty(d)
+    waiting = np.empty(128, np.int64)
+    taken = np.empty(k, np.int64)
+    outs = np.empty(k)
+    centre = np.empty(d)
+    other = np.empty(d)
     while count >= 2 * k:
+        # With 3k or more records two groups a round, around r and around s; with 2k or more, one.
         both = count >= 3 * k
         centre[:] = tree.points[_outermost(tree, left, count, widest, centre, waiting)]
         other[:] = tree.points[_farthest(tree, centre, waiting)[0]]
@@ -398,6 +432,7 @@ def mdav(columns, k, groups):
             _nearest(tree, other, k, waiting, taken, outs)
             count = _take(tree, left, count, taken, groups, made)
             made += 1
+    # The last 1 … 2k − 1 records are the last group.
     for i in range(count):
         groups[left.numbers[i]] = made
     return made + (1 if count > 0 else 0)

@@ -1,6 +1,9 @@
-"""Loops of Mondrian: find a cut, cut, and repeat until nothing can be cut.
+"""Loops of Mondrian (LeFevre, DeWitt & Ramakrishnan 2006), of trimming outliers, and of k-member
+clustering (Byun, Kamra, Bertino & Li 2007).
 
-A *cut* is five numbers: dimension, low, high, fill, left. Points with a rank from low to high go
+Arrays. ``points`` has one row per class as in :mod:`sfumato.kernels.points`: a rank per dimension,
+the records, the number of the class. A *segment* is a run of points; segments are cut in place. A
+*cut* is five numbers: dimension, low, high, fill, left. Points with a rank from low to high go
 left, as do records of rank high + 1 until ``fill`` of them have gone; ``left`` is how many records
 that makes in all.
 """
@@ -39,6 +42,7 @@ _NONE = np.int64(0)
 
 @inner
 def _add(cuts, found, a, low, high, fill, left):
+    """Write a cut; returns the number of cuts."""
     cuts[found, 0] = a
     cuts[found, 1] = low
     cuts[found, 2] = high
@@ -49,6 +53,7 @@ def _add(cuts, found, a, low, high, fill, left):
 
 @inner
 def _copy(rows, i, j):
+    """Copy row i to row j."""
     for c in range(rows.shape[1]):
         rows[j, c] = rows[i, c]
 
@@ -58,13 +63,15 @@ def _child_cuts(values, a, total, crowd, most, space, scratch):
     """Cut off one child of the node above all values: the children nearest to half of the records
     come first.
     """
-    cuts, found = scratch.cuts, np.int64(0)
+    cuts = scratch.cuts
+    found = np.int64(0)
     level = meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
     # Values are in the order of the tree, so those of one child lie side by side: one pass.
     while i < values:
-        first, left = i, np.int64(0)
+        first = i
+        left = np.int64(0)
         while (
             i < values
             and space.nodes[base + scratch.values[RANK, i]]
@@ -94,7 +101,8 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
     ``heavy``: only a value that half of the records have, otherwise only one that fewer have.
     Returns how many cuts that makes.
     """
-    base, best = space.dims[AT, a], -1
+    base = space.dims[AT, a]
+    best = -1
     # The most frequent value that is not a cell by itself; of equals the first.
     for i in range(values):
         rank = scratch.values[RANK, i]
@@ -103,7 +111,8 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
             best = i
     if best < 0:
         return np.int64(0)
-    rank, left = scratch.values[RANK, best], scratch.values[AMOUNT, best]
+    rank = scratch.values[RANK, best]
+    left = scratch.values[AMOUNT, best]
     if (2 * left >= total) != heavy or left < crowd or total - left < crowd:
         return np.int64(0)
     return _add(scratch.cuts, np.int64(0), a, rank, rank, _NONE, left)
@@ -111,8 +120,8 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
 
 @inner
 def _cuts_of(values, a, total, rule, found, space, scratch):
-    """The cuts of one dimension that leave enough records on both sides, in the order in which they
-    are tried, after ``found`` others.
+    """Append the cuts of one dimension that leave enough records on both sides, in the order in
+    which they are tried; returns the number of cuts.
 
     Either the cuts that keep the values of a cell together, or (``shared``) the one that shares out
     those of the median. ``rule``: the crowd of either side, ``shared``, and how many cuts are kept.
@@ -122,15 +131,19 @@ def _cuts_of(values, a, total, rule, found, space, scratch):
     least = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
     if space.dims[FORM, a] == TREE and not shared:
         found = _child_cuts(values, a, total, crowd, most, space, scratch)
-    median, below = np.int64(0), np.int64(0)
+    median = np.int64(0)
+    below = np.int64(0)
     # The weighted median, by adding up the values in their order.
     while 2 * (below + scratch.values[AMOUNT, median]) < total:
         below += scratch.values[AMOUNT, median]
         median += 1
-    upto, half = below + scratch.values[AMOUNT, median], (total + 1) // 2
+    upto = below + scratch.values[AMOUNT, median]
+    half = (total + 1) // 2
     middle = scratch.values[RANK, median]
     first = space.cells[LOW, space.dims[AT, a] + middle]
     if shared:
+        # Half of the records end within the median value: so many of it go left that both sides are
+        # even.
         if below < half < upto and total - half >= crowd:
             found = _add(cuts, found, a, least, middle - 1, half - below, half)
         elif (
@@ -138,10 +151,10 @@ def _cuts_of(values, a, total, rule, found, space, scratch):
             and total - half >= crowd
             and middle < space.cells[HIGH, space.dims[AT, a] + middle]
         ):
-            found = _add(
-                cuts, found, a, least, middle, _NONE, half
-            )  # between two values of one cell
+            # Between two values of one cell.
+            found = _add(cuts, found, a, least, middle, _NONE, half)
         return found
+    # The median goes left, or else right: the two cuts nearest to half.
     if upto >= crowd and total - upto >= crowd:
         found = _add(cuts, found, a, least, middle, _NONE, upto)
     if below >= crowd and total - below >= crowd:
@@ -164,8 +177,8 @@ def _find_cut(points, segment, rule, skip, space, scratch, chosen):
         return False
     measure(points, start, end, space, scratch)
     by_width(space, scratch)
-    # cuts between cells first; where there is none one value of a cell is cut off, and then records
-    # of one value are shared out
+    # Cuts between cells first; where there is none one value of a cell is cut off, and then records
+    # of one value are shared out. Dimensions with the widest box come first in each stage.
     for stage in range(2 + relaxed):
         for i in range(space.dims.shape[1]):
             a = scratch.box[PLACE, i]
@@ -190,7 +203,7 @@ def _find_cut(points, segment, rule, skip, space, scratch, chosen):
 
 @njit(cache=True, nogil=True)
 def find_cuts(points, segments, rule, space, scratch):
-    """Per segment of points the first cut but ``skips``, and whether there is one.
+    """Per segment of points the cut number ``skips`` in the fixed order, and whether there is one.
 
     ``segments`` has the first point, the end, the records and the skips of each; ``rule`` as in
     :func:`_find_cut`.
@@ -231,12 +244,14 @@ def sides(points, starts, ends, cuts):
     length = 0
     for s in range(starts.size):
         length += ends[s] - starts[s]
-    members, halves = np.empty(length, np.int64), np.empty(length, np.int64)
+    members = np.empty(length, np.int64)
+    halves = np.empty(length, np.int64)
     n = 0
     for s in range(starts.size):
         filled = np.int64(0)
         for i in range(starts[s], ends[s]):
-            rank, amount = np.int64(points[i, cuts[s, 0]]), np.int64(points[i, d])
+            rank = np.int64(points[i, cuts[s, 0]])
+            amount = np.int64(points[i, d])
             left = _goes_left(rank, amount, cuts[s], filled)
             if left and rank > cuts[s, 2]:
                 filled += amount
@@ -252,12 +267,14 @@ def cut_all(points, starts, ends, cuts):
     begin, and left records.
     """
     d = points.shape[1] - 2
-    middles, totals = starts.copy(), np.zeros(starts.size, np.int64)
+    middles = starts.copy()
+    totals = np.zeros(starts.size, np.int64)
     # Partition in place, one swap a point that goes left (Lomuto).
     for s in range(starts.size):
         filled = np.int64(0)
         for i in range(starts[s], ends[s]):
-            rank, amount = np.int64(points[i, cuts[s, 0]]), np.int64(points[i, d])
+            rank = np.int64(points[i, cuts[s, 0]])
+            amount = np.int64(points[i, d])
             if _goes_left(rank, amount, cuts[s], filled):
                 if rank > cuts[s, 2]:
                     filled += amount
@@ -269,6 +286,7 @@ def cut_all(points, starts, ends, cuts):
 
 @inner
 def _swap(points, i, j):
+    """Exchange two rows."""
     if i != j:
         for c in range(points.shape[1]):
             points[i, c], points[j, c] = points[j, c], points[i, c]
@@ -283,7 +301,9 @@ def cut(points, start, end, chosen):
     it ends.
     """
     d = points.shape[1] - 2
-    middle, last, fill = start, end, chosen[3]
+    middle = start
+    last = end
+    fill = chosen[3]
     for i in range(start, end):
         rank = points[i, chosen[0]]
         left = chosen[1] <= rank <= chosen[2]
@@ -307,24 +327,29 @@ def partition(points, segment, rule, space, scratch, parts, ends):
     """Cut until nothing can be cut, with no other promise than a crowd on both sides.
 
     ``segment`` is how many of ``points`` are used, and their records; behind them is room where
-    points are divided. ``rule``: the crowd, and whether a value may be shared out.
-    ``parts`` receives class and records, region after region, ``ends`` the ends of the regions in
-    ``parts``. Returns the number of regions.
+    points are divided. ``rule``: the crowd, and whether a value may be shared out. ``parts``
+    receives class and records, region after region, ``ends`` the ends of the regions in ``parts``.
+    Returns the number of regions.
 
-    The segments not yet done lie one after the other; the last one is always next, so it can grow
-    when it is cut.
+    The open segments lie one after the other; the last one is always next, so it can grow when it
+    is cut.
     """
     count, total = segment
     crowd, relaxed = rule
     d = points.shape[1] - 2
-    begins, totals = np.zeros(ends.size + 1, np.int64), np.zeros(ends.size + 1, np.int64)
+    begins = np.zeros(ends.size + 1, np.int64)
+    totals = np.zeros(ends.size + 1, np.int64)
     chosen = np.zeros(5, np.int64)
     totals[0] = total
-    waiting, top, regions, written = 1, count, 0, 0
+    waiting = 1
+    top = count
+    regions = 0
+    written = 0
     # Depth first with a stack of segments: the right side is next, and lies at the end of the
     # array. O(n log n) rows on balanced cuts.
     while waiting > 0:
-        start, here = begins[waiting - 1], totals[waiting - 1]
+        start = begins[waiting - 1]
+        here = totals[waiting - 1]
         if _find_cut(points, (start, top, here), (crowd, relaxed, 1), 0, space, scratch, chosen):
             middle, top = cut(points, start, top, chosen)
             totals[waiting - 1] = chosen[4]
@@ -350,12 +375,11 @@ def partition(points, segment, rule, space, scratch, parts, ends):
 
 @inner
 def _consider(a, values_kept, gone, region, space, scratch, trim):
-    """Write a trim down if it is worth more per record than the best so far.
+    """Write a trim if it gains more per record than the best so far.
 
-    ``values_kept`` is the first and last rank that stay and how many values.
-    ``region`` is total records, crowd, loss of all
-    its cells, and the loss of cells that are suppressed: those that stay lose less, those that go
-    lose the rest.
+    ``values_kept`` is the first and last rank that stay and how many values. ``region`` is total
+    records, crowd, loss of all its cells, and the loss of cells that are suppressed: those that
+    stay lose less, those that go lose the difference to a suppressed record.
     """
     first, last, distinct = values_kept
     total, crowd, width, weight = region
@@ -368,7 +392,12 @@ def _consider(a, values_kept, gone, region, space, scratch, trim):
     worth = ((total - gone) * narrower - gone * (weight - width)) / gone
     if worth <= trim[0]:
         return False
-    trim[0], trim[1], trim[2], trim[3], trim[4], trim[5] = worth, a, first, last, -1, gone
+    trim[0] = worth
+    trim[1] = a
+    trim[2] = first
+    trim[3] = last
+    trim[4] = -1
+    trim[5] = gone
     return True
 
 
@@ -376,7 +405,8 @@ def _consider(a, values_kept, gone, region, space, scratch, trim):
 def _trim_line(count, a, region, space, scratch, trim):
     """Take values from either end of a line."""
     values = scratch.values
-    below, above = np.int64(0), np.int64(0)
+    below = np.int64(0)
+    above = np.int64(0)
     # From either end, all prefixes and suffixes: sums go along.
     for i in range(count - 1):
         below += values[AMOUNT, i]
@@ -406,6 +436,7 @@ def _trim_set(count, a, region, space, scratch, trim):
     """Take one value from a set."""
     values = scratch.values
     for i in range(count):
+        # The ends of the cell move only when the first or last value goes.
         first = values[RANK, 1 if i == 0 else 0]
         last = values[RANK, count - 2 if i == count - 1 else count - 1]
         if _consider(a, (first, last, count - 1), values[AMOUNT, i], region, space, scratch, trim):
@@ -420,7 +451,9 @@ def _trim_tree(count, a, region, space, scratch, trim):
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
     while i < count:
-        first, kept = i, np.int64(0)
+        # Values under one child lie side by side; all others go.
+        first = i
+        kept = np.int64(0)
         while (
             i < count
             and space.nodes[base + values[RANK, i]] == space.nodes[base + values[RANK, first]]
@@ -440,8 +473,8 @@ def _trim_tree(count, a, region, space, scratch, trim):
 
 @njit(cache=True, nogil=True)
 def find_trims(points, starts, ends, crowd, space, scratch):
-    """Per region the trim that is worth most per record; its worth is 0 where none is worth
-    anything.
+    """Per region the trim that gains most per record; its gain is 0 where none gains anything.
+    Costs a pass over the values of every dimension.
     """
     d = points.shape[1] - 2
     trims = np.zeros((starts.size, 6))
@@ -449,7 +482,8 @@ def find_trims(points, starts, ends, crowd, space, scratch):
     for a in range(d):
         weight += space.scales[WEIGHT, a]
     for s in range(starts.size):
-        total, width = np.int64(0), 0.0
+        total = np.int64(0)
+        width = 0.0
         for i in range(starts[s], ends[s]):
             total += points[i, d]
         if total <= crowd:
@@ -515,6 +549,7 @@ def _measure_from(points, seed, left, count, space, near, costs):
 
 @inner
 def _next_seed(left, count, costs, far):
+    """The point farthest from the last seed, or nearest to it; of equals the lower number."""
     seed = left[0]
     for i in range(1, count):
         better = costs[left[i]] > costs[seed] if far else costs[left[i]] < costs[seed]
@@ -526,7 +561,7 @@ def _next_seed(left, count, costs, far):
 @inner
 def _nearest(left, count, costs, most, chosen):
     """Collect about ``most`` of the points that cost least; returns how many. By bins, so that one
-    pass is enough.
+    pass is enough: points in the last bin may be more, as far as there is room.
     """
     greatest = 0.0
     for i in range(count):
@@ -550,6 +585,7 @@ def _nearest(left, count, costs, most, chosen):
 
 @inner
 def _open_box(points, i, space, scratch):
+    """Start a box at one point."""
     scratch.stamps[-1] += 1
     for a in range(space.dims.shape[1]):
         scratch.box[LOW, a] = scratch.box[HIGH, a] = points[i, a]
@@ -569,13 +605,15 @@ def _loss_with(points, i, space, scratch):
             and scratch.stamps[space.dims[AT, a] + rank] != scratch.stamps[-1]
         ):
             distinct += 1
-        low, high = min(scratch.box[LOW, a], rank), max(scratch.box[HIGH, a], rank)
+        low = min(scratch.box[LOW, a], rank)
+        high = max(scratch.box[HIGH, a], rank)
         total += space.scales[WEIGHT, a] * cell_loss(space, a, low, high, distinct)
     return total
 
 
 @inner
 def _widen(points, i, space, scratch):
+    """Extend the box to a point."""
     for a in range(space.dims.shape[1]):
         rank = np.int64(points[i, a])
         scratch.box[LOW, a] = min(scratch.box[LOW, a], rank)
@@ -601,17 +639,22 @@ def cluster(points, sizes, rule, space, scratch, groups):
     """Cluster points so that each cluster has at least ``crowd`` of their ``sizes``; returns the
     number of clusters. ``rule`` is ``crowd, pool, far``.
 
-    ``groups`` receives the cluster of each point, −1 for the few that are left over. A cluster
+    ``groups`` receives the cluster of each point, −1 for the few that remain at the end. A cluster
     starts at the point nearest to the start of the last one, or farthest (``far``), and grows by
     the point that adds the least loss, out of the ``pool`` nearest to its start (0: out of all). Of
     equal ones the first point is taken.
     """
-    n, d = points.shape[0], points.shape[1] - 2
+    n = points.shape[0]
+    d = points.shape[1] - 2
     crowd, pool, far = rule
-    left, where = np.arange(n), np.arange(n)
-    near, costs = np.zeros(space.limits.shape[1]), np.zeros(n)
+    left = np.arange(n)
+    where = np.arange(n)
+    near = np.zeros(space.limits.shape[1])
+    costs = np.zeros(n)
     chosen = np.empty(n if pool == 0 else min(n, 4 * pool), np.int64)
-    count, remaining, clusters = n, np.int64(0), np.int64(0)
+    count = n
+    remaining = np.int64(0)
+    clusters = np.int64(0)
     for i in range(n):
         groups[i] = -1
         remaining += sizes[i]
@@ -623,27 +666,32 @@ def cluster(points, sizes, rule, space, scratch, groups):
         _open_box(points, seed, space, scratch)
         count = _remove(left, where, count, seed)
         _measure_from(points, seed, left, count, space, near, costs)
-        size, records, loss = (
-            sizes[seed],
-            np.float64(points[seed, d]),
-            _loss_with(points, seed, space, scratch),
-        )
+        size = sizes[seed]
+        records = np.float64(points[seed, d])
+        loss = _loss_with(points, seed, space, scratch)
         groups[seed] = clusters
         found = np.int64(-1)
         while size < crowd:
             if found <= 0:
                 found = _pool_of(left, count, pool, costs, chosen)
-            best, least, worst = 0, np.inf, 0.0
+            best = 0
+            least = np.inf
+            worst = 0.0
             # All of the pool are tried again after each member: the box has grown, and with it all
             # losses.
             for c in range(found):
                 grown = _loss_with(points, chosen[c], space, scratch)
+                # Loss added to those who are in, and the loss of the newcomer's own records.
                 score = records * (grown - loss) + points[chosen[c], d] * grown
                 if score < least or (score == least and chosen[c] < chosen[best]):
-                    best, least, worst = c, score, grown
+                    best = c
+                    least = score
+                    worst = grown
             i = chosen[best]
             _widen(points, i, space, scratch)
-            size, records, loss = size + sizes[i], records + points[i, d], worst
+            size = size + sizes[i]
+            records = records + points[i, d]
+            loss = worst
             groups[i] = clusters
             count = _remove(left, where, count, i)
             found -= 1
@@ -655,7 +703,7 @@ def cluster(points, sizes, rule, space, scratch, groups):
 
 @inner
 def _pool_of(left, count, pool, costs, chosen):
-    """The points that are looked at while a cluster grows."""
+    """Write the candidates for a growing cluster; returns how many."""
     if pool > 0:
         return _nearest(left, count, costs, pool, chosen)
     for i in range(count):
@@ -668,7 +716,8 @@ def _union_loss(lows, highs, distinct, g, h, space):
     """The weighted loss of two boxes as one; values of a set are taken to be different in both."""
     total = 0.0
     for a in range(space.dims.shape[1]):
-        low, high = min(lows[g, a], lows[h, a]), max(highs[g, a], highs[h, a])
+        low = min(lows[g, a], lows[h, a])
+        high = max(highs[g, a], highs[h, a])
         values = (
             distinct[g, a] if g == h else min(distinct[g, a] + distinct[h, a], space.dims[SIZE, a])
         )
@@ -684,12 +733,14 @@ def nearest_groups(some, others, lows, highs, distinct, records, space):
     none.
     """
     alone = np.empty(records.size)
+    # Loss of each group by itself, which a union replaces.
     for g in range(records.size):
         alone[g] = records[g] * _union_loss(lows, highs, distinct, g, g, space)
     found = np.full(some.size, -1, np.int64)
     # All pairs; only the few groups that break a promise are on the left side.
     for s in range(some.size):
-        g, least = some[s], np.inf
+        g = some[s]
+        least = np.inf
         for o in range(others.size):
             h = others[o]
             if h == g:

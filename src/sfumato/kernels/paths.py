@@ -1,8 +1,10 @@
-"""Loops over paths: subsequences of visits, windows of time, and what known points leave of the
-candidates.
+"""Loops over paths: subsequences of visits, windows of time, and how many candidates known points
+leave.
 
-People are runs of points: those of person *i* stand from ``starts[i]`` to ``starts[i + 1]``, in the
-order of time, then of place.
+Arrays. The points (visits) of person *i* stand from ``starts[i]`` to ``starts[i + 1]``, in the
+order of time, then of location. ``ticks`` are times as integers, locations and numbered points are
+0, 1, …. Lists by location or point (``post_starts``, ``people``) are the same visits, by whom they
+belong to.
 """
 
 from __future__ import annotations
@@ -36,16 +38,19 @@ class Posted(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _extensions(visits, person, matched, depth, seen, places, points):
-    """The places that can follow a matched sequence in one person's visits, each with its first
-    such visit.
+    """List the locations that can follow a matched sequence in one person's visits, each with its
+    first such visit; returns how many there are.
 
     Visits of one time have no order among them, so the next one may be of the same time as the
-    last, but never the same visit. ``matched`` are the visits of the sequence so far; ``seen`` is
-    left set for the places found. Returns how many there are.
+    last, but never the same visit. ``matched`` are the visits of the sequence so far; ``seen``
+    remains set for the listed locations.
     """
     count = 0
+    # The earliest match of every step leaves most room for the next (greedy subsequence matching),
+    # so one visit per location is enough.
     first = visits.starts[person]
     if depth:
+        # Back to the first visit of the same time.
         first = matched[depth - 1]
         while (
             first > visits.starts[person]
@@ -70,11 +75,11 @@ def _extensions(visits, person, matched, depth, seen, places, points):
 
 
 class Sequences(NamedTuple):
-    """Where a walk over sequences stands: per depth the entries (person, visit, entry of the
-    sequence before), by the last place.
+    """State of a walk over sequences: per depth the entries (person, visit, entry of the sequence
+    before), grouped by the last location.
 
-    ``ends[depth, number]`` is where the entries of the place ``number`` end. The rest is room for
-    one extension.
+    ``ends[depth, number]`` is where the entries of location ``number`` end. The other arrays are
+    scratch for one extension.
     """
 
     who: np.ndarray
@@ -90,8 +95,8 @@ class Sequences(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _count_extensions(visits, search, depth, begin, end, near):
-    """How many people can go on to each place from the sequence of entries ``begin`` to ``end``.
-    Returns how many places there are.
+    """Count the people who can go on to each location from the sequence of entries ``begin`` to
+    ``end``. Returns how many locations there are.
     """
     touched = 0
     for entry in range(begin, end):
@@ -109,10 +114,13 @@ def _count_extensions(visits, search, depth, begin, end, near):
 
 @njit(cache=True, nogil=True)
 def _entered(search, depth, entry):
-    """The person of an entry, whose visits so far are put into ``matched``."""
+    """The person of an entry, whose visits so far are written to ``matched`` by following the links
+    back.
+    """
     if depth == 0:
         return entry
-    step, one = depth - 1, entry
+    step = depth - 1
+    one = entry
     while step >= 0:
         search.matched[step] = search.points[step, one]
         one = search.links[step, one]
@@ -122,7 +130,9 @@ def _entered(search, depth, entry):
 
 @njit(cache=True, nogil=True)
 def _list_extensions(visits, search, depth, begin, end, near, k, carriers):
-    """Write the entries of all extensions, by place, and mark whoever has one that is rare."""
+    """Write the entries of all extensions, by location, and mark whoever has one that is rare. The
+    second pass of a counting sort, ``slots`` being the offsets.
+    """
     for entry in range(begin, end):
         person = _entered(search, depth, entry)
         count = _extensions(visits, person, search.matched, depth, search.seen, near[0], near[1])
@@ -140,14 +150,16 @@ def _list_extensions(visits, search, depth, begin, end, near, k, carriers):
 
 @njit(cache=True, nogil=True)
 def rare_sequences(visits, size, m, k, enough, carriers):
-    """Sequences of at most ``m`` places that some, but fewer than ``k`` people visited in this
-    order, walked depth first.
+    """Count sequences of at most ``m`` locations that some, but fewer than ``k`` people visited in
+    this order, walked depth first (as PrefixSpan does).
 
-    Those that begin with another such sequence are not looked at. ``carriers`` is set for everybody
-    who has one. Ends after ``enough`` of them (0: never). Returns how many there are and the
-    smallest number of people seen.
+    A rare sequence is not extended: whoever has an extension has the sequence (anti-monotone
+    support, Apriori), so extensions are rare as well. ``carriers`` is set for everybody who has a
+    rare one. Ends after ``enough`` of them (0: never). Returns how many there are and the smallest
+    number of people seen.
     """
-    people, room = visits.starts.size - 1, visits.ticks.size
+    people = visits.starts.size - 1
+    room = visits.ticks.size
     search = Sequences(
         np.empty((m, room), np.int64),
         np.empty((m, room), np.int64),
@@ -160,20 +172,23 @@ def rare_sequences(visits, size, m, k, enough, carriers):
         np.empty(m + 1, np.int64),
     )
     near = np.empty((2, size), np.int64)
-    here, last = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
+    here = np.zeros(m + 1, np.int64)
+    last = np.zeros(m + 1, np.int64)
     found, least = 0, people + 1
-    depth, begin, end = (
-        0,
-        0,
-        people,
-    )  # the sequence to extend has `depth` places, and is carried by entries begin..end
+    # The sequence to extend has ``depth`` locations and is carried by the entries begin … end − 1.
+    depth = 0
+    begin = 0
+    end = people
     while True:
         touched = _count_extensions(visits, search, depth, begin, end, near)
+        # Locations in ascending order: the walk, and what is counted before it ends, is
+        # reproducible.
         order = np.sort(search.slots[:touched])
         total = 0
         for number in range(touched):
             place = order[number]
-            search.slots[number], search.position[place] = total, number
+            search.slots[number] = total
+            search.position[place] = number
             total += search.counts[place]
             search.ends[depth, number] = total
             least = min(least, search.counts[place])
@@ -183,8 +198,9 @@ def rare_sequences(visits, size, m, k, enough, carriers):
         _list_extensions(visits, search, depth, begin, end, near, k, carriers)
         for number in range(touched):
             search.counts[order[number]] = 0
-        here[depth], last[depth] = -1, touched
-        # the next sequence to extend: one deeper, or the next beside this one or beside those above
+        here[depth] = -1
+        last[depth] = touched
+        # The next sequence to extend: one deeper, or the next beside this one or beside those above
         # it
         while True:
             here[depth] += 1
@@ -195,6 +211,7 @@ def rare_sequences(visits, size, m, k, enough, carriers):
                 continue
             begin = 0 if here[depth] == 0 else search.ends[depth, here[depth] - 1]
             end = search.ends[depth, here[depth]]
+            # Prune (Apriori): rare sequences are counted, not extended.
             if end - begin >= k:
                 break
         depth += 1
@@ -202,19 +219,24 @@ def rare_sequences(visits, size, m, k, enough, carriers):
 
 @njit(cache=True, nogil=True)
 def pair_keys(visits, size, keys):
-    """Per person the pairs of places visited in this order, each once, as ``first * size + then``;
-    returns how many there are.
+    """Per person the pairs of locations visited in this order, each once, as ``first * size +
+    then``; returns how many there are.
 
     ``keys`` is room for them; an empty one is only counted for. (x, y) is a pair if the first visit
-    to x is not after the last to y, and (x, x) if there are two visits to x.
+    to x is not after the last to y, and (x, x) if there are two visits to x. Costs the square of
+    the locations of a person.
     """
     found = 0
     for person in range(visits.starts.size - 1):
-        low, high = visits.starts[person], visits.starts[person + 1]
+        low = visits.starts[person]
+        high = visits.starts[person + 1]
         order = np.argsort(visits.places[low:high], kind="mergesort")
         count = 0
-        places, firsts = np.empty(high - low, np.int64), np.empty(high - low, np.int64)
-        lasts, times = np.empty(high - low, np.int64), np.zeros(high - low, np.int64)
+        places = np.empty(high - low, np.int64)
+        firsts = np.empty(high - low, np.int64)
+        lasts = np.empty(high - low, np.int64)
+        times = np.zeros(high - low, np.int64)
+        # A stable sort by location keeps the order of time: first and last visit of each location.
         for number in range(order.size):
             point = low + order[number]
             if count == 0 or places[count - 1] != visits.places[point]:
@@ -239,7 +261,7 @@ def pair_keys(visits, size, keys):
 @njit(cache=True, nogil=True)
 def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
     """Per person the sum of the hashes of the points from ``low`` up to below ``high``, and where
-    they begin and end.
+    they begin and end. Windows move forward only, so both ends do: each is passed once in all.
     """
     for person in range(starts.size - 1):
         first = firsts[person]
@@ -252,14 +274,16 @@ def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
         for point in range(first, last):
             total += hashes[point]
         sums[person] = total
-        firsts[person], lasts[person] = first, last
+        firsts[person] = first
+        lasts[person] = last
 
 
 @njit(cache=True, nogil=True)
 def holds_all(posted, person, items):
-    """Whether a person has all of some points."""
+    """Whether a person has all of some points: one binary search each."""
     for number in range(items.size):
-        low, high = posted.starts[person], posted.starts[person + 1]
+        low = posted.starts[person]
+        high = posted.starts[person + 1]
         wanted = items[number]
         while low < high:
             middle = (low + high) // 2
@@ -286,9 +310,12 @@ def _rarest(posted, items):
 
 @njit(cache=True, nogil=True)
 def carriers(posted, items, enough):
-    """How many people have all of some points; counting ends at ``enough``. And one of them."""
+    """How many people have all of some points, and one of them; counting ends at ``enough``. Only
+    people with the rarest point are looked at.
+    """
     best = _rarest(posted, items)
-    found, one = 0, np.int64(-1)
+    found = 0
+    one = np.int64(-1)
     for place in range(posted.post_starts[best], posted.post_starts[best + 1]):
         person = posted.people[place]
         if holds_all(posted, person, items):
@@ -302,7 +329,7 @@ def carriers(posted, items, enough):
 @njit(cache=True, nogil=True)
 def small_windows(posted, firsts, lasts, sizes, k, small):
     """Mark people whose points of a window fewer than ``k`` people have; ``sizes`` is how many have
-    exactly these.
+    exactly these: k or more settle it without a search.
     """
     for person in range(firsts.size):
         if lasts[person] > firsts[person] and sizes[person] < k and not small[person]:
@@ -315,7 +342,7 @@ def small_windows(posted, firsts, lasts, sizes, k, small):
 
 @njit(cache=True, nogil=True)
 def _alone(posted, known, count, truth):
-    """1 where only the person meant has all known points, 2 where only somebody else has, 0
+    """1 where only the true person has all known points, 2 where only somebody else has, 0
     otherwise; unknown points (−1) are left out.
     """
     wanted = np.empty(count, np.int64)
@@ -334,8 +361,8 @@ def _alone(posted, known, count, truth):
 
 @njit(cache=True, nogil=True)
 def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
-    """Add up, per person and number of points known, how often the person alone has them:
-    ``uniforms[person, draw]`` decide which.
+    """Add up, per person and number of known points, how often the person alone has them (unicity,
+    de Montjoye et al. 2013): ``uniforms[person, draw]`` decide which points.
 
     The points of a draw are the beginning of one random order, so more points never leave more
     candidates.
@@ -348,10 +375,12 @@ def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
             answer = 0
             for number in range(most):
                 if number < own.size:
+                    # A Fisher–Yates shuffle, one step per point.
                     other = number + np.int64(uniforms[person, draw, number] * (own.size - number))
                     own[number], own[other] = own[other], own[number]
                     drawn[number] = own[number]
                     newest = drawn[number : number + 1]
+                    # Once alone, the person stays alone while the new points are the person's own.
                     if answer != 1 or not (
                         newest[0] < 0 or holds_all(posted, truth[person], newest)
                     ):
@@ -365,7 +394,7 @@ def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
 @njit(cache=True, nogil=True)
 def exact_unicity(posted, known_starts, known, truth, p, shares):
     """Per person the share of the sets of ``p`` own points that the person alone has; who has fewer
-    is known by all of them.
+    is known by all of them. Visits all combinations.
 
     Returns how many sets point to somebody else alone.
     """
@@ -385,6 +414,7 @@ def exact_unicity(posted, known_starts, known, truth, p, shares):
             total += 1
             alone += answer == 1
             wrong += answer == 2
+            # The next combination in lexicographic order: raise the last index that can rise.
             place = size - 1
             while place >= 0 and chosen[place] == own.size - size + place:
                 place -= 1
@@ -399,8 +429,9 @@ def exact_unicity(posted, known_starts, known, truth, p, shares):
 
 @njit(cache=True, nogil=True)
 def visited(visits, person, tick, place):
-    """Whether a person was at a place at a time."""
-    low, high = visits.starts[person], visits.starts[person + 1]
+    """Whether a person was at a location at a time: binary search by (time, location)."""
+    low = visits.starts[person]
+    high = visits.starts[person + 1]
     while low < high:
         middle = (low + high) // 2
         if visits.ticks[middle] < tick or (
@@ -418,14 +449,15 @@ def visited(visits, person, tick, place):
 
 @njit(cache=True, nogil=True)
 def shifted_candidates(visits, post_starts, post_points, owners, knowledge, most):
-    """How many people have known visits (times, places) when all their times are moved by one shift
-    of at most ``most``; and one of them.
+    """How many people have known visits (times, locations) when all their times are moved by one
+    shift of at most ``most``; and one of them. Counting ends at two.
 
-    The visits at the first known place are the anchors: each tells the shift, which the others must
-    keep.
+    The visits at the first known location are the anchors: each gives the shift, which the others
+    must keep.
     """
     times, places = knowledge
-    found, one = 0, np.int64(-1)
+    found = 0
+    one = np.int64(-1)
     for entry in range(post_starts[places[0]], post_starts[places[0] + 1]):
         point = post_points[entry]
         shift = visits.ticks[point] - times[0]
@@ -447,11 +479,11 @@ def shifted_candidates(visits, post_starts, post_points, owners, knowledge, most
 
 @njit(cache=True, nogil=True)
 def shift_attack(visits, posting, known, truth, chosen, most, hits):
-    """Add up per person and number of points known how often only the person fits, whatever the
+    """Add up per person and number of known points how often only the person fits, whatever the
     shift.
 
-    ``chosen[person, draw]`` are places in the person's run of ``known`` visits, those of the first
-    points first.
+    ``chosen[person, draw]`` are positions in the person's run of ``known`` visits, those of the
+    first points first. Once alone stays alone: further true points never bring candidates back.
     """
     post_starts, post_points, owners = posting
     for person in range(known.starts.size - 1):
@@ -462,7 +494,8 @@ def shift_attack(visits, posting, known, truth, chosen, most, hits):
             for number in range(chosen.shape[2]):
                 if number < size and not alone:
                     count = 0
-                    times, places = np.empty(number + 1, np.int64), np.empty(number + 1, np.int64)
+                    times = np.empty(number + 1, np.int64)
+                    places = np.empty(number + 1, np.int64)
                     for step in range(number + 1):
                         point = base + chosen[person, draw, step]
                         if known.places[point] >= 0:
@@ -490,8 +523,9 @@ def must_go(members, weights, most):
     """A lower bound for the weight of points that hit all sets (rows of ``members``, −1 behind the
     last); ends above ``most``.
 
-    Every set in turn takes as much as the lightest of its points has left: whoever deletes one of
-    them pays at least that.
+    Weak duality of the weighted hitting set: every set in turn takes as much as the lightest of its
+    points has left; whoever deletes one of its points pays at least that, and no weight is used
+    twice.
     """
     left = weights.copy()
     total = 0

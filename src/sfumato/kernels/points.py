@@ -1,9 +1,9 @@
 """Loops over points of a table's space: every class is a point, every quasi-identifier a dimension.
 
-A dimension is a line (numbers, dates, ordered values), a tree (values under a hierarchy, in its
-depth-first order) or a set (values without either). Values are ranks 0, 1, …; a missing value has
-the last rank. ``points`` has one row a
-class: its ranks, then the number of its records, then the number of the class.
+Arrays. A dimension is a line (numbers, dates, ordered values), a tree (values under a hierarchy, in
+its depth-first order) or a set (values without either). Values are ranks 0, 1, …; a missing value
+has the last rank. ``points`` has one row per class: its ranks, then the number of its records, then
+the number of the class. Losses are between 0 (one value) and 1 (suppressed).
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def scratch_for(space: Space, children: int = 1) -> Scratch:
 @inner
 def meeting_level(space, a, low, high):
     """The lowest level of a tree on which two ranks are under one node."""
-    size, base = space.dims[SIZE, a], space.dims[TREE_AT, a]
+    size = space.dims[SIZE, a]
+    base = space.dims[TREE_AT, a]
     level = 0
     # All ranks meet at the root, so this ends.
     while space.nodes[base + level * size + low] != space.nodes[base + level * size + high]:
@@ -95,6 +96,7 @@ def cell_loss(space, a, low, high, distinct):
     it is a set.
     """
     if space.dims[FORM, a] == TREE:
+        # In a tree, the loss of the lowest node above both ranks.
         level = meeting_level(space, a, low, high)
         return space.losses[space.dims[TREE_AT, a] + level * space.dims[SIZE, a] + low]
     if low == high:
@@ -104,12 +106,14 @@ def cell_loss(space, a, low, high, distinct):
         return 1.0
     if space.scales[SPAN, a] <= 0.0:
         return 0.0
+    # On a line, the width of the range as a share of the span.
     if space.dims[FORM, a] == LINE:
         width = (
             space.limits[HIGH, space.dims[AT, a] + high]
             - space.limits[LOW, space.dims[AT, a] + low]
         )
         return min(1.0, width / space.scales[SPAN, a])
+    # In a set, the number of values beyond one as a share of all but one.
     return (distinct - 1.0) / space.scales[SPAN, a]
 
 
@@ -176,7 +180,8 @@ def _sort(values, n):
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, n):
-            rank, amount = values[RANK, i], values[AMOUNT, i]
+            rank = values[RANK, i]
+            amount = values[AMOUNT, i]
             j = i
             while j >= gap and values[RANK, j - gap] > rank:
                 values[RANK, j] = values[RANK, j - gap]
@@ -194,12 +199,10 @@ def value_weights(points, start, end, a, scratch):
 
     By histogram, or by sorting where few points lie in a wide range.
     """
-    d, low, high, values = (
-        points.shape[1] - 2,
-        scratch.box[LOW, a],
-        scratch.box[HIGH, a],
-        scratch.values,
-    )
+    d = points.shape[1] - 2
+    low = scratch.box[LOW, a]
+    high = scratch.box[HIGH, a]
+    values = scratch.values
     n = np.int64(0)
     # A histogram costs the range, a sort n log n: eight ranks a point is where they meet.
     if high - low < 8 * (end - start):

@@ -1,4 +1,8 @@
-"""Loops over counting queries, of which up to 64 are asked at once: a bit of a word each."""
+"""Loops over counting queries, of which up to 64 are asked at once.
+
+Arrays. Bit q of ``words[i]`` (uint64) says whether record *i* counts for query *q*; ``amounts[i]``
+(int64) is how often it counts.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ def add_by_bit(words, amounts):
     sums = np.zeros(64, np.int64)
     for i in range(words.size):
         word = words[i]
+        # x & −x is the lowest set bit; it is cleared after its amount is added.
         while word:
             lowest = word & (~word + np.uint64(1))
             sums[_place(lowest)] += amounts[i]
@@ -24,7 +29,9 @@ def add_by_bit(words, amounts):
 
 @njit(cache=True, nogil=True, inline="always")
 def _place(bit):
-    """Which bit a word with one bit has: six halvings."""
+    """The number of the only set bit of a word, by six tests: each mask has the bits whose number
+    has one binary digit 1.
+    """
     place = 0
     if bit & np.uint64(0xFFFFFFFF00000000):
         place += 32

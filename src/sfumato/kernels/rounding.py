@@ -103,17 +103,20 @@ def _path(cell, owner, here, j, by_column, by_slot, queue):
 def _cancel(cell, owner, here, j, circle, draw, result):
     """Move the cells of a circle up and down by turns until one is 0 or 1."""
     by_column, by_slot = circle  # the slot before each column, and the column before each slot
-    up, down = 1 - cell[here, j], cell[here, j]
+    up = 1 - cell[here, j]
+    down = cell[here, j]
     c = j
     while (
         True
     ):  # the cell on the way into column c moves against the last one, the next one with it
         s = by_column[c]
-        up, down = min(up, cell[s, c]), min(down, 1 - cell[s, c])
+        up = min(up, cell[s, c])
+        down = min(down, 1 - cell[s, c])
         if s == here:
             break
         c = by_slot[s]
-        up, down = min(up, 1 - cell[s, c]), min(down, cell[s, c])
+        up = min(up, 1 - cell[s, c])
+        down = min(down, cell[s, c])
     step = up if draw * (up + down) < down else -down
     _move(cell, owner, here, j, step, result)
     c = j

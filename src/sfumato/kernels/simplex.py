@@ -36,7 +36,8 @@ def reduced(matrix, preference):
         best, size = -1, 1e-7
         for row in range(done, rows):
             if abs(tableau[row, column]) > size:
-                best, size = row, abs(tableau[row, column])
+                best = row
+                size = abs(tableau[row, column])
         if best < 0:
             continue
         if best != done:
@@ -116,7 +117,8 @@ def pushed(tableau, basis, point, bounds, goal, near, most):
             else:
                 continue
             if room > near and abs(worth) > best:
-                entering, best = other, abs(worth)
+                entering = other
+                best = abs(worth)
                 if stalled > 20:  # the first that will do: no circles
                     break
         # No variable can improve the goal: optimal.
@@ -144,7 +146,9 @@ def pushed(tableau, basis, point, bounds, goal, near, most):
                 )
                 better = better or (room < step and leaving < 0)
             if better:
-                step, leaving, size = min(room, step), row, abs(slope)
+                step = min(room, step)
+                leaving = row
+                size = abs(slope)
         if step > near:
             stalled = 0
         else:

@@ -38,7 +38,8 @@ def group_shown(keys, rows, shown):
     while (1 << bits) < 2 * rows.size:
         bits += 1
     table = np.full(1 << bits, _EMPTY, np.int32)
-    mask, high = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
+    mask = np.uint64((1 << bits) - 1)
+    high = np.uint64(64 - bits)
     ids = np.empty(rows.size, np.int64)
     known = np.empty((rows.size, shown.size), np.uint64)
     count = np.int32(0)
@@ -75,7 +76,8 @@ def find_shown(keys, rows, shown, known, table):
     bits = 0
     while (1 << bits) < table.size:
         bits += 1
-    mask, high = np.uint64(table.size - 1), np.uint64(64 - bits)
+    mask = np.uint64(table.size - 1)
+    high = np.uint64(64 - bits)
     ids = np.empty(rows.size, np.int64)
     for r in range(rows.size):
         i = rows[r]
@@ -111,7 +113,8 @@ def count_agreeing(keys, amounts, order, starts, shown):
     # single grouping would do.
     for p in range(starts.size - 1):
         for q in range(p, starts.size - 1):
-            small, large = order[starts[p] : starts[p + 1]], order[starts[q] : starts[q + 1]]
+            small = order[starts[p] : starts[p + 1]]
+            large = order[starts[q] : starts[q + 1]]
             if small.size > large.size:  # the table of the smaller side stays in the cache
                 small, large = large, small
             both = shown[p] & shown[q]
@@ -387,7 +390,8 @@ def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
     need that have exactly k records, and all of it when it would be too rare itself. ``relied_on``
     marks units whose frequency must not fall below k. Returns what each record hides afterwards.
     """
-    keys, missing = all_units.keys, all_units.missing
+    keys = all_units.keys
+    missing = all_units.missing
     shown, hidden = hiding
     frequencies, left = unit_counts
     plain = watched[missing[watched] == 0]

@@ -88,17 +88,20 @@ def spread_partners(starts, limits, normals):
         for i in range(starts[s], end):
             if partner[i] != i or limits[s] == 0:
                 continue
-            right[i], left[i + 1] = i + 1, i
+            right[i] = i + 1
+            left[i + 1] = i
             ahead = max(1.0, np.rint(abs(0.5 * limits[s] * (1.0 + normals[i]))))
             target = min(i + np.int64(min(ahead, 1.0 * n)), end - 1)
-            above, below = _end(right, target), _end(left, target + 1) - 1
+            above = _end(right, target)
+            below = _end(left, target + 1) - 1
             if above >= end and below <= i:
                 continue
             if below <= i or (above < end and above - target <= target - below):
                 j = above
             else:
                 j = below
-            right[j], left[j + 1] = j + 1, j
+            right[j] = j + 1
+            left[j + 1] = j
             partner[i] = j
             partner[j] = i
     return partner
@@ -114,7 +117,9 @@ def _bucket(counts, r, last, uniform):
         if counts[s] > 0:
             total += weight
         weight *= 0.5
-    rest, weight, found = uniform * total, 0.5, -1
+    rest = uniform * total
+    weight = 0.5
+    found = -1
     for s in range(r, min(last, r + FARTHEST_BUCKET)):
         if counts[s] > 0:
             found = s
@@ -135,7 +140,9 @@ def bucket_partners(starts, limits, uniforms, others):
     pool = np.arange(n)
     at = np.arange(n)
     for s in range(starts.size - 1):
-        first, size, width = starts[s], starts[s + 1] - starts[s], limits[s]
+        first = starts[s]
+        size = starts[s + 1] - starts[s]
+        width = limits[s]
         if width == 0:
             continue
         last = (size + width - 1) // width
@@ -177,7 +184,8 @@ def closest_pairs(starts, values, wanted, reach):
     for s in range(starts.size - 1):
         below = np.arange(starts[s], starts[s + 1]) - 1
         above = below + 2
-        first, end = starts[s], starts[s + 1]
+        first = starts[s]
+        end = starts[s + 1]
         for row in range(first, end - 1):
             _push(heap, values, wanted, reach, row, row + 1)
         while len(heap) > 0:
@@ -186,7 +194,8 @@ def closest_pairs(starts, values, wanted, reach):
                 continue
             partner[i] = j
             partner[j] = i
-            low, high = below[i - first], above[j - first]
+            low = below[i - first]
+            high = above[j - first]
             if low >= first:
                 above[low - first] = high
             if high < end:
@@ -201,8 +210,10 @@ def draw_codes(codes, cumulative, uniforms):
     """For each code i the first j whose cumulative probability exceeds the uniform number."""
     found = np.empty(codes.size, np.int64)
     for n in range(codes.size):
-        i, u = codes[n], uniforms[n]
-        low, high = 0, cumulative.shape[1] - 1
+        i = codes[n]
+        u = uniforms[n]
+        low = 0
+        high = cumulative.shape[1] - 1
         while low < high:
             middle = (low + high) // 2
             if cumulative[i, middle] > u:
@@ -335,7 +346,8 @@ def find_donors(seekers, uniforms, area_quotas, weights, profiles, partner, simi
             for q in range(trees.shape[0]):
                 _take_out(trees[q], places[q, h], weights[h])
                 _take_out(trees[q], places[q, d], weights[d])
-            partner[h], partner[d] = d, h
+            partner[h] = d
+            partner[d] = h
             similar[h] = similar[d] = p
             quotas[areas[h]] -= 1
             break

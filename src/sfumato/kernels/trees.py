@@ -47,7 +47,9 @@ def _counted_cut(bins, target, segment, width, least, room):
     there, and h(h − 2R) on the right.
     """
     order, lo, hi = segment
-    counts, left, totals = room.counts, room.left, room.totals
+    counts = room.counts
+    left = room.left
+    totals = room.totals
     classes = totals.size
     for i in range(width * classes):
         counts[i] = 0
@@ -88,10 +90,12 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
     bin. ``starts[b]`` ends bin b.
     """
     # Bins are bytes: 255 is the highest there is.
-    low, high = np.int64(255), np.int64(0)
+    low = np.int64(255)
+    high = np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
-        low, high = min(low, own), max(high, own)
+        low = min(low, own)
+        high = max(high, own)
     if low == high:
         return low, high
     # Counting sort over the bins between lowest and highest; stable, two passes over the records.
@@ -117,7 +121,10 @@ def _walked_cut(bins, target, segment, least, room):
     classes.
     """
     order, lo, hi = segment
-    starts, sorted_target, left, totals = room.starts, room.sorted_target, room.left, room.totals
+    starts = room.starts
+    sorted_target = room.sorted_target
+    left = room.left
+    totals = room.totals
     low, high = _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target)
     best, cut = 0.0, -1
     if low == high:
@@ -155,10 +162,12 @@ def _summed_cut(bins, target, segment, least, counts, sums):
     last bin on the left.
     """
     order, lo, hi = segment
-    low, high = np.int64(255), np.int64(0)
+    low = np.int64(255)
+    high = np.int64(0)
     for i in range(lo, hi):
         own = np.int64(bins[order[i]])
-        low, high = min(low, own), max(high, own)
+        low = min(low, own)
+        high = max(high, own)
     best, cut = 0.0, -1
     if low == high:
         return best, cut
@@ -224,7 +233,9 @@ def _class_split(bins, widths, target, segment, least, room):
     squares = np.int64(0)
     for k in range(totals.size):
         squares += totals[k] * totals[k]
-    best, feature, cut = 0.0, -1, -1
+    best = 0.0
+    feature = -1
+    cut = -1
     # One class only: nothing can be gained.
     if squares == n * n:
         return 0.0, feature, cut, n - squares / n
@@ -235,7 +246,9 @@ def _class_split(bins, widths, target, segment, least, room):
         else:
             score, at = _walked_cut(bins[f], target, segment, least, room)
         if at >= 0 and score > best * EQUAL:
-            best, feature, cut = score, f, at
+            best = score
+            feature = f
+            cut = at
     return best - squares / n, feature, cut, n - squares / n
 
 
@@ -252,15 +265,20 @@ def _number_split(bins, target, order, lo, hi, least, room):
         y = target[order[i]]
         total += y
         squares += y * y
-        smallest, largest = min(smallest, y), max(largest, y)
-    best, feature, cut = 0.0, -1, -1
+        smallest = min(smallest, y)
+        largest = max(largest, y)
+    best = 0.0
+    feature = -1
+    cut = -1
     impurity = squares - total * total / (hi - lo)
     if smallest == largest:
         return 0.0, feature, cut, 0.0
     for f in range(bins.shape[0]):
         score, at = _summed_cut(bins[f], target, (order, lo, hi), least, counts, sums)
         if at >= 0 and score > best * EQUAL:
-            best, feature, cut = score, f, at
+            best = score
+            feature = f
+            cut = at
     return best - total * total / (hi - lo), feature, cut, impurity
 
 
@@ -281,7 +299,10 @@ def _begin(n, least):
 def _enter(nodes, node, stack, top):
     """Take the next node off the stack, and tell its parent."""
     lo, hi, parent, side, depth = stack[top]
-    nodes[4, node], nodes[5, node], nodes[6, node], nodes[7, node] = parent, lo, hi, depth
+    nodes[4, node] = parent
+    nodes[5, node] = lo
+    nodes[6, node] = hi
+    nodes[7, node] = depth
     if parent >= 0:
         nodes[2 + side, parent] = node
     return lo, hi, depth
@@ -335,7 +356,8 @@ def grow_classes(bins, widths, target, classes, least, complexity, deepest):
             needed = complexity * impurity
         if f < 0 or gain <= needed:
             continue
-        nodes[0, made - 1], nodes[1, made - 1] = f, cut
+        nodes[0, made - 1] = f
+        nodes[1, made - 1] = cut
         middle = _parted(bins[f], cut, order, lo, hi, scratch)
         top = _push(stack, top, lo, middle, hi, made - 1, depth)
     return nodes[:, :made].copy(), order
@@ -363,7 +385,8 @@ def grow_numbers(bins, target, least, complexity, deepest):
             needed = complexity * impurity
         if f < 0 or gain <= needed:
             continue
-        nodes[0, made - 1], nodes[1, made - 1] = f, cut
+        nodes[0, made - 1] = f
+        nodes[1, made - 1] = cut
         middle = _parted(bins[f], cut, order, lo, hi, scratch)
         top = _push(stack, top, lo, middle, hi, made - 1, depth)
     return nodes[:, :made].copy(), order
@@ -378,7 +401,8 @@ def _close_together(nodes):
     """
     packed = np.empty((nodes.shape[1], 4), np.int32)
     for node in range(nodes.shape[1]):
-        left, right = nodes[2, node], nodes[3, node]
+        left = nodes[2, node]
+        right = nodes[3, node]
         packed[node, 0], packed[node, 1], packed[node, 2], packed[node, 3] = (
             nodes[0, node],
             nodes[1, node],

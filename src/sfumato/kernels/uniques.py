@@ -79,7 +79,8 @@ def mark_uniques(live, refined, single, bits, subset, kept, kept_ids):
     are marked. ``refined`` is as :func:`refine` wrote it.
     """
     fresh, counts = refined
-    word, bit = subset >> 6, np.uint64(subset & 63)
+    word = subset >> 6
+    bit = np.uint64(subset & 63)
     going = 0
     # Alone on a subset is alone on every superset, so the record leaves the walk (SUDA, Elliot,
     # Manning & Ford 2002).
