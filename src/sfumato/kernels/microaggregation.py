@@ -319,7 +319,7 @@ def anneal(made, k, draws, temperature, tries, active):
         i = np.int64(active[_below(draws, active.size)])
         kind = _uniform(draws)
         if kind < _DISSOLVE:
-            # Small groups only: a larger one could split instead.
+            # Only groups of at most k + 1 records are dissolved.
             if made.sizes[made.groups[i]] <= k + 1:
                 try_dissolve(made, made.groups[i], reach, limit, records, homes)
         elif kind < 2.0 * _DISSOLVE:

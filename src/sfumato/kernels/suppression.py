@@ -1,10 +1,11 @@
 """Loops of cell suppression: which records to suppress so that nobody is too rare.
 
-A *unit* is a set of equal records: a packed key, the columns that are missing in it as bits, and
-how many of its records still show all their cells (``left``). Column *c* owns the bits
+Arrays. A *unit* is a set of equal records: a packed key, the columns that are missing in it as
+bits, and how many of its records still show all their cells (``left``). Column *c* owns the bits
 ``fields[c]`` of word ``words[c]`` of a key. ``frequencies`` are those of a record of the unit that
-shows all its cells. ``absent`` has bits for cells that cannot be hidden, since they are missing
-already and yet match nothing but missing ones.
+shows all its cells: the records that agree with it, where a hidden or missing cell agrees with
+everything. ``absent`` has bits for cells that cannot be hidden, since they are missing already and
+yet match nothing but missing ones.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _ONE = np.uint64(1)
 
 @njit(cache=True, nogil=True)
 def group_shown(keys, rows, shown):
-    """Number rows alike that agree: the group of each, what is shown of each group, and a hash
+    """Number rows alike that agree: the group of each, the shown bits of each group, and a hash
     table of the groups.
     """
     bits = 4
@@ -43,7 +44,7 @@ def group_shown(keys, rows, shown):
     ids = np.empty(rows.size, np.int64)
     known = np.empty((rows.size, shown.size), np.uint64)
     count = np.int32(0)
-    # probed here as in find_shown: put into a function of its own it takes twice as long
+    # Probed here as in find_shown: put into a function of its own it takes twice as long.
     for r in range(rows.size):
         i = rows[r]
         h = np.uint64(0)
@@ -72,7 +73,7 @@ def group_shown(keys, rows, shown):
 
 @njit(cache=True, nogil=True)
 def find_shown(keys, rows, shown, known, table):
-    """The group of each row among known ones, −1 where there is none."""
+    """The group of each row among those of a hash table, −1 where there is none."""
     bits = 0
     while (1 << bits) < table.size:
         bits += 1
@@ -107,15 +108,16 @@ def count_agreeing(keys, amounts, order, starts, shown):
     row *i* stands for ``amounts[i]`` records.
     """
     found = np.zeros(amounts.size, np.int64)
-    # patterns are few and records many: records meet by way of a hash table for each pair of
-    # patterns, never one by one
+    # Patterns are few and records many: records meet by way of a hash table for each pair of
+    # patterns, never one by one.
     # O(patterns² · rows): a missing cell agrees with everything, which is not transitive, so no
     # single grouping would do.
     for p in range(starts.size - 1):
         for q in range(p, starts.size - 1):
             small = order[starts[p] : starts[p + 1]]
             large = order[starts[q] : starts[q + 1]]
-            if small.size > large.size:  # the table of the smaller side stays in the cache
+            # The table of the smaller side stays in the cache.
+            if small.size > large.size:
                 small, large = large, small
             both = shown[p] & shown[q]
             ids, known, table = group_shown(keys, small, both)
@@ -190,7 +192,7 @@ def groups_of(keys, rows, hiding, absent, amounts, unit_counts, k):
 
 @njit(cache=True, nogil=True)
 def _listed(rows, ids, wanted, donors):
-    """The members of the wanted groups, one group after the other."""
+    """The members of the wanted groups, one group after the other: a counting sort."""
     place = np.full(wanted.size, -1, np.int64)
     count = 0
     for g in range(wanted.size):
@@ -228,6 +230,7 @@ class PackedUnits(NamedTuple):
 def _apart(all_units, i, j):
     """The columns in which two units differ and neither is missing, as bits."""
     apart = np.int64(0)
+    # A difference anywhere in the column's field is one set bit.
     for c in range(all_units.words.size):
         if (
             all_units.keys[i, all_units.words[c]] ^ all_units.keys[j, all_units.words[c]]
@@ -238,20 +241,22 @@ def _apart(all_units, i, j):
 
 @njit(cache=True, nogil=True)
 def _worth(members, frequencies, left, k, by_deficit):
-    """Records to suppress when every member is on its own, over those that suffice for all
-    together.
+    """Ratio of the records to suppress when every member is on its own to those that suffice for
+    all together.
 
     Together: when *t* records are suppressed, members that lack at most *t* are helped, those that
-    lack more are suppressed themselves.
+    lack more are suppressed themselves. Costs the members and k steps.
     """
     alone = 0
     most = 0
+    # Histogram of what members lack …
     for u in members:
         deficit = k - frequencies[u]
         if deficit > 0 and left[u] > 0:
             alone += min(deficit, left[u])
             most = max(most, deficit)
             by_deficit[deficit] += left[u]
+    # … of which the cheapest t is found from the top; the histogram is cleared on the way.
     together = most
     above = 0
     for deficit in range(most, 0, -1):
@@ -263,12 +268,13 @@ def _worth(members, frequencies, left, k, by_deficit):
 
 @njit(cache=True, nogil=True)
 def _before(worth, one, other):
+    """Whether one group comes before another in the heap: more gain, or the lower number."""
     return worth[one] > worth[other] or (worth[one] == worth[other] and one < other)
 
 
 @njit(cache=True, nogil=True)
 def _sift(heap, worth, size):
-    """Let the first entry of a heap sink to its place."""
+    """Let the first entry of a binary heap sink to its position."""
     at = 0
     while 2 * at + 1 < size:
         child = 2 * at + 1
@@ -282,10 +288,11 @@ def _sift(heap, worth, size):
 
 @njit(cache=True, nogil=True)
 def cover(all_units, absent, hidden, unit_groups, k, unit_counts):
-    """Suppress records, the group that gains most first, until no member of any group is too rare.
+    """Suppress records, the group that gains most first, until no member of any group is too rare
+    (greedy set cover with lazy updates).
 
-    Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Brings ``frequencies``
-    and ``left`` up to date and returns unit and group of every record suppressed.
+    Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Updates ``frequencies``
+    and ``left`` and returns unit and group of every suppressed record.
     """
     starts, members, donors = unit_groups
     frequencies, left = unit_counts
@@ -297,15 +304,14 @@ def cover(all_units, absent, hidden, unit_groups, k, unit_counts):
     heap = np.argsort(-worth, kind="mergesort")
     units = [np.int64(0) for _ in range(0)]
     groups = [np.int64(0) for _ in range(0)]
-    while (
-        size > 0
-        # only the group on top is worked out anew: all of them after every record would be
-        # quadratic
-    ):
+    # Lazy greedy: only the group on top is worked out anew, since all of them after every record
+    # would be quadratic; one whose gain fell goes back into the heap.
+    while size > 0:
         g = heap[0]
         inside = members[starts[g] : starts[g + 1]]
         now = _worth(inside, frequencies, left, k, by_deficit)
-        if 0 < now < worth[g]:  # others have helped its members since: it must wait for its turn
+        # Others have helped its members since: it must wait for its turn.
+        if 0 < now < worth[g]:
             worth[g] = now
             _sift(heap, worth, size)
             continue
@@ -334,8 +340,8 @@ def _cover_group(all_units, hideable, members, donor, k, unit_counts, units):
         u = members[rarest]
         chosen = np.int64(-1)
         if not hideable[rarest] or k - frequencies[u] < left[u]:
-            # its own records are no help to one another, a record from elsewhere is a help to all
-            # of them
+            # Its own records are no help to one another, a record from elsewhere is a help to all
+            # of them.
             if donor >= 0 and left[donor] > 0:
                 chosen = donor
             else:
@@ -348,6 +354,7 @@ def _cover_group(all_units, hideable, members, donor, k, unit_counts, units):
             chosen = u
         left[chosen] -= 1
         units.append(chosen)
+        # A suppressed record now agrees with every member it differed from before.
         for other in members:
             if _apart(all_units, other, chosen):
                 frequencies[other] += 1
@@ -355,8 +362,8 @@ def _cover_group(all_units, hideable, members, donor, k, unit_counts, units):
 
 @njit(cache=True, nogil=True)
 def _rarest(members, k, frequencies, left):
-    """Where the member is that lacks most, of these the one with fewest records left; −1 when none
-    is too rare.
+    """The index of the member that lacks most, of these the one with fewest records left; −1 when
+    none is too rare.
     """
     rarest = -1
     for at in range(members.size):
@@ -383,8 +390,8 @@ def _largest_other(members, hideable, unit, left):
 
 @njit(cache=True, nogil=True)
 def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
-    """Show again what nobody needs hidden, record by record; all hide the same
-    columns (``hiding`` as in :func:`groups_of`).
+    """Show again what nobody needs hidden, record by record; all hide the same columns (``hiding``
+    as in :func:`list_groups`).
 
     ``watched`` are the units that would be too rare by themselves. A record keeps hidden what those
     need that have exactly k records, and all of it when it would be too rare itself. ``relied_on``
@@ -407,14 +414,17 @@ def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
         x = units[i]
         if frequencies[x] < k:
             continue
-        if missing[x]:  # wildcards agree with units of other groups too
+        # Missing cells agree with units of other groups too.
+        if missing[x]:
             count = _gather(all_units, plain, x, hidden, near, 0)
         else:
             g = at[i]
             inside = members[starts[g] : starts[g + 1]] if g >= 0 else members[:0]
             count = _gather(all_units, inside, x, hidden, near, 0)
         count = _gather(all_units, odd, x, hidden, near, count)
+        # Units at exactly k that agree only because of a hidden column need that column hidden.
         needed[i] = 0
+        # Those that no longer agree with the record lose one.
         for u in near[:count]:
             if relied_on[u] and frequencies[u] <= k:
                 needed[i] |= _apart(all_units, u, x)
@@ -431,7 +441,9 @@ def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
 
 @njit(cache=True, nogil=True)
 def _gather(all_units, candidates, x, hidden, near, count):
-    """Add to ``near`` the units that agree with a record only because it hides some columns."""
+    """Append to ``near`` the units that agree with a record only because it hides some columns;
+    returns how many there are.
+    """
     for u in candidates:
         apart = _apart(all_units, u, x)
         if apart and not apart & ~hidden:

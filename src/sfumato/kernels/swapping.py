@@ -1,8 +1,9 @@
 """Loops that pair records whose values are exchanged.
 
-``partner[i]`` is the record with which *i* exchanges, or *i* itself; every array of partners is its
-own inverse. Ranks are numbered from 0 over all strata; stratum *s* holds those from ``starts[s]``
-to ``starts[s + 1]``.
+Arrays. ``partner[i]`` is the record with which *i* exchanges, or *i* itself; every array of
+partners is its own inverse. Ranks are numbered from 0 over all strata; stratum *s* holds those from
+``starts[s]`` to ``starts[s + 1]``. ``uniforms`` and ``normals`` are draws that the caller made, one
+per record, so that results do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -21,9 +22,7 @@ FARTHEST_BUCKET = 50
 
 @njit(cache=True, nogil=True)
 def _remove(pool, at, first, count, item):
-    """Take an item out of a pool by putting the last one in its place; returns how many are
-    left.
-    """
+    """Take an item out of a pool by putting the last one in its slot; returns how many remain."""
     last = pool[first + count - 1]
     pool[at[item]] = last
     at[last] = at[item]
@@ -32,8 +31,8 @@ def _remove(pool, at, first, count, item):
 
 @njit(cache=True, nogil=True)
 def window_partners(starts, limits, uniforms):
-    """Each free rank exchanges with one drawn evenly among the free ranks that follow within its
-    stratum's limit.
+    """Rank swapping: each free rank exchanges with one drawn evenly among the free ranks that
+    follow within its stratum's limit. Linear time.
     """
     n = uniforms.size
     partner = np.arange(n)
@@ -43,6 +42,7 @@ def window_partners(starts, limits, uniforms):
         count = 0
         entering = starts[s]
         for i in range(starts[s], starts[s + 1]):
+            # The pool holds the free ranks from i to i + limit; each enters and leaves once.
             while entering < starts[s + 1] and entering <= i + limits[s]:
                 pool[count] = entering
                 at[entering] = count
@@ -62,7 +62,9 @@ def window_partners(starts, limits, uniforms):
 
 @njit(cache=True, nogil=True)
 def _end(links, i):
-    """Where links lead to from i; what lies on the way is linked to it directly."""
+    """The end of a chain of links from i, with path compression: all links on the way lead there
+    directly afterwards (union–find).
+    """
     end = i
     while links[end] != end:
         end = links[end]
@@ -73,11 +75,11 @@ def _end(links, i):
 
 @njit(cache=True, nogil=True)
 def spread_partners(starts, limits, normals):
-    """Each free rank exchanges with the free rank next to one that lies a normal distance ahead,
+    """Each free rank exchanges with the free rank nearest to one that lies a normal distance ahead,
     however far.
 
     ``right`` and ``left`` lead from a taken rank to the nearest free one on that side; ``left`` is
-    numbered from 1.
+    numbered from 1. Nearly linear time (union–find).
     """
     n = normals.size
     partner = np.arange(n)
@@ -90,8 +92,10 @@ def spread_partners(starts, limits, normals):
                 continue
             right[i] = i + 1
             left[i + 1] = i
+            # The target lies limit ∕ 2 ranks ahead on average, at least one.
             ahead = max(1.0, np.rint(abs(0.5 * limits[s] * (1.0 + normals[i]))))
             target = min(i + np.int64(min(ahead, 1.0 * n)), end - 1)
+            # The nearer of the free ranks on either side of the target, but never one before i.
             above = _end(right, target)
             below = _end(left, target + 1) - 1
             if above >= end and below <= i:
@@ -113,10 +117,12 @@ def _bucket(counts, r, last, uniform):
     is none.
     """
     total, weight = 0.0, 0.5
+    # Weights ½, ¼, ⅛ … of the buckets that have free ranks, normalised by their sum.
     for s in range(r, min(last, r + FARTHEST_BUCKET)):
         if counts[s] > 0:
             total += weight
         weight *= 0.5
+    # Inversion: the bucket in which the running sum passes the draw.
     rest = uniform * total
     weight = 0.5
     found = -1
@@ -152,6 +158,7 @@ def bucket_partners(starts, limits, uniforms, others):
             if partner[i] != i:
                 continue
             own = (i - first) // width
+            # Within a bucket the free ranks stand first in its slots of the pool.
             counts[own] = _remove(pool, at, first + own * width, counts[own], i)
             chosen = _bucket(counts, own, last, uniforms[i])
             if chosen < 0:
@@ -165,17 +172,18 @@ def bucket_partners(starts, limits, uniforms, others):
 
 @njit(cache=True, nogil=True)
 def _push(heap, values, wanted, reach, i, j):
+    """Put a pair on the heap if one of them is wanted and they are within reach."""
     if (wanted[i] or wanted[j]) and values[j] - values[i] <= reach:
         heapq.heappush(heap, (values[j] - values[i], i, j))
 
 
 @njit(cache=True, nogil=True)
 def closest_pairs(starts, values, wanted, reach):
-    """Pair the two nearest records of which one is wanted, then the nearest two of the rest, and so
-    on.
+    """Pair the two nearest records of which one is wanted, then the nearest two of the remaining,
+    and so on.
 
     ``values`` ascend within each stratum. The nearest free record is always the next free one below
-    or above.
+    or above, so a heap of neighbours is enough: n log n steps.
     """
     n = values.size
     partner = np.arange(n)
@@ -190,10 +198,12 @@ def closest_pairs(starts, values, wanted, reach):
             _push(heap, values, wanted, reach, row, row + 1)
         while len(heap) > 0:
             _, i, j = heapq.heappop(heap)
+            # An entry whose record was paired meanwhile is stale.
             if partner[i] != i or partner[j] != j:
                 continue
             partner[i] = j
             partner[j] = i
+            # Unlink both from the list of free records; their outer neighbours become neighbours.
             low = below[i - first]
             high = above[j - first]
             if low >= first:
@@ -207,7 +217,9 @@ def closest_pairs(starts, values, wanted, reach):
 
 @njit(cache=True, nogil=True)
 def draw_codes(codes, cumulative, uniforms):
-    """For each code i the first j whose cumulative probability exceeds the uniform number."""
+    """For each code i the first j whose cumulative probability exceeds the uniform number:
+    inversion by binary search.
+    """
     found = np.empty(codes.size, np.int64)
     for n in range(codes.size):
         i = codes[n]
@@ -227,7 +239,7 @@ def draw_codes(codes, cumulative, uniforms):
 @njit(cache=True, nogil=True)
 def first_free(neighbours, distances, reach, taken, once):
     """For each seeker in turn the first of its neighbours that is not taken and within reach, or
-    −1.
+    −1. Neighbours come by rising distance, so the first beyond reach ends the search.
     """
     found = np.full(neighbours.shape[0], -1)
     for i in range(neighbours.shape[0]):
@@ -252,8 +264,11 @@ def first_free(neighbours, distances, reach, taken, once):
 
 @njit(cache=True, nogil=True)
 def tree_of(weights):
-    """The Fenwick tree of some weights; entry 0 is not used."""
+    """The Fenwick tree (1994) of some weights; entry 0 is not used. Entry i holds the sum of the
+    weights of the i & −i entries up to i.
+    """
     tree = np.zeros(weights.size + 1, np.int64)
+    # Linear time: each entry passes its sum to the next that covers it.
     for i in range(1, tree.size):
         tree[i] += weights[i - 1]
         above = i + (i & -i)
@@ -264,7 +279,7 @@ def tree_of(weights):
 
 @njit(cache=True, nogil=True)
 def _sum(tree, end):
-    """The weights of the places before end."""
+    """The sum of the weights before ``end``: log n steps."""
     total = np.int64(0)
     while end > 0:
         total += tree[end]
@@ -274,6 +289,7 @@ def _sum(tree, end):
 
 @njit(cache=True, nogil=True)
 def _take_out(tree, place, weight):
+    """Subtract a weight: log n steps."""
     i = place + 1
     while i < tree.size:
         tree[i] -= weight
@@ -282,7 +298,9 @@ def _take_out(tree, place, weight):
 
 @njit(cache=True, nogil=True)
 def _find(tree, target):
-    """The first place at which the sum of weights, its own included, exceeds a target."""
+    """The first position at which the sum of weights, its own included, exceeds a target: binary
+    descent in the Fenwick tree.
+    """
     step = 1
     while 2 * step < tree.size:
         step *= 2
@@ -297,16 +315,18 @@ def _find(tree, target):
 
 @njit(cache=True, nogil=True)
 def _donor(tree, stretch, uniform):
-    """The place of a donor, or −1; a stretch is the ends of the profile and of the household's own
-    area.
+    """The position of a donor, or −1; a stretch is the ends of the profile and of the household's
+    own area.
     """
     before = _sum(tree, stretch[0])
+    # Weights of the profile without the own area.
     own_before = _sum(tree, stretch[2])
     own = _sum(tree, stretch[3]) - own_before
     total = _sum(tree, stretch[1]) - before - own
     if total <= 0:
         return -1
     target = before + min(np.int64(uniform * total), total - 1)
+    # A target beyond the own area skips it.
     return _find(tree, target + own if target >= own_before else target)
 
 

@@ -1,9 +1,12 @@
-"""Loops that grow a tree on predictors given as bins, and send records down it.
+"""Loops that grow a classification or regression tree (CART) on predictors given as bins, and send
+records down it.
 
-Predictors come as bins of one byte, one row of the array a predictor. One list of records is cut in
-two at every split and stays one list: a node is a stretch of it, from ``lo`` to ``hi``. Nodes are
-numbered in preorder, a node before its left child and all below that before its right one. A record
-goes left when its bin is at most the ``cut``; a leaf has −1 for its ``feature``.
+Arrays. ``bins[f, i]`` is the bin of record *i* in predictor *f*, one byte. One list of records
+(``order``) is cut in two at every split and stays one list: a node is a stretch of it, from ``lo``
+to ``hi``. ``nodes`` has the rows feature, cut, left, right, parent, lo, hi, depth and a column per
+node. Nodes are numbered in preorder, a node before its left child and all below that before its
+right one. A record goes left when its bin is at most the ``cut``; a leaf has −1 for its
+``feature``.
 """
 
 from __future__ import annotations
@@ -192,6 +195,7 @@ def _summed_cut(bins, target, segment, least, counts, sums):
         if n_right < least:
             break
         if n_left >= least:
+            # Least squares: the sum of squared errors falls by exactly the rise of this score.
             score = sum_left * sum_left / n_left + (total - sum_left) * (total - sum_left) / n_right
             if score > best * EQUAL:
                 best, cut = score, b
@@ -395,7 +399,7 @@ def grow_numbers(bins, target, least, complexity, deepest):
 @njit(cache=True, nogil=True)
 def _close_together(nodes):
     """Feature, cut, right child and the child with more records of every node, side by side: a
-    record asks for them at once.
+    record needs them together.
 
     The left child of a node is the one after it.
     """
@@ -403,12 +407,10 @@ def _close_together(nodes):
     for node in range(nodes.shape[1]):
         left = nodes[2, node]
         right = nodes[3, node]
-        packed[node, 0], packed[node, 1], packed[node, 2], packed[node, 3] = (
-            nodes[0, node],
-            nodes[1, node],
-            right,
-            right,
-        )
+        packed[node, 0] = nodes[0, node]
+        packed[node, 1] = nodes[1, node]
+        packed[node, 2] = right
+        packed[node, 3] = right
         if left >= 0 and nodes[6, left] - nodes[5, left] >= nodes[6, right] - nodes[5, right]:
             packed[node, 3] = left
     return packed
@@ -417,7 +419,7 @@ def _close_together(nodes):
 @njit(cache=True, nogil=True)
 def route(nodes, bins):
     """The leaf that every record falls into; a bin that did not occur goes to the child with more
-    records.
+    records. Depth × records steps.
     """
     packed = _close_together(nodes)
     found = np.zeros(bins.shape[1], np.int64)

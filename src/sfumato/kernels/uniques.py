@@ -1,4 +1,8 @@
-"""Loops over minimal sample uniques: smallest sets of columns on which a record is alone.
+"""Loops over minimal sample uniques (SUDA): smallest sets of columns on which a record is alone.
+
+Arrays. ``live`` are the rows still in the walk, ``ids`` the group of each of them on the present
+subset of columns, ``sizes[row]`` how many records a row stands for; ``bits[record, word]`` has one
+bit per subset.
 
 Subsets of columns are walked depth first; each refines the groups of the one before by one column.
 A record that is alone on a subset is alone on every larger one and shares its values with nobody,
@@ -24,9 +28,8 @@ def refine(ids, groups, column, live, sizes, refined, table):
     fresh, counts = refined
     pairs = groups * cardinality
     found = 0
-    if (
-        pairs <= table.size
-    ):  # a slot for every pair of group and code: nothing to hash, nothing to compare
+    # A slot for every pair of group and code: nothing to hash, nothing to compare.
+    if pairs <= table.size:
         for slot in range(pairs):
             table[slot] = -1
         # Group and code make a slot: constant time a record.
@@ -46,8 +49,10 @@ def refine(ids, groups, column, live, sizes, refined, table):
 
 @njit(cache=True, nogil=True)
 def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
+    """:func:`refine` by a hash table of the pairs that occur."""
     slots = 16
-    while slots < 2 * live.size:  # at most half full, so that a search ends after a step or two
+    # At most half full, so that a search ends after a step or two.
+    while slots < 2 * live.size:
         slots *= 2
     mask = np.uint64(slots - 1)
     keys = np.empty(slots, np.int64)
@@ -118,9 +123,8 @@ def score_minimal(bits, masks, places, weights, scores, parts, amounts):
                     if bits[row, below >> 6] >> np.uint64(below & 63) & np.uint64(1):
                         smaller = True
                         break
-            if (
-                smaller
-            ):  # alone on a smaller subset: alone here too, though the walk had left it out
+            # Alone on a smaller subset: alone here too, though the walk had left it out.
+            if smaller:
                 bits[row, subset >> 6] |= np.uint64(1) << np.uint64(subset & 63)
             elif alone:
                 amounts[row] += 1
