@@ -118,11 +118,11 @@ def _own_temporary_folder() -> Path:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         # lstat, not stat: a link that somebody else put here is not a folder of ours.
-        there = folder.lstat()
+        status = folder.lstat()
         if (
-            stat.S_ISDIR(there.st_mode)
-            and not there.st_mode & 0o022
-            and there.st_uid == os.getuid()
+            stat.S_ISDIR(status.st_mode)
+            and not status.st_mode & 0o022
+            and status.st_uid == os.getuid()
         ):
             return folder
     except OSError:

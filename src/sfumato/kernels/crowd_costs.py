@@ -15,7 +15,7 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def meet(chosen, codes, paths, starts, levels, meets, offsets):
+def meet(class_number, codes, paths, starts, levels, meets, offsets):
     """Write, for every code of every column, the level at which it meets the code of one class.
 
     ``codes`` has a row a class and a column a column. ``paths[starts[a] + code * levels[a] + l]``
@@ -26,11 +26,11 @@ def meet(chosen, codes, paths, starts, levels, meets, offsets):
     """
     for a in range(levels.size):
         # One pass over the codes of the column; two codes are compared level by level from below.
-        own = starts[a] + codes[chosen, a] * levels[a]
+        own = starts[a] + codes[class_number, a] * levels[a]
         for code in range(offsets[a + 1] - offsets[a]):
-            other = starts[a] + code * levels[a]
+            path = starts[a] + code * levels[a]
             level = 0
-            while level < levels[a] and paths[own + level] != paths[other + level]:
+            while level < levels[a] and paths[own + level] != paths[path + level]:
                 level += 1
             meets[offsets[a] + code] = level
 
@@ -57,17 +57,17 @@ def crowd_sum(sums, records, count, k):
     """
     values = np.empty(k)
     weights = np.empty(k, np.int64)
-    held, weight = 0, 0
+    kept_values, weight = 0, 0
     for s in range(count):
         value = sums[s]
         # The list is full of k records and this value is above all of them: it changes nothing.
-        if weight >= k and value >= values[held - 1]:
+        if weight >= k and value >= values[kept_values - 1]:
             continue
-        at = min(held, k - 1)
-        if held == k:
-            weight -= weights[held - 1]
+        at = min(kept_values, k - 1)
+        if kept_values == k:
+            weight -= weights[kept_values - 1]
         else:
-            held += 1
+            kept_values += 1
         # Insertion at its place; a class of k records or more counts as k, since k is all that is
         # asked.
         while at > 0 and values[at - 1] > value:
@@ -76,10 +76,10 @@ def crowd_sum(sums, records, count, k):
         values[at], weights[at] = value, min(records[s], k)
         weight += weights[at]
         # Drop the largest values while the others still hold k records.
-        while weight - weights[held - 1] >= k:
-            held -= 1
-            weight -= weights[held]
-    return values[held - 1] if weight >= k else np.inf
+        while weight - weights[kept_values - 1] >= k:
+            kept_values -= 1
+            weight -= weights[kept_values]
+    return values[kept_values - 1] if weight >= k else np.inf
 
 
 PROVED, REFUTED, STOPPED = 0, 1, 2
@@ -106,20 +106,20 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
     prefix a column and chosen class.
     """
     codes, records = classes
-    (meets, offsets, levels), (goal, k, most) = tree, limits
+    (meets, offsets, levels), (goal, k, budget) = tree, limits
     n, columns = codes.shape
     members = sums.shape[0]
     candidates = np.empty((members, columns + 1, n), np.int32)
-    rest = np.empty((members, columns + 1, n))
+    open_sums = np.empty((members, columns + 1, n))
     sizes = np.zeros((columns + 1, members), np.int64)
     decided = np.zeros(columns + 1)
     level = np.full(columns + 1, -1, np.int64)
     before = np.full(columns + 1, -1, np.int64)
-    held = np.empty(n, np.int64)
+    sizes_of_candidates = np.empty(n, np.int64)
     for m in range(members):
         for s in range(n):
             if sums[m, s] < goal:
-                candidates[m, 0, sizes[0, m]], rest[m, 0, sizes[0, m]] = s, sums[m, s]
+                candidates[m, 0, sizes[0, m]], open_sums[m, 0, sizes[0, m]] = s, sums[m, s]
                 sizes[0, m] += 1
     # Prune: a class that costs the goal on its own is in no cheaper choice.
     depth = 0
@@ -147,17 +147,20 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
                 at = meets[m, offsets[a] + codes[s, a]]
                 if at <= level[depth]:
                     candidates[m, depth + 1, size] = s
-                    rest[m, depth + 1, size] = rest[m, depth, i] - terms[a, at]
-                    held[size] = records[s]
+                    open_sums[m, depth + 1, size] = open_sums[m, depth, i] - terms[a, at]
+                    sizes_of_candidates[size] = records[s]
                     weight += records[s]
                     size += 1
             sizes[depth + 1, m] = size
             total += size
             # The two cuts of the docstring: too few candidates, or the bound reaches the goal.
-            if weight < k or cost + crowd_sum(rest[m, depth + 1], held, size, k) >= goal:
+            if (
+                weight < k
+                or cost + crowd_sum(open_sums[m, depth + 1], sizes_of_candidates, size, k) >= goal
+            ):
                 cut = True
                 break
-        if work[0] > most:
+        if work[0] > budget:
             return STOPPED
         # Same candidates as on a lower level: dominated by it.
         if cut or total == before[depth]:

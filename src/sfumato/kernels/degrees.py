@@ -33,12 +33,12 @@ def cheapest_groups(degrees, k, by_median):
         before[i + 1] = before[i] + degrees[i]
     # least_cost[i]: cost of the best groups of the first i degrees; ``far`` where there are none.
     far = np.int64(1) << np.int64(62)
-    least = np.full(n + 1, far, np.int64)
+    least_cost = np.full(n + 1, far, np.int64)
     cut = np.zeros(n + 1, np.int64)
-    least[0] = 0
+    least_cost[0] = 0
     for i in range(k, n + 1):
         for t in range(max(0, i - 2 * k + 1), i - k + 1):
-            if least[t] >= far:
+            if least_cost[t] >= far:
                 continue
             if by_median:
                 # Σ |degree − median|: those before the middle exceed it, those behind fall short of
@@ -50,10 +50,10 @@ def cheapest_groups(degrees, k, by_median):
                 )
             else:
                 cost = degrees[t] * (i - t) - (before[i] - before[t])
-            if least[t] + cost < least[i]:
-                least[i] = least[t] + cost
+            if least_cost[t] + cost < least_cost[i]:
+                least_cost[i] = least_cost[t] + cost
                 cut[i] = t
-    return cut, least[n]
+    return cut, least_cost[n]
 
 
 @njit(cache=True, nogil=True)
@@ -105,19 +105,19 @@ def _adjacent(starts, ends, u, v):
 
 
 @inner
-def _sink(order, place, edge, want, u):
+def _lower_demand(order, position_of, edge, want, u):
     """Lower the demand of a vertex by one: it changes places with the last one of its demand, so
     that ``order`` stays descending in constant time.
     """
     demand = want[u]
     # The last vertex of this demand moves up, u takes its index and now begins the demands below.
     last = edge[demand] - 1
-    other = order[last]
-    here = place[u]
-    order[here] = other
+    last_vertex = order[last]
+    position = position_of[u]
+    order[position] = last_vertex
     order[last] = u
-    place[other] = here
-    place[u] = last
+    position_of[last_vertex] = position
+    position_of[u] = last
     edge[demand] = last
     want[u] = demand - 1
 
@@ -147,13 +147,13 @@ def join_demands(starts, ends, want, low, high):
     for d in range(top + 1):
         at[d] = edge[d + 1]
     order = np.empty(n, np.int64)
-    place = np.empty(n, np.int64)
+    position_of = np.empty(n, np.int64)
     for v in range(n):
         order[at[want[v]]] = v
-        place[v] = at[want[v]]
+        position_of[v] = at[want[v]]
         at[want[v]] += 1
-    made = 0
-    done = np.zeros(n, np.bool_)
+    edges = 0
+    served = np.zeros(n, np.bool_)
     partners = np.empty(top + 1, np.int64)
     first = 0
     # The neediest vertex is served in full before the next one, and never again: vertices before
@@ -165,7 +165,7 @@ def join_demands(starts, ends, want, low, high):
         if want[v] <= 0:
             break
         first += 1
-        done[v] = True
+        served[v] = True
         # Partners are listed first, since serving one reorders ``order``.
         # Partners are listed first, since serving one reorders ``order``.
         count = 0
@@ -178,12 +178,12 @@ def join_demands(starts, ends, want, low, high):
                 count += 1
         for c in range(count):
             u = partners[c]
-            low[made] = min(u, v)
-            high[made] = max(u, v)
-            made += 1
-            _sink(order, place, edge, want, u)
+            low[edges] = min(u, v)
+            high[edges] = max(u, v)
+            edges += 1
+            _lower_demand(order, position_of, edge, want, u)
         want[v] -= count
-    return made
+    return edges
 
 
 @njit(cache=True, nogil=True)
@@ -194,7 +194,7 @@ def join_arcs(starts, ends, out, into, tails, heads):
     The vertex that wants most arcs in is served first, from those who want most arcs out, of these
     from who wants most in. ``out`` and ``into`` are used up as far as they could be met.
     """
-    n, made = out.size, 0
+    n, arcs = out.size, 0
     top = np.int64(1)
     for v in range(n):
         top = max(top, into[v] + 1)
@@ -207,19 +207,19 @@ def join_arcs(starts, ends, out, into, tails, heads):
             if into[v] <= 0:
                 break
             if u != v and not _in_row(starts, ends, u, v):
-                tails[made] = u
-                heads[made] = v
-                made += 1
+                tails[arcs] = u
+                heads[arcs] = v
+                arcs += 1
                 out[u] -= 1
                 into[v] -= 1
-    return made
+    return arcs
 
 
 # Edges as a set of numbers low · n + high, for graphs that change.
 
 
 @inner
-def _find(table, key):
+def _find_slot(table, key):
     """The slot of a key in the hash table (linear probing), or −1."""
     mask = table.size - 1
     at = np.int64(mix(np.uint64(key)) & np.uint64(mask))
@@ -232,7 +232,7 @@ def _find(table, key):
 
 
 @inner
-def _put(table, key):
+def _insert(table, key):
     """Insert a key that is not in the table; slots of dropped keys are used again."""
     mask = table.size - 1
     at = np.int64(mix(np.uint64(key)) & np.uint64(mask))
@@ -242,82 +242,82 @@ def _put(table, key):
 
 
 @inner
-def _key(n, u, v):
+def _edge_key(n, u, v):
     """An edge as a number, the same for both directions."""
     return np.int64(min(u, v)) * n + max(u, v)
 
 
 @inner
-def _there(table, n, u, v):
+def _has_edge(table, n, u, v):
     """Whether an edge is in the table."""
-    return _find(table, _key(n, u, v)) >= 0
+    return _find_slot(table, _edge_key(n, u, v)) >= 0
 
 
 @inner
-def _drop(table, n, u, v):
+def _remove_edge(table, n, u, v):
     """Take an edge out of the table; its slot stays marked, so that searches go on behind it."""
-    table[_find(table, _key(n, u, v))] = GONE
+    table[_find_slot(table, _edge_key(n, u, v))] = GONE
 
 
 @inner
-def _moved(table, n, starts, ends, s, t):
+def _move_edge(table, n, starts, ends, s, t):
     """Give one neighbour of s to t: both degrees change by one, no other does. False if none can
     go.
     """
     for at in range(starts[s], starts[s + 1]):
         x = ends[at]
-        if x != t and _there(table, n, s, x) and not _there(table, n, t, x):
-            _drop(table, n, s, x)
-            _put(table, _key(n, t, x))
+        if x != t and _has_edge(table, n, s, x) and not _has_edge(table, n, t, x):
+            _remove_edge(table, n, s, x)
+            _insert(table, _edge_key(n, t, x))
             return True
     return False
 
 
 @inner
-def _less(table, n, starts, ends, s, r):
+def _remove_two_ends(table, n, starts, ends, s, r):
     """Take one edge from s and one from r (two from s where they are the same); False if nothing
     can go. Their former neighbours x and y get an edge, so that their degrees stay.
     """
     # An edge between the two is the shortest way: it lowers both degrees at once.
-    if s != r and _there(table, n, s, r):
-        _drop(table, n, s, r)
+    if s != r and _has_edge(table, n, s, r):
+        _remove_edge(table, n, s, r)
         return True
     for at in range(starts[s], starts[s + 1]):
         x = ends[at]
-        if x == r or not _there(table, n, s, x):
+        if x == r or not _has_edge(table, n, s, x):
             continue
-        for place in range(starts[r], starts[r + 1]):
+        for j in range(starts[r], starts[r + 1]):
             # s–x and r–y go, x–y comes.
-            y = ends[place]
-            if y != x and y != s and _there(table, n, r, y) and not _there(table, n, x, y):
-                _drop(table, n, s, x)
-                _drop(table, n, r, y)
-                _put(table, _key(n, x, y))
+            y = ends[j]
+            if y != x and y != s and _has_edge(table, n, r, y) and not _has_edge(table, n, x, y):
+                _remove_edge(table, n, s, x)
+                _remove_edge(table, n, r, y)
+                _insert(table, _edge_key(n, x, y))
                 return True
     return False
 
 
 @inner
-def _more(table, n, low, high, t, w, at):
+def _add_two_ends(table, n, low, high, t, w, at):
     """Give t and w one edge more each (t two where they are the same) by breaking up an edge x–y
     into t–x and w–y; returns where to go on in the list of edges, or −1.
     """
-    if t != w and not _there(table, n, t, w):
-        _put(table, _key(n, t, w))
+    if t != w and not _has_edge(table, n, t, w):
+        _insert(table, _edge_key(n, t, w))
         return at
     for _ in range(low.size):
         x = low[at]
         y = high[at]
         at = (at + 1) % low.size
-        if x == t or x == w or y == t or y == w or not _there(table, n, x, y):
+        if x == t or x == w or y == t or y == w or not _has_edge(table, n, x, y):
             continue
         # If x–y does not fit this way round, y–x may.
-        if _there(table, n, t, x) or _there(table, n, w, y):
+        if _has_edge(table, n, t, x) or _has_edge(table, n, w, y):
             x, y = y, x
-        if not _there(table, n, t, x) and not _there(table, n, w, y):
-            _drop(table, n, x, y)
-            _put(table, _key(n, t, x))
-            _put(table, _key(n, w, y))
+        if not _has_edge(table, n, t, x) and not _has_edge(table, n, w, y):
+            _remove_edge(table, n, x, y)
+            _insert(table, _edge_key(n, t, x))
+            _insert(table, _edge_key(n, w, y))
             return at
     return np.int64(-1)
 
@@ -330,67 +330,71 @@ def switch_edges(starts, ends, low, high, change):
     n = starts.size - 1
     m = low.size
     room = 16
-    asked = np.int64(0)
+    total_change = np.int64(0)
     for v in range(n):
-        asked += abs(change[v])
+        total_change += abs(change[v])
     # A power of two, at most a third full: probes stay short.
     # A power of two, at most a third full: probes stay short.
-    while room < 3 * (m + asked):
+    while room < 3 * (m + total_change):
         room *= 2
     table = np.full(room, FREE, np.int64)
     # Edges between two vertices with too many neighbours serve both at once.
     # Edges between two vertices with too many neighbours serve both at once.
     for e in range(m):
-        _put(table, _key(n, low[e], high[e]))
+        _insert(table, _edge_key(n, low[e], high[e]))
     for e in range(m):
         if change[low[e]] < 0 and change[high[e]] < 0:
-            _drop(table, n, low[e], high[e])
+            _remove_edge(table, n, low[e], high[e])
             change[low[e]] += 1
             change[high[e]] += 1
-    few = np.flatnonzero(change > 0)
-    many = np.flatnonzero(change < 0)
-    _exchange(table, n, starts, ends, few, many, change)
-    few = np.flatnonzero(change > 0)
+    lacking_vertices = np.flatnonzero(change > 0)
+    surplus_vertices = np.flatnonzero(change < 0)
+    _exchange(table, n, starts, ends, lacking_vertices, surplus_vertices, change)
+    lacking_vertices = np.flatnonzero(change > 0)
     at = np.int64(0)
-    place = 0
-    other = 1
+    i = 0
+    j = 1
     # Pairs t, w with too few neighbours; a vertex that is the last one is paired with itself.
-    while place < few.size and m:
-        t = few[place]
+    while i < lacking_vertices.size and m:
+        t = lacking_vertices[i]
         if change[t] <= 0:
-            place += 1
-            other = place + 1
+            i += 1
+            j = i + 1
             continue
-        w = t if change[t] > 1 and other >= few.size else (few[other] if other < few.size else -1)
+        w = (
+            t
+            if change[t] > 1 and j >= lacking_vertices.size
+            else (lacking_vertices[j] if j < lacking_vertices.size else -1)
+        )
         if w < 0:
             break
         if w != t and change[w] <= 0:
-            other += 1
+            j += 1
             continue
-        found = _more(table, n, low, high, t, w, at)
-        if found < 0:
+        next_edge = _add_two_ends(table, n, low, high, t, w, at)
+        if next_edge < 0:
             if w == t:
                 break
-            other += 1
+            j += 1
             continue
-        at = found
+        at = next_edge
         change[t] -= 1
         change[w] -= 1
-    _take_away(table, n, starts, ends, change)
+    _remove_surplus(table, n, starts, ends, change)
     return np.sort(table[table >= 0])
 
 
 @inner
-def _exchange(table, n, starts, ends, few, many, change):
+def _exchange(table, n, starts, ends, lacking_vertices, surplus_vertices, change):
     """Give neighbours of vertices that have too many to vertices that have too few."""
     at = 0
-    for i in range(few.size):
-        t = few[i]
-        while change[t] > 0 and at < many.size:
-            s = many[at]
+    for i in range(lacking_vertices.size):
+        t = lacking_vertices[i]
+        while change[t] > 0 and at < surplus_vertices.size:
+            s = surplus_vertices[at]
             # A vertex that can give nothing to t is passed over for good: each pair is tried once
             # at most.
-            if change[s] >= 0 or not _moved(table, n, starts, ends, s, t):
+            if change[s] >= 0 or not _move_edge(table, n, starts, ends, s, t):
                 at += 1
                 continue
             change[t] -= 1
@@ -398,26 +402,26 @@ def _exchange(table, n, starts, ends, few, many, change):
 
 
 @inner
-def _take_away(table, n, starts, ends, change):
+def _remove_surplus(table, n, starts, ends, change):
     """Take edges from pairs of vertices that have too many, joining the neighbours they lose."""
-    many = np.flatnonzero(change < 0)
-    for i in range(many.size):
-        s = many[i]
-        other = i + 1
+    surplus_vertices = np.flatnonzero(change < 0)
+    for i in range(surplus_vertices.size):
+        s = surplus_vertices[i]
+        j = i + 1
         while change[s] < 0:
-            while other < many.size and change[many[other]] >= 0:
-                other += 1
+            while j < surplus_vertices.size and change[surplus_vertices[j]] >= 0:
+                j += 1
             # Without a partner, a vertex that has two too many loses two edges of its own.
-            r = many[other] if other < many.size else s
+            r = surplus_vertices[j] if j < surplus_vertices.size else s
             if r == s and change[s] > -2:
                 break
-            if _less(table, n, starts, ends, s, r):
+            if _remove_two_ends(table, n, starts, ends, s, r):
                 change[s] += 1
                 change[r] += 1
             elif r == s:
                 break
             else:
-                other += 1
+                j += 1
 
 
 # Blocks of vertices with neighbours in common.
@@ -438,8 +442,8 @@ def near_blocks(starts, ends, by_degree, labels, lasts, k):
     block = np.full(n, -1, np.int64)
     shared = np.zeros(n, np.int64)
     touched = np.empty(n, np.int64)
-    made = 0
-    left = lasts.copy()
+    blocks = 0
+    remaining = lasts.copy()
     newest = np.full(lasts.size, -1, np.int64)
     cost = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
@@ -450,22 +454,22 @@ def near_blocks(starts, ends, by_degree, labels, lasts, k):
         if block[v] >= 0:
             continue
         # Too few for two more blocks: all remaining vertices of the label go together.
-        if left[label] < 2 * k:
-            if newest[label] < 0 or left[label] >= k:
-                newest[label] = made
-                made += 1
+        if remaining[label] < 2 * k:
+            if newest[label] < 0 or remaining[label] >= k:
+                newest[label] = blocks
+                blocks += 1
             for u in range(n):
                 if block[u] < 0 and labels[u] == label:
                     block[u] = newest[label]
-            left[label] = 0
+            remaining[label] = 0
             continue
-        block[v] = made
+        block[v] = blocks
         count = 0
         # Paths v – x – u of length two count the common neighbours of v and u.
         for at in range(starts[v], starts[v + 1]):
             x = ends[at]
-            for place in range(starts[x], starts[x + 1]):
-                u = ends[place]
+            for position in range(starts[x], starts[x + 1]):
+                u = ends[position]
                 if block[u] < 0 and labels[u] == label:
                     if shared[u] == 0:
                         touched[count] = u
@@ -477,27 +481,27 @@ def near_blocks(starts, ends, by_degree, labels, lasts, k):
             number[c], cost[c] = u, degree + starts[u + 1] - starts[u] - 2 * shared[u]
         # Without a common neighbour the difference is the sum of both degrees: the k − 1 vertices
         # of lowest degree are enough. ``begin`` skips those that are taken for good.
-        some = 0
-        place = begin[label]
+        distant = 0
+        position = begin[label]
         fresh = True
-        while place < n and some < k - 1:
-            u = by_degree[place]
+        while position < n and distant < k - 1:
+            u = by_degree[position]
             if labels[u] == label and block[u] < 0:
                 fresh = False
                 if shared[u] == 0:
                     number[count], cost[count] = u, degree + starts[u + 1] - starts[u]
                     count += 1
-                    some += 1
+                    distant += 1
             elif fresh:
-                begin[label] = place
-            place += 1
+                begin[label] = position
+            position += 1
         for c in range(count):
             shared[number[c]] = 0
         # Cost first, number of the vertex second: cost · n + number sorts by both.
-        chosen = np.argsort(cost[:count] * n + number[:count], kind="mergesort")
+        order = np.argsort(cost[:count] * n + number[:count], kind="mergesort")
         for c in range(k - 1):
-            block[number[chosen[c]]] = made
-        left[label] -= k
-        newest[label] = made
-        made += 1
-    return block, made
+            block[number[order[c]]] = blocks
+        remaining[label] -= k
+        newest[label] = blocks
+        blocks += 1
+    return block, blocks

@@ -21,15 +21,15 @@ def times(design, coefficients):
     """The product design · coefficients. Costs one step per non-zero cell and model."""
     rows, columns = design.shape
     models = coefficients.shape[1]
-    found = np.zeros((rows, models))
+    product = np.zeros((rows, models))
     for i in range(rows):
         # A row of the result is touched once per non-zero cell of the same row of the design.
         for k in range(columns):
             cell = design[i, k]
             if cell != 0.0:
                 for m in range(models):
-                    found[i, m] += cell * coefficients[k, m]
-    return found
+                    product[i, m] += cell * coefficients[k, m]
+    return product
 
 
 @njit(cache=True, nogil=True)
@@ -37,15 +37,15 @@ def across(design, values):
     """The product designᵀ · values. Costs one step per non-zero cell and model."""
     rows, columns = design.shape
     models = values.shape[1]
-    found = np.zeros((columns, models))
+    product = np.zeros((columns, models))
     for i in range(rows):
         # Row i of the design adds to the rows of the result at its non-zero columns.
         for k in range(columns):
             cell = design[i, k]
             if cell != 0.0:
                 for m in range(models):
-                    found[k, m] += cell * values[i, m]
-    return found
+                    product[k, m] += cell * values[i, m]
+    return product
 
 
 @njit(cache=True, nogil=True)
@@ -54,25 +54,27 @@ def weighted_squares(design, weights):
     row.
     """
     rows, columns = design.shape
-    found = np.zeros((columns, columns))
-    held = np.empty(columns, np.int64)
+    product = np.zeros((columns, columns))
+    columns_in_use = np.empty(columns, np.int64)
     for i in range(rows):
         amount = 0
         # Mirror the lower triangle.
         for k in range(columns):
             if design[i, k] != 0.0:
-                held[amount] = k
+                columns_in_use[amount] = k
                 amount += 1
         # Only pairs of non-zero cells contribute; the lower triangle is enough, the matrix is
         # symmetric.
         for a in range(amount):
-            left = weights[i] * design[i, held[a]]
+            weighted = weights[i] * design[i, columns_in_use[a]]
             for b in range(a + 1):
-                found[held[a], held[b]] += left * design[i, held[b]]
+                product[columns_in_use[a], columns_in_use[b]] += (
+                    weighted * design[i, columns_in_use[b]]
+                )
     for k in range(columns):
         for m in range(k):
-            found[m, k] = found[k, m]
-    return found
+            product[m, k] = product[k, m]
+    return product
 
 
 @njit(cache=True, nogil=True)
@@ -81,19 +83,19 @@ def solved(factor, right):
     ``factor`` (Cholesky's). Costs size² steps per model.
     """
     size, models = right.shape
-    found = right.copy()
+    solution = right.copy()
     # Forward substitution solves L y = right …
     for k in range(size):
         for j in range(k):
             for m in range(models):
-                found[k, m] -= factor[k, j] * found[j, m]
+                solution[k, m] -= factor[k, j] * solution[j, m]
         for m in range(models):
-            found[k, m] /= factor[k, k]
+            solution[k, m] /= factor[k, k]
     # … and back substitution Lᵀ x = y.
     for k in range(size - 1, -1, -1):
         for j in range(k + 1, size):
             for m in range(models):
-                found[k, m] -= factor[j, k] * found[j, m]
+                solution[k, m] -= factor[j, k] * solution[j, m]
         for m in range(models):
-            found[k, m] /= factor[k, k]
-    return found
+            solution[k, m] /= factor[k, k]
+    return solution

@@ -35,10 +35,10 @@ def total_variations(starts, codes, counts, reference):
     """Total variation distance of each class to the reference, and its pull: the sum of the
     differences of shares over the values that are more frequent in the class.
     """
-    found = np.empty(starts.size - 1, np.float64)
+    distances = np.empty(starts.size - 1, np.float64)
     pulls = np.empty(starts.size - 1, np.float64)
     total = _total(reference)
-    for i in range(found.size):
+    for i in range(distances.size):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
@@ -52,9 +52,9 @@ def total_variations(starts, codes, counts, reference):
             if difference > 0.0:
                 excess += difference
                 pull -= share
-        found[i] = excess
+        distances[i] = excess
         pulls[i] = pull
-    return found, pulls
+    return distances, pulls
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -78,7 +78,7 @@ def ratio_ranges(starts, codes, counts, reference):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
-        known = 0
+        shared = 0
         low = np.inf
         high = 0.0
         for j in range(starts[i], starts[i + 1]):
@@ -86,13 +86,13 @@ def ratio_ranges(starts, codes, counts, reference):
             if expected == 0:
                 high = np.inf
                 continue
-            known += 1
+            shared += 1
             ratio = (counts[j] * np.float64(total)) / (size * np.float64(expected))
             low = min(low, ratio)
             high = max(high, ratio)
         smallest[i] = low
         largest[i] = high
-        complete[i] = known == values
+        complete[i] = shared == values
     return smallest, largest, complete
 
 
@@ -101,12 +101,12 @@ def excess_within(starts, codes, counts, reference, tolerance):
     """Relative gain ``(q−p)/p`` of the value that gains most in each class; inf when one exceeds
     ``−ln p``.
     """
-    found = np.zeros(starts.size - 1, np.float64)
+    gains = np.zeros(starts.size - 1, np.float64)
     total = np.float64(_total(reference))
     caps = np.empty(reference.size, np.float64)
     for code in range(reference.size):
         caps[code] = -np.log(reference[code] / total) if reference[code] else -1.0
-    for i in range(found.size):
+    for i in range(gains.size):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
@@ -114,10 +114,10 @@ def excess_within(starts, codes, counts, reference, tolerance):
             expected = reference[codes[j]]
             gain = counts[j] * total / (size * np.float64(expected)) - 1.0 if expected else np.inf
             if gain > 0.0 and gain > caps[codes[j]] + tolerance:
-                found[i] = np.inf
-            elif gain > found[i]:
-                found[i] = gain
-    return found
+                gains[i] = np.inf
+            elif gain > gains[i]:
+                gains[i] = gain
+    return gains
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -135,7 +135,7 @@ def _steps_below(shares, share, begin, end):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def cumulative_distances(starts, codes, counts, reference, places, positions):
+def cumulative_distances(starts, codes, counts, reference, rank_of_code, positions):
     """Earth mover's distance on a line (ordered or numeric values): the area between the cumulative
     distributions of each class and of the reference, over the range of positions; and its pull.
 
@@ -144,39 +144,39 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
     reference ascends, so one binary search and two prefix sums give the area.
     """
     m = positions.size
-    found = np.zeros(starts.size - 1, np.float64)
+    distances = np.zeros(starts.size - 1, np.float64)
     pulls = np.zeros(starts.size - 1, np.float64)
     span = positions[-1] - positions[0] if m else 0.0
     if span <= 0.0:
-        return found, pulls
+        return distances, pulls
     total = np.float64(_total(reference))
     # Prefix sums: shares[r] becomes the cumulative share up to rank r, areas[r] the area below it
     # left of rank r.
     shares = np.zeros(m, np.float64)
     for code in range(m):
-        shares[places[code]] = reference[code]
+        shares[rank_of_code[code]] = reference[code]
     running = 0.0
-    for place in range(m):
-        running += shares[place]
-        shares[place] = running / total
+    for rank in range(m):
+        running += shares[rank]
+        shares[rank] = running / total
     areas = np.zeros(m, np.float64)
-    for place in range(m - 1):
-        areas[place + 1] = areas[place] + shares[place] * (positions[place + 1] - positions[place])
+    for rank in range(m - 1):
+        areas[rank + 1] = areas[rank] + shares[rank] * (positions[rank + 1] - positions[rank])
     amounts = np.zeros(m, np.int64)
     present = np.empty(m + 1, np.int64)
-    for i in range(found.size):
+    for i in range(distances.size):
         size = 0
         width = 0
         # Insertion sort of the ranks of the class; from 24 values on a library sort is faster.
         for j in range(starts[i], starts[i + 1]):
-            place = places[codes[j]]
+            rank = rank_of_code[codes[j]]
             size += counts[j]
-            amounts[place] = counts[j]
+            amounts[rank] = counts[j]
             slot = width
-            while slot > 0 and present[slot - 1] > place and width < 24:
+            while slot > 0 and present[slot - 1] > rank and width < 24:
                 present[slot] = present[slot - 1]
                 slot -= 1
-            present[slot] = place
+            present[slot] = rank
             width += 1
         if width >= 24:
             present[:width].sort()
@@ -186,7 +186,7 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
         area = areas[present[0]]
         lead = positions[0] - positions[present[0]]
         leading = -area
-        least = lead
+        lowest_lead = lead
         before = 0
         for slot in range(width):
             begin = present[slot]
@@ -197,15 +197,15 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
             turn = _steps_below(shares, share, begin, end)
             ahead = positions[turn] - positions[begin]
             behind = positions[end] - positions[turn]
-            least = min(least, lead)
+            lowest_lead = min(lowest_lead, lead)
             lead += ahead - behind
             leading += (areas[turn] - areas[begin]) - (areas[end] - areas[turn])
             area += (
                 share * (ahead - behind) - (areas[turn] - areas[begin]) + (areas[end] - areas[turn])
             )
-        found[i] = max(area, 0.0) / span
-        pulls[i] = (lead - least - leading) / span
-    return found, pulls
+        distances[i] = max(area, 0.0) / span
+        pulls[i] = (lead - lowest_lead - leading) / span
+    return distances, pulls
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -224,12 +224,12 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
     for code in range(reference.size):
         for level in range(height):
             expected[ancestors[code, level]] += reference[code] / total
-    found = np.empty(starts.size - 1, np.float64)
+    distances = np.empty(starts.size - 1, np.float64)
     pulls = np.empty(starts.size - 1, np.float64)
     amounts = np.zeros(nodes, np.int64)
     reached = np.empty(nodes, np.int64)
     signs = np.empty(nodes, np.int64)
-    for i in range(found.size):
+    for i in range(distances.size):
         size = 0
         width = 0
         for j in range(starts[i], starts[i + 1]):
@@ -252,15 +252,15 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
             mean += (signs[node] + 1) * expected[node]
             amounts[node] = 0
         # The potential of a record is the sum of the signs of its nodes.
-        most = -height
+        largest = -height
         for j in range(starts[i], starts[i + 1]):
             potential = 0
             for level in range(height):
                 potential += signs[ancestors[codes[j], level]]
-            most = max(most, potential)
-        found[i] = max(difference, 0.0) / (2 * height)
-        pulls[i] = (most - mean) / (2 * height)
-    return found, pulls
+            largest = max(largest, potential)
+        distances[i] = max(difference, 0.0) / (2 * height)
+        pulls[i] = (largest - mean) / (2 * height)
+    return distances, pulls
 
 
 # Loops over value counts per class: how diverse a class is, and what must go for it to be diverse
@@ -276,8 +276,8 @@ def effective_values(starts, counts):
     many equally frequent values would be as diverse. Between 1 and the number of values, whatever
     rounding does.
     """
-    found = np.empty(starts.size - 1, np.float64)
-    for i in range(found.size):
+    diversities = np.empty(starts.size - 1, np.float64)
+    for i in range(diversities.size):
         size = 0
         # entropy = ln size − Σ c ln c ∕ size
         weighted = 0.0
@@ -285,10 +285,10 @@ def effective_values(starts, counts):
             size += counts[j]
             if counts[j] > 1:
                 weighted += counts[j] * np.log(np.float64(counts[j]))
-        found[i] = min(
+        diversities[i] = min(
             max(size * np.exp(-weighted / size), 1.0), np.float64(starts[i + 1] - starts[i])
         )
-    return found
+    return diversities
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -296,16 +296,16 @@ def largest_shares(starts, codes, counts, protected):
     """Share of the most frequent protected value in each class; ``protected`` has one flag a
     value.
     """
-    found = np.empty(starts.size - 1, np.float64)
-    for i in range(found.size):
+    shares = np.empty(starts.size - 1, np.float64)
+    for i in range(shares.size):
         size = 0
         largest = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
             if protected[codes[j]] and counts[j] > largest:
                 largest = counts[j]
-        found[i] = largest / size
-    return found
+        shares[i] = largest / size
+    return shares
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -313,23 +313,23 @@ def head_to_tail(starts, counts, rank):
     """Largest count of each class over the sum of its counts from the ``rank``-th largest on
     (recursive (c, l)-diversity); inf without these.
     """
-    found = np.empty(starts.size - 1, np.float64)
+    ratios = np.empty(starts.size - 1, np.float64)
     largest = np.zeros(max(1, rank - 1), np.int64)
-    for i in range(found.size):
+    for i in range(ratios.size):
         size = 0
         largest[:] = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
             value = counts[j]
             # Insert among the largest so far, in descending order.
-            for place in range(largest.size):
-                if value > largest[place]:
-                    value, largest[place] = largest[place], value
+            for position in range(largest.size):
+                if value > largest[position]:
+                    value, largest[position] = largest[position], value
         tail = size
-        for place in range(rank - 1):
-            tail -= largest[place]
-        found[i] = largest[0] / tail if tail else np.inf
-    return found
+        for position in range(rank - 1):
+            tail -= largest[position]
+        ratios[i] = largest[0] / tail if tail else np.inf
+    return ratios
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -337,18 +337,18 @@ def recursive_ranks(starts, counts, factor, tolerance):
     """Highest rank *l* of each class at which its largest count is below ``factor`` times the tail
     from *l* on.
     """
-    found = np.ones(starts.size - 1, np.int64)
-    for i in range(found.size):
+    ranks = np.ones(starts.size - 1, np.int64)
+    for i in range(ranks.size):
         ascending = np.sort(counts[starts[i] : starts[i + 1]])
         # The tail grows with every rank from the rarest value up, so the first rank that passes is
         # the highest.
         tail = 0
-        for place in range(ascending.size - 1):
-            tail += ascending[place]
+        for position in range(ascending.size - 1):
+            tail += ascending[position]
             if ascending[-1] / tail < factor - tolerance:
-                found[i] = ascending.size - place
+                ranks[i] = ascending.size - position
                 break
-    return found
+    return ranks
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -359,12 +359,12 @@ def least_removed(starts, codes, counts, ceilings, floors):
     A ceiling of 1 or more and a floor of 0 limit nothing. A class that lacks a value with a floor
     must lose all.
     """
-    found = np.zeros(starts.size - 1, np.float64)
+    removals = np.zeros(starts.size - 1, np.float64)
     floored = 0
     for code in range(floors.size):
         if floors[code] > 0.0:
             floored += 1
-    for i in range(found.size):
+    for i in range(removals.size):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
@@ -376,13 +376,13 @@ def least_removed(starts, codes, counts, ceilings, floors):
             ceiling = ceilings[codes[j]]
             floor = floors[codes[j]]
             if ceiling < 1.0:
-                found[i] = max(found[i], (counts[j] - ceiling * size) / (1.0 - ceiling))
+                removals[i] = max(removals[i], (counts[j] - ceiling * size) / (1.0 - ceiling))
             if floor > 0.0:
                 present += 1
-                found[i] = max(found[i], size - counts[j] / floor)
+                removals[i] = max(removals[i], size - counts[j] / floor)
         if present < floored:
-            found[i] = size
-    return found
+            removals[i] = size
+    return removals
 
 
 # Loops over mixtures of two-sided exponential densities: what Laplace noise makes of counts on a
@@ -422,7 +422,7 @@ def farthest_ratios(starts, points, counts, table, decay):
     ``table`` is the density of the table divided by its records.
     """
     classes = starts.size - 1
-    found = np.ones(classes, np.float64)
+    ratios = np.ones(classes, np.float64)
     mass = np.zeros(table.size, np.float64)
     for i in range(classes):
         size = 0
@@ -434,15 +434,15 @@ def farthest_ratios(starts, points, counts, table, decay):
         # point.
         worst = 1.0
         for j in range(table.size):
-            here = density[j] / size
-            there = table[j]
-            if here == 0.0 and there == 0.0:
+            class_density = density[j] / size
+            table_density = table[j]
+            if class_density == 0.0 and table_density == 0.0:
                 continue
-            if here == 0.0 or there == 0.0:
+            if class_density == 0.0 or table_density == 0.0:
                 worst = np.inf
                 break
-            worst = max(worst, here / there, there / here)
-        found[i] = worst
+            worst = max(worst, class_density / table_density, table_density / class_density)
+        ratios[i] = worst
         for entry in range(starts[i], starts[i + 1]):
             mass[points[entry]] = 0.0
-    return found
+    return ratios

@@ -36,7 +36,7 @@ class FactLists(NamedTuple):
     roots: Any
     starts: Any
     people: Any
-    places: Any
+    positions: Any
 
 
 class FactWalk(NamedTuple):
@@ -47,7 +47,7 @@ class FactWalk(NamedTuple):
     """
 
     people: Any
-    places: Any
+    positions: Any
     counts: Any
     touched: Any
     child_end: Any
@@ -55,36 +55,36 @@ class FactWalk(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _room(rows):
+def _longest_extension(rows):
     """The longest list of extensions that a single row can have."""
-    most = 0
+    longest = 0
     for root in range(rows.starts.size - 1):
         entries = 0
         for at in range(rows.starts[root], rows.starts[root + 1]):
-            entries += rows.pointers[rows.people[at] + 1] - rows.places[at] - 1
-        most = max(most, entries)
-    return most
+            entries += rows.pointers[rows.people[at] + 1] - rows.positions[at] - 1
+        longest = max(longest, entries)
+    return longest
 
 
 @njit(cache=True, nogil=True)
-def _walk(rows, m):
+def _start_walk(rows, m):
     """Room for a walk over sets of at most ``m`` rows; the lists of single rows come first."""
     # No condition fails beyond the Durfee number: with fewer than ``size`` degrees of at least
     # ``size``, the remaining conditions follow from those before (Erdős–Gallai need not be checked
     # there). Room: the lists of single rows, then m − 1 depths that never need more than the first.
     base = rows.people.size
     size = rows.starts.size - 1
-    wide = _room(rows)
+    wide = _longest_extension(rows)
     people = np.empty(base + wide * max(m - 1, 0), np.int32)
-    places = np.empty(base + wide * max(m - 1, 0), np.int64)
+    positions = np.empty(base + wide * max(m - 1, 0), np.int64)
     people[:base] = rows.people
-    places[:base] = rows.places
+    positions[:base] = rows.positions
     spans = np.zeros((m + 1, 4), np.int64)
     spans[0, 3] = base
     children = min(size, wide) + 1
     return FactWalk(
         people,
-        places,
+        positions,
         np.zeros(size, np.int64),
         np.empty(children, np.int64),
         np.empty((m + 1, children), np.int64),
@@ -97,36 +97,36 @@ def _count_next(rows, walk, first, last):
     """Count, per number that may come next, the people of a list who have it. Returns how many
     numbers there are.
     """
-    found = 0
+    count = 0
     for at in range(first, last):
         # The next copy of the same row stands right behind the last number.
-        behind = walk.places[at] + 1
-        for place in range(behind, rows.pointers[walk.people[at] + 1]):
-            if rows.deeper[place] and place != behind:
+        behind = walk.positions[at] + 1
+        for position in range(behind, rows.pointers[walk.people[at] + 1]):
+            if rows.deeper[position] and position != behind:
                 continue  # a later copy of another row, whose first copy is not in the set
-            item = rows.items[place]
+            item = rows.items[position]
             if walk.counts[item] == 0:
-                walk.touched[found] = item
-                found += 1
+                walk.touched[count] = item
+                count += 1
             walk.counts[item] += 1
-    return found
+    return count
 
 
 @njit(cache=True, nogil=True)
-def _forget(walk, found):
-    """Set the counts of the first ``found`` touched numbers back to zero."""
-    for j in range(found):
+def _clear_counts(walk, count):
+    """Set the counts of the first ``count`` touched numbers back to zero."""
+    for j in range(count):
         walk.counts[walk.touched[j]] = 0
 
 
 @njit(cache=True, nogil=True)
 def _deepen(rows, walk, depth, first, last):
     """Write the lists of all extensions of a list behind the existing ones. Returns the new depth."""
-    found = _count_next(rows, walk, first, last)
+    count = _count_next(rows, walk, first, last)
     base = walk.spans[depth, 3]
     end = base
     # A counting sort by number: counts become the offsets at which the lists begin …
-    for j in range(found):
+    for j in range(count):
         item = walk.touched[j]
         length = walk.counts[item]
         walk.counts[item] = end
@@ -134,20 +134,20 @@ def _deepen(rows, walk, depth, first, last):
     # … each person is written to the lists of all numbers that may come next …
     for at in range(first, last):
         person = walk.people[at]
-        behind = walk.places[at] + 1
-        for place in range(behind, rows.pointers[person + 1]):
-            if rows.deeper[place] and place != behind:
+        behind = walk.positions[at] + 1
+        for position in range(behind, rows.pointers[person + 1]):
+            if rows.deeper[position] and position != behind:
                 continue
-            item = rows.items[place]
+            item = rows.items[position]
             walk.people[walk.counts[item]] = person
-            walk.places[walk.counts[item]] = place
+            walk.positions[walk.counts[item]] = position
             walk.counts[item] += 1
     # … after which the offsets stand where the lists end.
-    for j in range(found):
+    for j in range(count):
         walk.child_end[depth + 1, j] = walk.counts[walk.touched[j]]
-    _forget(walk, found)
+    _clear_counts(walk, count)
     walk.spans[depth + 1, 0] = 0
-    walk.spans[depth + 1, 1] = found
+    walk.spans[depth + 1, 1] = count
     walk.spans[depth + 1, 2] = base
     walk.spans[depth + 1, 3] = end
     return depth + 1
@@ -173,47 +173,47 @@ def _next(walk, depth):
 
 
 @njit(cache=True, nogil=True)
-def _shared(walk, first, last, least, floor):
+def _lower_support(walk, first, last, fewest, floor):
     """Lower the fewest sharers of everybody on a list to its length. Returns whether somebody on it
     is still above ``floor``.
     """
     support = last - first
     # One sharer above the floor is enough to go on.
-    open_ones = False
+    is_open = False
     for at in range(first, last):
         person = walk.people[at]
-        if support < least[person]:
-            least[person] = support
-        if least[person] > floor:
-            open_ones = True
-    return open_ones
+        if support < fewest[person]:
+            fewest[person] = support
+        if fewest[person] > floor:
+            is_open = True
+    return is_open
 
 
 @njit(cache=True, nogil=True)
-def _last_facts(rows, walk, first, last, least):
+def _last_facts(rows, walk, first, last, fewest):
     """Extensions by a last row: their supports are enough, so no lists are written."""
-    found = _count_next(rows, walk, first, last)
+    count = _count_next(rows, walk, first, last)
     for at in range(first, last):
         person = walk.people[at]
-        behind = walk.places[at] + 1
-        for place in range(behind, rows.pointers[person + 1]):
-            if rows.deeper[place] and place != behind:
+        behind = walk.positions[at] + 1
+        for position in range(behind, rows.pointers[person + 1]):
+            if rows.deeper[position] and position != behind:
                 continue
-            support = walk.counts[rows.items[place]]
-            if support < least[person]:
-                least[person] = support
-    _forget(walk, found)
+            support = walk.counts[rows.items[position]]
+            if support < fewest[person]:
+                fewest[person] = support
+    _clear_counts(walk, count)
 
 
 @njit(cache=True, nogil=True)
-def rarest(rows, m, floor, least):
+def rarest(rows, m, floor, fewest):
     """Lower ``least[t]`` to the fewest people who share at most ``m`` rows of person *t*.
 
     Support is anti-monotone (Apriori: Agrawal, Imieliński & Swami 1993), so larger sets have fewer
     sharers; where everybody on a list is already among at most ``floor``, larger sets change
     nothing that matters and are not visited.
     """
-    walk = _walk(rows, m)
+    walk = _start_walk(rows, m)
     for root in range(rows.starts.size - 1):
         # Later copies are reached through the first one only.
         if not rows.roots[root]:
@@ -222,10 +222,10 @@ def rarest(rows, m, floor, least):
         first = rows.starts[root]
         last = rows.starts[root + 1]
         while depth >= 0 and last > first:
-            if _shared(walk, first, last, least, floor) and depth + 1 < m:
+            if _lower_support(walk, first, last, fewest, floor) and depth + 1 < m:
                 # At the last size supports are enough.
                 if depth + 2 == m:
-                    _last_facts(rows, walk, first, last, least)
+                    _last_facts(rows, walk, first, last, fewest)
                 else:
                     depth = _deepen(rows, walk, depth, first, last)
             depth, first, last = _next(walk, depth)
@@ -250,170 +250,172 @@ class ValueSets(NamedTuple):
     common: Any
     tally: Any
     touched: Any
-    seen: Any
+    kind_marks: Any
     kinds: Any
     line: Any
     tree: Any
 
 
 @njit(cache=True, nogil=True)
-def _tallied(secrets, people, first, last):
+def _tally_values(secrets, people, first, last):
     """Count the values of the people of a list; the last entry of ``tally`` counts those without
     any. Returns how many different values there are.
     """
     # The last entry of ``tally`` stands for "no value".
     none = secrets.tally.size - 1
-    found = 0
+    count = 0
     for at in range(first, last):
         person = people[at]
         begin = secrets.pointers[person]
         end = secrets.pointers[person + 1]
         if begin == end:
             secrets.tally[none] += 1
-        for place in range(begin, end):
-            code = secrets.codes[place]
+        for position in range(begin, end):
+            code = secrets.codes[position]
             if secrets.tally[code] == 0:
-                secrets.touched[found] = code
-                found += 1
+                secrets.touched[count] = code
+                count += 1
             secrets.tally[code] += 1
-    return found
+    return count
 
 
 @njit(cache=True, nogil=True)
-def _untallied(secrets, found):
-    """Set the tallies of the first ``found`` touched values, and of none, back to zero."""
-    for j in range(found):
+def _clear_tally(secrets, count):
+    """Set the tallies of the first ``count`` touched values, and of none, back to zero."""
+    for j in range(count):
         secrets.tally[secrets.touched[j]] = 0
     secrets.tally[secrets.tally.size - 1] = 0
 
 
 @njit(cache=True, nogil=True)
-def _apart(secrets, people, first, last):
+def _count_disjoint(secrets, people, first, last):
     """A number of people of a list who have pairwise no value in common: greedy, smaller sets of
     values first, so a lower bound of the largest such number. Who has no value counts once.
     """
-    found = 0
+    count = 0
     nobody = 0
     # People with the same set of values are met once.
     for at in range(first, last):
         kind = secrets.kind[people[at]]
         if secrets.set_pointers[kind] == secrets.set_pointers[kind + 1]:
             nobody = 1
-        elif not secrets.seen[kind]:
-            secrets.seen[kind] = True
-            secrets.kinds[found] = kind
-            found += 1
+        elif not secrets.kind_marks[kind]:
+            secrets.kind_marks[kind] = True
+            secrets.kinds[count] = kind
+            count += 1
     # A set is picked if none of its values is marked; then its values are marked.
-    several = np.sort(secrets.kinds[:found])
-    taken = 0
+    sorted_kinds = np.sort(secrets.kinds[:count])
+    disjoint = 0
     marked = 0
-    for j in range(found):
-        secrets.seen[several[j]] = False
-        begin = secrets.set_pointers[several[j]]
-        end = secrets.set_pointers[several[j] + 1]
+    for j in range(count):
+        secrets.kind_marks[sorted_kinds[j]] = False
+        begin = secrets.set_pointers[sorted_kinds[j]]
+        end = secrets.set_pointers[sorted_kinds[j] + 1]
         free = True
-        for place in range(begin, end):
-            if secrets.tally[secrets.set_codes[place]]:
+        for position in range(begin, end):
+            if secrets.tally[secrets.set_codes[position]]:
                 free = False
                 break
         if free:
-            taken += 1
-            for place in range(begin, end):
-                secrets.tally[secrets.set_codes[place]] = 1
-                secrets.touched[marked] = secrets.set_codes[place]
+            disjoint += 1
+            for position in range(begin, end):
+                secrets.tally[secrets.set_codes[position]] = 1
+                secrets.touched[marked] = secrets.set_codes[position]
                 marked += 1
-    _untallied(secrets, marked)
-    return taken + nobody if taken else 0
+    _clear_tally(secrets, marked)
+    return disjoint + nobody if disjoint else 0
 
 
 @njit(cache=True, nogil=True)
-def _largest(secrets, found, size):
+def _largest_share(secrets, count, size):
     """The share of the most frequent value."""
-    most = 0
-    for j in range(found):
-        most = max(most, secrets.tally[secrets.touched[j]])
-    return most / size
+    largest = 0
+    for j in range(count):
+        largest = max(largest, secrets.tally[secrets.touched[j]])
+    return largest / size
 
 
 @njit(cache=True, nogil=True)
-def _concentration(secrets, found, size):
+def _concentration(secrets, count, size):
     """exp(−entropy) of values of which everybody has one, or none."""
     entropy = 0.0
     none = secrets.tally[secrets.tally.size - 1]
-    for j in range(found):
+    for j in range(count):
         share = secrets.tally[secrets.touched[j]] / size
         entropy -= share * math.log(share)
     # "No value" is one more outcome.
     if none:
         entropy -= none / size * math.log(none / size)
-    return math.exp(-entropy) if found else 0.0
+    return math.exp(-entropy) if count else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _distance(secrets, found, size):
+def _distance(secrets, count, size):
     """Total variation distance to all people, of values of which everybody has one, or none."""
     last = secrets.tally.size - 1
     apart = abs(secrets.tally[last] / size - secrets.shares[last])
-    left = 1.0 - secrets.shares[last]
+    absent = 1.0 - secrets.shares[last]
     # What nobody on the list has differs by its share among all people.
-    for j in range(found):
+    for j in range(count):
         code = secrets.touched[j]
         apart += abs(secrets.tally[code] / size - secrets.shares[code])
-        left -= secrets.shares[code]
-    return (apart + max(left, 0.0)) / 2.0
+        absent -= secrets.shares[code]
+    return (apart + max(absent, 0.0)) / 2.0
 
 
 @njit(cache=True, nogil=True)
-def _largest_change(secrets, found, size):
+def _largest_change(secrets, count, size):
     """The largest difference of shares of one value."""
-    most = 0.0
-    for j in range(found):
+    largest = 0.0
+    for j in range(count):
         code = secrets.touched[j]
-        most = max(most, abs(secrets.tally[code] / size - secrets.shares[code]))
+        largest = max(largest, abs(secrets.tally[code] / size - secrets.shares[code]))
     for j in range(secrets.common.size):
         # The most frequent of the values that nobody on the list has differs by its whole share.
         if secrets.tally[secrets.common[j]] == 0:
-            return max(most, secrets.shares[secrets.common[j]])
-    return most
+            return max(largest, secrets.shares[secrets.common[j]])
+    return largest
 
 
 DISTINCT, FREQUENCY, ENTROPY, EQUAL, EACH, LINE, TREE = range(7)
 
 
 @njit(cache=True, nogil=True)
-def _told(secrets, measure, people, first, last):
+def _measure_disclosure(secrets, measure, people, first, last):
     """What the people of a list disclose about each other by one measure: the larger, the more."""
     # These three keep their own counts …
     if measure == DISTINCT:
-        apart = _apart(secrets, people, first, last)
+        apart = _count_disjoint(secrets, people, first, last)
         return 1.0 / apart if apart else 0.0
     if measure == LINE:
         return on_line(secrets, people, first, last)
     if measure == TREE:
         return in_tree(secrets, people, first, last)
     # … the others read one tally of the values, which is cleared afterwards.
-    found = _tallied(secrets, people, first, last)
+    count = _tally_values(secrets, people, first, last)
     size = last - first
     if measure == FREQUENCY:
-        worst = _largest(secrets, found, size)
+        worst = _largest_share(secrets, count, size)
     elif measure == ENTROPY:
-        worst = _concentration(secrets, found, size)
+        worst = _concentration(secrets, count, size)
     elif measure == EQUAL:
-        worst = _distance(secrets, found, size)
+        worst = _distance(secrets, count, size)
     else:
-        worst = _largest_change(secrets, found, size)
-    _untallied(secrets, found)
+        worst = _largest_change(secrets, count, size)
+    _clear_tally(secrets, count)
     return worst
 
 
 @njit(cache=True, nogil=True)
 def told_by_groups(secrets, measure, starts, people):
     """Disclosure within each group of people, ``people[starts[g]:starts[g + 1]]``."""
-    told = np.zeros(starts.size - 1)
+    disclosures = np.zeros(starts.size - 1)
     for group in range(starts.size - 1):
         if starts[group + 1] > starts[group]:
-            told[group] = _told(secrets, measure, people, starts[group], starts[group + 1])
-    return told
+            disclosures[group] = _measure_disclosure(
+                secrets, measure, people, starts[group], starts[group + 1]
+            )
+    return disclosures
 
 
 @njit(cache=True, nogil=True)
@@ -424,7 +426,7 @@ def told_by_facts(rows, secrets, m, measure, ceiling, worst):
     A list of one person has no other extension than itself. Where everybody on a list is at
     ``ceiling`` or above, larger sets change nothing that matters and are not visited.
     """
-    walk = _walk(rows, m)
+    walk = _start_walk(rows, m)
     for root in range(rows.starts.size - 1):
         if not rows.roots[root]:
             continue
@@ -432,12 +434,12 @@ def told_by_facts(rows, secrets, m, measure, ceiling, worst):
         first = rows.starts[root]
         last = rows.starts[root + 1]
         while depth >= 0 and last > first:
-            told = _told(secrets, measure, walk.people, first, last)
+            disclosure = _measure_disclosure(secrets, measure, walk.people, first, last)
             # Everybody on the list learns from it; the list is settled when all are at the ceiling.
             settled = True
             for at in range(first, last):
                 person = walk.people[at]
-                worst[person] = max(worst[person], told)
+                worst[person] = max(worst[person], disclosure)
                 if worst[person] < ceiling:
                     settled = False
             if last - first > 1 and not settled and depth + 1 < m:
@@ -456,30 +458,30 @@ def sub_multisets(pointers, deeper, m):
     for person in range(pointers.size - 1):
         ways[:] = 0.0
         ways[0] = 1.0
-        place = pointers[person]
+        position = pointers[person]
         # ``ways[s]`` counts those of size s from the rows so far: a row with c copies adds 0 … c of
         # them, the product of generating polynomials 1 + x + … + xᶜ.
-        while place < pointers[person + 1]:
+        while position < pointers[person + 1]:
             copies = 1
-            while place + copies < pointers[person + 1] and deeper[place + copies]:
+            while position + copies < pointers[person + 1] and deeper[position + copies]:
                 copies += 1
             fewer[:] = ways
             for size in range(m, 0, -1):
-                for taken in range(1, min(copies, size) + 1):
-                    ways[size] += fewer[size - taken]
-            place += copies
+                for copies_used in range(1, min(copies, size) + 1):
+                    ways[size] += fewer[size - copies_used]
+            position += copies
         for size in range(m + 1):
             totals[size] += ways[size]
     return totals
 
 
 @njit(cache=True, nogil=True)
-def _same(pointers, codes, one, other):
+def _have_same_codes(pointers, codes, person, other_person):
     """Whether two people have the same codes."""
-    first = pointers[one]
-    second = pointers[other]
-    length = pointers[one + 1] - first
-    if pointers[other + 1] - second != length:
+    first = pointers[person]
+    second = pointers[other_person]
+    length = pointers[person + 1] - first
+    if pointers[other_person + 1] - second != length:
         return False
     for j in range(length):
         if codes[first + j] != codes[second + j]:
@@ -502,23 +504,25 @@ def alike(classes, pointers, codes):
         room *= 2
     table = np.full(room, -1, np.int64)
     groups = np.empty(persons, np.int64)
-    made = 0
+    groups_so_far = 0
     for person in range(persons):
         # A multiplicative hash of class and codes; only speed depends on it.
         key = np.uint64(classes[person]) * np.uint64(0x9E3779B97F4A7C15)
-        for place in range(pointers[person], pointers[person + 1]):
-            key = (key ^ np.uint64(codes[place])) * np.uint64(0xBF58476D1CE4E5B9)
+        for position in range(pointers[person], pointers[person + 1]):
+            key = (key ^ np.uint64(codes[position])) * np.uint64(0xBF58476D1CE4E5B9)
             key ^= key >> np.uint64(29)
         slot = np.int64(key & np.uint64(room - 1))
         while table[slot] >= 0:
-            other = table[slot]
-            if classes[other] == classes[person] and _same(pointers, codes, person, other):
+            candidate = table[slot]
+            if classes[candidate] == classes[person] and _have_same_codes(
+                pointers, codes, person, candidate
+            ):
                 break
             slot = (slot + 1) & (room - 1)
         if table[slot] < 0:
             table[slot] = person
-            groups[person] = made
-            made += 1
+            groups[person] = groups_so_far
+            groups_so_far += 1
         else:
             groups[person] = groups[table[slot]]
     return groups
@@ -530,22 +534,22 @@ def _rare_last(rows, walk, first, last, k, prefix, members, people, count):
     everybody who has one. Returns how many there are then.
     """
     size = members.shape[1]
-    found = _count_next(rows, walk, first, last)
+    touched_count = _count_next(rows, walk, first, last)
     for at in range(first, last):
         person = walk.people[at]
-        behind = walk.places[at] + 1
-        for place in range(behind, rows.pointers[person + 1]):
-            if rows.deeper[place] and place != behind:
+        behind = walk.positions[at] + 1
+        for position in range(behind, rows.pointers[person + 1]):
+            if rows.deeper[position] and position != behind:
                 continue
             # Everybody who has a rare extension is written with it; beyond the room it is only
             # counted.
-            if walk.counts[rows.items[place]] < k:
+            if walk.counts[rows.items[position]] < k:
                 if count < people.size:
                     members[count, : size - 1] = prefix[: size - 1]
-                    members[count, size - 1] = rows.items[place]
+                    members[count, size - 1] = rows.items[position]
                     people[count] = person
                 count += 1
-    _forget(walk, found)
+    _clear_counts(walk, touched_count)
     return count
 
 
@@ -557,7 +561,7 @@ def rare_sets(rows, size, k, members, people):
     Supersets of a rare set are skipped: they are rare as well (Apriori), and callers deal with
     smaller sets first.
     """
-    walk = _walk(rows, size)
+    walk = _start_walk(rows, size)
     prefix = np.empty(size, np.int64)
     count = 0
     for root in range(rows.starts.size - 1):
@@ -570,7 +574,7 @@ def rare_sets(rows, size, k, members, people):
         while depth >= 0 and last > first:
             # The last number of the set is the same for everybody on the list, at their own
             # positions.
-            prefix[depth] = rows.items[walk.places[first]]
+            prefix[depth] = rows.items[walk.positions[first]]
             if last - first >= k and depth + 2 < size:
                 depth = _deepen(rows, walk, depth, first, last)
             elif last - first >= k and depth + 2 == size:
@@ -580,39 +584,39 @@ def rare_sets(rows, size, k, members, people):
 
 
 @njit(cache=True, nogil=True)
-def fitting(pointers, codes, members, mine, true):
-    """Among ``members``, the people who have no row beyond ``mine`` (ascending codes, copies
+def fitting(pointers, codes, members, own_codes, true):
+    """Among ``members``, the people who have no row beyond ``own_codes`` (ascending codes, copies
     repeated), and of these the ones with most rows.
 
     Returns how many such people there are, how many rows each has (−1: there are none), and whether
     ``true`` is one of them.
     """
-    most = -1
+    most_rows = -1
     count = 0
-    found = False
+    has_true = False
     for at in range(members.size):
         person = members[at]
         first = pointers[person]
         last = pointers[person + 1]
         # Fewer rows than the best so far, or more than ``mine``: cannot win, or cannot fit.
-        if last - first < most or last - first > mine.size:
+        if last - first < most_rows or last - first > own_codes.size:
             continue
         j = 0
         fits = True
         # A merge of two ascending lists; each row of the person uses up one copy in the other list.
-        for place in range(first, last):
-            while j < mine.size and mine[j] < codes[place]:
+        for position in range(first, last):
+            while j < own_codes.size and own_codes[j] < codes[position]:
                 j += 1
-            if j == mine.size or mine[j] != codes[place]:
+            if j == own_codes.size or own_codes[j] != codes[position]:
                 fits = False
                 break
             j += 1
         if fits:
-            if last - first > most:
-                most = last - first
+            if last - first > most_rows:
+                most_rows = last - first
                 count = 0
-                found = False
+                has_true = False
             count += 1
             if person == true:
-                found = True
-    return count, most, found
+                has_true = True
+    return count, most_rows, has_true

@@ -84,16 +84,16 @@ def rows_agree(starts, ends, colours, classes, first):
     a member of each. Exact: what hashes of colours suggest is checked here, one sort per row.
     """
     for v in range(starts.size - 1):
-        other = first[classes[v]]
-        if other == v:
+        representative = first[classes[v]]
+        if representative == v:
             continue
         size = starts[v + 1] - starts[v]
-        if starts[other + 1] - starts[other] != size:
+        if starts[representative + 1] - starts[representative] != size:
             return False
-        here = np.sort(colours[ends[starts[v] : starts[v + 1]]])
-        there = np.sort(colours[ends[starts[other] : starts[other + 1]]])
+        own_colours = np.sort(colours[ends[starts[v] : starts[v + 1]]])
+        its_colours = np.sort(colours[ends[starts[representative] : starts[representative + 1]]])
         for i in range(size):
-            if here[i] != there[i]:
+            if own_colours[i] != its_colours[i]:
                 return False
     return True
 
@@ -141,11 +141,11 @@ def forward(starts, ends, rank):
         begins[v + 1] += begins[v]
     heads = np.empty(begins[n], np.int32)
     for v in range(n):
-        place = begins[v]
+        position = begins[v]
         for at in range(starts[v], starts[v + 1]):
             if rank[ends[at]] > rank[v]:
-                heads[place] = ends[at]
-                place += 1
+                heads[position] = ends[at]
+                position += 1
     return begins, heads
 
 
@@ -179,7 +179,7 @@ def triangles(begins, heads, common):
 
 
 @njit(cache=True, nogil=True)
-def ego_invariants(begins, heads, common, found):
+def ego_invariants(begins, heads, common, invariants):
     """A word for every vertex that is equal where neighbourhoods are isomorphic: inner degrees,
     refined once.
 
@@ -213,15 +213,15 @@ def ego_invariants(begins, heads, common, found):
     for u in range(begins.size - 1):
         for uv in range(begins[u], begins[u + 1]):
             inside = mix(common[uv])
-            found[u] += mix(inside ^ ahead[uv])
-            found[heads[uv]] += mix(inside ^ back[uv])
+            invariants[u] += mix(inside ^ ahead[uv])
+            invariants[heads[uv]] += mix(inside ^ back[uv])
 
 
 # Two graphs: who is whom, from a few who are known.
 
 
 @inner
-def _scores(rows, known, taken, u, score, touched, count):
+def _add_scores(rows, matches, reverse_matches, u, score, touched, count):
     """Add to the scores of the other graph's vertices what the matched neighbours of u suggest;
     returns how many vertices have a score.
 
@@ -229,16 +229,16 @@ def _scores(rows, known, taken, u, score, touched, count):
     other graph, and (``others``, ``their``) of the other graph, which lead from a neighbour back to
     the vertices it is a neighbour of.
     """
-    starts, ends, degrees, others, their = rows
+    starts, ends, degrees, back_starts, back_ends = rows
     for at in range(starts[u], starts[u + 1]):
         # A neighbour of u that is matched with y supports everybody whose neighbour y is; those
         # with many neighbours are met by chance more often, hence the cosine-like 1 ∕ √degree.
-        y = known[ends[at]]
+        y = matches[ends[at]]
         if y < 0:
             continue
-        for place in range(others[y], others[y + 1]):
-            v = their[place]
-            if taken[v] >= 0:
+        for j in range(back_starts[y], back_starts[y + 1]):
+            v = back_ends[j]
+            if reverse_matches[v] >= 0:
                 continue
             if score[v] == 0.0:
                 touched[count] = v
@@ -248,16 +248,16 @@ def _scores(rows, known, taken, u, score, touched, count):
 
 
 @inner
-def _scored(mine, other, known, taken, u, score, touched):
+def _score_vertices(own_rows, other_rows, matches, reverse_matches, u, score, touched):
     """Score the other graph's vertices for u, by arcs of the first kind and of the second."""
-    first = (mine[0], mine[1], other[0], other[2], other[3])
-    second = (mine[4], mine[5], other[4], other[6], other[7])
-    count = _scores(first, known, taken, u, score, touched, 0)
-    return _scores(second, known, taken, u, score, touched, count)
+    first = (own_rows[0], own_rows[1], other_rows[0], other_rows[2], other_rows[3])
+    second = (own_rows[4], own_rows[5], other_rows[4], other_rows[6], other_rows[7])
+    count = _add_scores(first, matches, reverse_matches, u, score, touched, 0)
+    return _add_scores(second, matches, reverse_matches, u, score, touched, count)
 
 
 @inner
-def _best(score, touched, count, n, theta):
+def _find_best(score, touched, count, n, theta):
     """The vertex with the highest score if it exceeds the second by θ standard deviations over all
     n (the eccentricity of Narayanan & Shmatikov), or −1; scores are set back to 0.
     """
@@ -285,32 +285,44 @@ def _best(score, touched, count, n, theta):
 
 
 @njit(cache=True, nogil=True)
-def propagate(ours, theirs, turn, known, taken, theta):
+def propagate(own_rows, other_rows, turn, matches, reverse_matches, theta):
     """One sweep of the propagation of Narayanan & Shmatikov (2009) over some vertices of our graph;
     returns how many were matched.
 
-    ``ours`` and ``theirs`` are four rows of neighbours each, as (starts, ends): arcs out and their
+    ``own_rows`` and ``other_rows`` are four rows of neighbours each, as (starts, ends): arcs out and their
     way back (arcs in), arcs in and their way back; of an undirected graph its edges twice, and
     nothing twice. ``known[u]`` is the match of our vertex u and ``taken[v]`` that of their vertex
     v, −1 without.
     """
     matched = 0
-    n = ours[0].size - 1
-    m = theirs[0].size - 1
+    n = own_rows[0].size - 1
+    m = other_rows[0].size - 1
     score = np.zeros(max(n, m))
     touched = np.empty(max(n, m), np.int64)
     for u in turn:
-        if known[u] >= 0:
+        if matches[u] >= 0:
             continue
-        v = _best(score, touched, _scored(ours, theirs, known, taken, u, score, touched), m, theta)
+        v = _find_best(
+            score,
+            touched,
+            _score_vertices(own_rows, other_rows, matches, reverse_matches, u, score, touched),
+            m,
+            theta,
+        )
         if v < 0:
             continue
         # A match counts only if the same search from the other side leads back.
         if (
-            _best(score, touched, _scored(theirs, ours, taken, known, v, score, touched), n, theta)
+            _find_best(
+                score,
+                touched,
+                _score_vertices(other_rows, own_rows, reverse_matches, matches, v, score, touched),
+                n,
+                theta,
+            )
             == u
         ):
-            known[u] = v
-            taken[v] = u
+            matches[u] = v
+            reverse_matches[v] = u
             matched += 1
     return matched

@@ -22,7 +22,7 @@ class ValueLine(NamedTuple):
     ``mass`` and ``ranks`` are scratch.
     """
 
-    places: Any
+    value_ranks: Any
     positions: Any
     shares: Any
     areas: Any
@@ -42,7 +42,7 @@ class ValueTree(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _area(line, share, first, last):
+def _area_between(line, share, first, last):
     """Area between a constant share and the cumulative share of all people, between two ranks."""
     low, high = first, last
     # Binary search for the first rank from which on all people have more: there the curves cross.
@@ -67,35 +67,35 @@ def on_line(secrets, people, first, last):
     line = secrets.line
     size = last - first
     none = 0
-    found = 0
+    count = 0
     # Tally the mass at each rank, noting ranks that are met for the first time.
     for at in range(first, last):
         begin = secrets.pointers[people[at]]
         end = secrets.pointers[people[at] + 1]
         if begin == end:
             none += 1
-        for place in range(begin, end):
-            rank = line.places[secrets.codes[place]]
+        for position in range(begin, end):
+            rank = line.value_ranks[secrets.codes[position]]
             if line.mass[rank] == 0.0:
-                line.ranks[found] = rank
-                found += 1
+                line.ranks[count] = rank
+                count += 1
             line.mass[rank] += 1.0 / (end - begin)
-    without = none / size
-    lacking = secrets.shares[secrets.shares.size - 1]
+    without_here = none / size
+    share_without = secrets.shares[secrets.shares.size - 1]
     area = 0.0
     # The cumulative share of these people is constant between two of their ranks.
-    if found and line.positions.size > 1:
-        ranks = np.sort(line.ranks[:found])
-        area = _area(line, 0.0, 0, ranks[0])
+    if count and line.positions.size > 1:
+        ranks = np.sort(line.ranks[:count])
+        area = _area_between(line, 0.0, 0, ranks[0])
         running = 0.0
-        for j in range(found):
+        for j in range(count):
             running += line.mass[ranks[j]]
-            last_rank = ranks[j + 1] if j + 1 < found else line.positions.size - 1
-            area += _area(line, running / (size - none), ranks[j], last_rank)
-    for j in range(found):
+            last_rank = ranks[j + 1] if j + 1 < count else line.positions.size - 1
+            area += _area_between(line, running / (size - none), ranks[j], last_rank)
+    for j in range(count):
         line.mass[line.ranks[j]] = 0.0
     # The difference in having no value moves over the whole line; the others move within it.
-    return abs(without - lacking) + (1.0 - max(without, lacking)) * area
+    return abs(without_here - share_without) + (1.0 - max(without_here, share_without)) * area
 
 
 @njit(cache=True, nogil=True)
@@ -107,25 +107,25 @@ def in_tree(secrets, people, first, last):
     height = tree.ancestors.shape[1]
     size = last - first
     none = 0
-    found = 0
+    count = 0
     # Mass of these people in every node above one of their values.
     for at in range(first, last):
         begin = secrets.pointers[people[at]]
         end = secrets.pointers[people[at] + 1]
         if begin == end:
             none += 1
-        for place in range(begin, end):
+        for position in range(begin, end):
             for level in range(height):
-                node = tree.ancestors[secrets.codes[place], level]
+                node = tree.ancestors[secrets.codes[position], level]
                 if tree.mass[node] == 0.0:
-                    tree.reached[found] = node
-                    found += 1
+                    tree.reached[count] = node
+                    count += 1
                 tree.mass[node] += 1.0 / (end - begin)
-    lacking = secrets.shares[secrets.shares.size - 1]
+    share_without = secrets.shares[secrets.shares.size - 1]
     # Half the sum over nodes of |difference of mass|. Nodes not reached differ by what is expected
     # there: start from all of it, and take the expected part of reached nodes back.
-    apart = height * (abs(none / size - lacking) + 1.0 - lacking)
-    for j in range(found):
+    apart = height * (abs(none / size - share_without) + 1.0 - share_without)
+    for j in range(count):
         node = tree.reached[j]
         apart += abs(tree.mass[node] / size - tree.expected[node]) - tree.expected[node]
         tree.mass[node] = 0.0

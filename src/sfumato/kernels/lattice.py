@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.keys import StandIn, _hash, _same
+from sfumato.kernels.keys import StandIn, _hash, _equal_keys
 from sfumato.kernels.loop_cache import njit
 
 _EMPTY = np.int32(-1)
@@ -78,12 +78,12 @@ def _roll_up_by_numpy(
     ):
         code = (keys >> shift) & ((np.uint64(1) << width) - np.uint64(1))
         rolled ^= (code ^ climbs[offset + code.astype(np.int64)].astype(np.uint64)) << shift
-    distinct, first, place = np.unique(rolled, return_index=True, return_inverse=True)
+    distinct, first, inverse = np.unique(rolled, return_index=True, return_inverse=True)
     # numpy numbers by value; renumber by first appearance.
     order = np.argsort(first)
     number = np.empty(order.size, np.int64)
     number[order] = np.arange(order.size)
-    ids = number[place]
+    ids = number[inverse]
     new_records = np.zeros(order.size, np.int64)
     np.add.at(new_records, ids, records)
     return distinct[order], new_records, ids
@@ -172,7 +172,7 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
                 code ^ np.uint64(climbs[offsets[a] + np.int64(code)])
             ) << shift
         h = _hash(new_keys, count) & slot_mask
-        while table[h] != _EMPTY and not _same(new_keys, table[h], new_keys, count):
+        while table[h] != _EMPTY and not _equal_keys(new_keys, table[h], new_keys, count):
             h = (h + np.uint64(1)) & slot_mask
         if table[h] == _EMPTY:
             table[h] = count
@@ -223,15 +223,15 @@ def _tally_by_numpy(
     not in pairs.
     """
     words, shifts, widths, costs, offsets = columns
-    kept = (records - gone)[records > gone]
+    kept_sizes = (records - gone)[records > gone]
     hit = np.flatnonzero(gone)
     for a in range(len(words)):
         mask = (np.uint64(1) << np.uint64(widths[a])) - np.uint64(1)
         codes = (keys[hit, words[a]] >> np.uint64(shifts[a])) & mask
-        more = gone[hit] * costs[offsets[a] + codes.astype(np.int64)]
-        lost[a] = np.cumsum(np.concatenate((lost[a : a + 1], more)))[-1]
-    squares = np.cumsum(kept.astype(np.float64) ** 2)
-    return kept.size, int(kept.sum()), float(squares[-1]) if kept.size else 0.0
+        costs_lost = gone[hit] * costs[offsets[a] + codes.astype(np.int64)]
+        lost[a] = np.cumsum(np.concatenate((lost[a : a + 1], costs_lost)))[-1]
+    squares = np.cumsum(kept_sizes.astype(np.float64) ** 2)
+    return kept_sizes.size, int(kept_sizes.sum()), float(squares[-1]) if kept_sizes.size else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -243,11 +243,11 @@ def _tally(keys, records, gone, columns, lost):
     squares = 0.0
     # One pass; columns are looked at only for classes that lose records.
     for i in range(records.size):
-        kept = records[i] - gone[i]
-        if kept > 0:
+        kept_size = records[i] - gone[i]
+        if kept_size > 0:
             kept_classes += 1
-            kept_records += kept
-            squares += np.float64(kept) * np.float64(kept)
+            kept_records += kept_size
+            squares += np.float64(kept_size) * np.float64(kept_size)
         if gone[i] == 0:
             continue
         for a in range(words.size):
@@ -331,7 +331,7 @@ class Room(NamedTuple):
     """A hash table of 2^b slots, at least twice the groups of a table."""
     links: NDArray[np.int32]
     """(3, groups): the next group of the same chain, the first of a chain, its latest."""
-    seen: NDArray[np.uint32]
+    codes: NDArray[np.uint32]
     """The codes that a group has, those of each level from where its codes begin."""
     sums: NDArray[Any]
     """The records of each code in the group at hand, as long as ``seen``; 0 between groups."""
@@ -475,17 +475,17 @@ def _roll_up(groups, costs, source, target, climbs, steps, room):
 
 
 @njit(cache=True, nogil=True)
-def _lift_codes(seen, sums, jumps, distinct, begin):
+def _lift_codes(codes, sums, jumps, distinct, begin):
     """Add the sums of the lowest codes up on a higher level, which begins at ``begin``; returns how
     many codes it has.
     """
     n = _ZERO
     for i in range(distinct):
-        code = np.uint64(seen[i])
+        code = np.uint64(codes[i])
         size = sums[code]
         sums[code] = 0
         above = np.uint64(jumps[code])
-        seen[begin + n] = above
+        codes[begin + n] = above
         n += _ONE if sums[above] == 0 else _ZERO
         sums[above] += size
     return n
@@ -504,16 +504,16 @@ def _clear_tallies(whole, lost, levels):
 
 
 @njit(cache=True, nogil=True)
-def _fold_chain(seen, sums, folds, starts, chain, n):
+def _fold_chain(codes, sums, folds, starts, chain, n):
     """Add up the n codes of a group for the next chain, in which the second column is one level
     higher; returns how many codes that are. One visit a code.
     """
     begin = starts[chain + _ONE, 0]
     next_n = _ZERO
     for i in range(starts[chain, 0], starts[chain, 0] + n):
-        code = np.uint64(seen[i])
+        code = np.uint64(codes[i])
         above = np.uint64(folds[code])
-        seen[begin + next_n] = above
+        codes[begin + next_n] = above
         next_n += _ONE if sums[above] == 0 else _ZERO
         sums[above] += sums[code]
     return next_n
@@ -540,11 +540,11 @@ def _tally_class(code, size, rows, k, last, whole, lost):
 
 
 @njit(cache=True, nogil=True)
-def _second_cost(seen, sums, begin, n, k, last):
+def _second_cost(codes, sums, begin, n, k, last):
     """What the cells of the second column cost in the classes below k among n codes."""
     cost = 0.0
     for i in range(begin, begin + n):
-        code = np.uint64(seen[i])
+        code = np.uint64(codes[i])
         size = np.int64(sums[code])
         cost += np.float64(size if size < k else 0) * last.second_prices[code]
     return cost
@@ -564,7 +564,7 @@ def _merge(tower, job, last, room, whole, lost):
     target = bounds[job.target]
     following = room.links[0]
     first = room.links[1]
-    seen = room.seen
+    codes = room.codes
     sums = room.sums
     jumps = room.jumps
     ups, folds, prices, _, starts, feature = last
@@ -589,7 +589,7 @@ def _merge(tower, job, last, room, whole, lost):
         while old >= 0:
             for e in range(groups[source[0] + old, 1], groups[source[0] + old, 2]):
                 code = np.uint64(entries[e, 0])
-                seen[n] = code
+                codes[n] = code
                 n += _ONE if sums[code] == 0 else _ZERO
                 sums[code] += entries[e, 1]
             old = following[old]
@@ -601,12 +601,12 @@ def _merge(tower, job, last, room, whole, lost):
         if lowest > _ZERO or levels == _ZERO:
             # The lowest level is not tallied, so the entries are written here.
             for i in range(n):
-                code = np.uint64(seen[i])
+                code = np.uint64(codes[i])
                 if writes:
                     entries[end, 0], entries[end, 1], end = code, sums[code], end + _ONE
                 sums[code] = 0 if levels == _ZERO else sums[code]
             if levels > _ZERO:
-                n = _lift_codes(seen, sums, jumps, n, starts[0, lowest])
+                n = _lift_codes(codes, sums, jumps, n, starts[0, lowest])
         level = lowest
         first_level = _ZERO
         chain = _ZERO
@@ -614,7 +614,7 @@ def _merge(tower, job, last, room, whole, lost):
             # The second column climbs one level: its sums wait where the next chain begins.
             next_n = _ZERO
             if first_level + span < levels:
-                next_n = _fold_chain(seen, sums, folds, starts, chain, n)
+                next_n = _fold_chain(codes, sums, folds, starts, chain, n)
             while level < span:
                 begin_seen = starts[chain, level]
                 row = first_level + level
@@ -622,7 +622,7 @@ def _merge(tower, job, last, room, whole, lost):
                 if n == _ONE:
                     # One class, which stays as it is on all levels above: nearly half of all groups
                     # have one entry, and on the highest level most groups are one class.
-                    code = np.uint64(seen[begin_seen])
+                    code = np.uint64(codes[begin_seen])
                     size = np.int64(sums[code])
                     sums[code] = 0
                     if writes_now:
@@ -634,9 +634,9 @@ def _merge(tower, job, last, room, whole, lost):
                         lost[row : first_level + span, 1 + f] += size * costs[new, f]
                     break
                 if feature >= 0:
-                    lost[row, 1 + feature] += _second_cost(seen, sums, begin_seen, n, k, last)
+                    lost[row, 1 + feature] += _second_cost(codes, sums, begin_seen, n, k, last)
                 gone = _NOTHING
-                kept = _NOTHING
+                kept_classes = _NOTHING
                 squares = _NOTHING
                 cost = 0.0
                 # How much larger than k the smallest kept class is; a class below k wraps to a
@@ -644,7 +644,7 @@ def _merge(tower, job, last, room, whole, lost):
                 margin = np.uint64(whole[row, 2] - k)
                 end_seen = starts[chain, level + _ONE]
                 for i in range(begin_seen, begin_seen + n):
-                    code = np.uint64(seen[i])
+                    code = np.uint64(codes[i])
                     size = np.int64(sums[code])
                     sums[code] = 0
                     if writes_now:
@@ -654,18 +654,18 @@ def _merge(tower, job, last, room, whole, lost):
                     small = size if size < k else _NOTHING
                     large = size - small
                     gone += small
-                    kept += _NOTHING if size < k else 1
+                    kept_classes += _NOTHING if size < k else 1
                     margin = min(margin, np.uint64(size - k))
                     squares += large * large
                     cost += np.float64(small) * prices[code]
                     above = np.uint64(ups[code])
-                    seen[end_seen] = above
+                    codes[end_seen] = above
                     end_seen += _ONE if sums[above] == 0 else _ZERO
                     sums[above] += size
                 level += _ONE
                 n = end_seen - starts[chain, level]
                 whole[row, 0] += gone
-                whole[row, 1] += kept
+                whole[row, 1] += kept_classes
                 whole[row, 2] = np.int64(margin) + k
                 whole[row, 3] += squares
                 lost[row, 0] += cost
@@ -683,11 +683,11 @@ def _merge(tower, job, last, room, whole, lost):
 
 
 @njit(cache=True, nogil=True)
-def lay_groups(keys, codes, records, known, steps, scratch, tower):
+def lay_groups(keys, codes, records, priced_columns, steps, scratch, tower):
     """Lay out classes as the groups of a tower's lowest table; returns how many groups there are.
 
     ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of
-    that column. ``known`` has a row a column that costs something: the shift and width of its bits,
+    that column. ``priced_columns`` has a row a column that costs something: the shift and width of its bits,
     which cost its cells count to, and the place of its level in ``steps``. ``groups`` and ``costs``
     receive a row a group, in order of first appearance; ``entries`` a row a class, those of a group
     one behind the other and in the order of the classes.
@@ -732,9 +732,11 @@ def lay_groups(keys, codes, records, known, steps, scratch, tower):
         groups[group, 2] = ends[group + 1]
         for f in range(costs.shape[1]):
             costs[group, f] = 0.0
-        for c in range(known.shape[0]):
-            code = (key >> np.uint64(known[c, 0])) & ((_ONE << np.uint64(known[c, 1])) - _ONE)
-            costs[group, known[c, 2]] += prices[starts[known[c, 3]] + code]
+        for c in range(priced_columns.shape[0]):
+            code = (key >> np.uint64(priced_columns[c, 0])) & (
+                (_ONE << np.uint64(priced_columns[c, 1])) - _ONE
+            )
+            costs[group, priced_columns[c, 2]] += prices[starts[priced_columns[c, 3]] + code]
     # The second pass of the counting sort; ``ends`` now counts up from where each group begins.
     for i in range(keys.size):
         at = ends[ids[i]]
@@ -769,13 +771,13 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
     last = columns.shape[0] - 1
     shift = np.uint64(columns[last, 0])
     mask = (_ONE << np.uint64(columns[last, 1])) - _ONE
-    place = columns[last, 2]
+    first_level = columns[last, 2]
     spans = columns[last, 3]
-    size = starts[place + 1] - starts[place]
+    size = starts[first_level + 1] - starts[first_level]
     # Subset property (LeFevre et al. 2005) for every pair of columns.
     for i in range(last):
-        other = columns[i, 2]
-        rows = starts[other + 1] - starts[other]
+        other_level = columns[i, 2]
+        rows = starts[other_level + 1] - starts[other_level]
         if rows * size > room.shape[1]:
             for level in range(columns[i, 3]):
                 levels[i, level] = 0
@@ -791,30 +793,30 @@ def least_beside(keys, records, columns, steps, limits, room, levels):
         for level in range(columns[i, 3]):
             # A higher level of the other column merges classes, so the lowest legal level only
             # falls; it is searched from the bottom, which is cheap on tables so small.
-            rows = starts[other + level + 1] - starts[other + level]
-            least = 0
+            rows = starts[other_level + level + 1] - starts[other_level + level]
+            lowest = 0
             source = counts
             width = size
-            while least < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
+            while lowest < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
                 # The counts of the lowest level are needed again; what is folded goes to and fro
                 # between two rows.
                 target = 2 if source != 2 else 1 - counts
-                width = _fold_codes(room[source], room[target], rows, steps, place + least)
+                width = _fold_codes(room[source], room[target], rows, steps, first_level + lowest)
                 source = target
-                least += 1
-            levels[i, level] = least
+                lowest += 1
+            levels[i, level] = lowest
             if level + 1 < columns[i, 3]:
-                _fold_rows(room[counts], room[1 - counts], size, steps, other + level)
+                _fold_rows(room[counts], room[1 - counts], size, steps, other_level + level)
                 counts = 1 - counts
 
 
 @njit(cache=True, nogil=True)
-def _fold_codes(source, target, rows, steps, place):
+def _fold_codes(source, target, rows, steps, level):
     """Write a table with its columns one level higher; returns how many columns it has then."""
     ups, _, starts = steps
-    begin = starts[place]
-    end = starts[place + 1]
-    width = starts[place + 2] - starts[place + 1]
+    begin = starts[level]
+    end = starts[level + 1]
+    width = starts[level + 2] - starts[level + 1]
     for cell in range(rows * width):
         target[cell] = 0
     for row in range(rows):
@@ -824,12 +826,12 @@ def _fold_codes(source, target, rows, steps, place):
 
 
 @njit(cache=True, nogil=True)
-def _fold_rows(source, target, width, steps, place):
+def _fold_rows(source, target, width, steps, level):
     """Write a table with its rows one level higher."""
     ups, _, starts = steps
-    begin = starts[place]
-    end = starts[place + 1]
-    for cell in range((starts[place + 2] - end) * width):
+    begin = starts[level]
+    end = starts[level + 1]
+    for cell in range((starts[level + 2] - end) * width):
         target[cell] = 0
     # Whole rows are added: sequential reads and writes.
     for row in range(end - begin):

@@ -118,7 +118,7 @@ def line_cost(kind, gap, half, points, differs, reach, exact, covered, close):
 
 
 @njit(cache=True, nogil=True)
-def _cost(
+def _cost_cells(
     kind,
     mark,
     low,
@@ -159,7 +159,7 @@ def cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k,
     """What the cells of records *i* and *j* in column *k* cost; ``agreeing`` says whether their
     categories do.
     """
-    return _cost(
+    return _cost_cells(
         kinds[k],
         marks[i, k],
         numbers[i, k, 0],
@@ -191,11 +191,11 @@ def pair_costs(pairs, files):
         j = pairs[p, 1]
         for k in range(kinds.size):
             mark = marks[i, k]
-            other = other_marks[j, k]
+            other_mark = other_marks[j, k]
             # Few pairs are compared here: a binary search is cheaper than stamping.
             agreeing = False
-            if kinds[k] == CATEGORY and mark >= 0 and other >= 0:
-                agreeing = agree(mark, other, other, bases[k], starts, matches)
+            if kinds[k] == CATEGORY and mark >= 0 and other_mark >= 0:
+                agreeing = agree(mark, other_mark, other_mark, bases[k], starts, matches)
             costs[p, k] = cell_cost(
                 kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
             )
@@ -210,7 +210,7 @@ _EMPTY = np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
-def _place(keys, key):
+def _find_slot(keys, key):
     """The place of a key in a table of open addressing whose size is a power of two."""
     mask = np.uint64(keys.size - 1)
     h = (np.uint64(key) * _SPREAD >> np.uint64(20)) & mask
@@ -220,30 +220,30 @@ def _place(keys, key):
 
 
 @njit(cache=True, nogil=True)
-def _grown(keys, counts):
+def _grow_table(keys, counts):
     """Both arrays of the hash table with twice the slots."""
-    wider = np.full(2 * keys.size, _EMPTY)
-    more = np.zeros(2 * keys.size)
+    new_keys = np.full(2 * keys.size, _EMPTY)
+    new_counts = np.zeros(2 * keys.size)
     for p in range(keys.size):
         if keys[p] != _EMPTY:
-            h = _place(wider, keys[p])
-            wider[h], more[h] = keys[p], counts[p]
-    return wider, more
+            h = _find_slot(new_keys, keys[p])
+            new_keys[h], new_counts[h] = keys[p], counts[p]
+    return new_keys, new_counts
 
 
 @njit(cache=True, nogil=True)
-def _count(keys, counts, used, new_keys, amounts, size):
+def _add_counts(keys, counts, used, new_keys, amounts, size):
     """Add amounts to the counts of keys; the table grows before it is a quarter full."""
     last = _EMPTY
     h = np.uint64(0)
     for p in range(size):
         if 4 * used > keys.size:
-            keys, counts = _grown(keys, counts)
+            keys, counts = _grow_table(keys, counts)
             last = _EMPTY
         # Equal keys often follow each other: the slot of the last one is remembered.
         if new_keys[p] != last:
             last = new_keys[p]
-            h = _place(keys, last)
+            h = _find_slot(keys, last)
             if keys[h] == _EMPTY:
                 keys[h] = last
                 used += 1
@@ -252,11 +252,11 @@ def _count(keys, counts, used, new_keys, amounts, size):
 
 
 @njit(cache=True, nogil=True)
-def _first_from(lows, low, high, least):
+def _find_first(lows, low, high, value):
     """The first of sorted values from ``low`` to ``high`` that is not less."""
     while low < high:
         middle = (low + high) >> 1
-        if lows[middle] < least:
+        if lows[middle] < value:
             low = middle + 1
         else:
             high = middle
@@ -277,7 +277,7 @@ class ColumnValues(NamedTuple):
     holder_starts: NDArray[np.int64]
     holders: NDArray[np.int64]
     """Value *v* is held by the records ``holders[holder_starts[v]:holder_starts[v + 1]]``."""
-    few: NDArray[np.bool_]
+    selective: NDArray[np.bool_]
     """Per column whether few records agree with a random one in it."""
 
 
@@ -326,8 +326,8 @@ def _mark_levels(k, i, files, values, power, levels):
     # A value that agrees begins at most its own width, the reach and a rounding error below the
     # cell.
     spare = 2 * SLACK + ROUNDING * (abs(low) + abs(high) + reach + values.widest[k])
-    least = low - reach - values.widest[k] - spare
-    first = _first_from(values.lows, values.starts[k], values.starts[k + 1], least)
+    lowest = low - reach - values.widest[k] - spare
+    first = _find_first(values.lows, values.starts[k], values.starts[k + 1], lowest)
     last = first
     while last < values.starts[k + 1] and values.lows[last] <= high + reach + spare:
         levels[last] = power * _line_level(low, high, values.lows[last], values.highs[last], reach)
@@ -375,7 +375,7 @@ def pattern_counts(anchors, files, weights, values, classes):
                 v = classes.values[c, k]
                 if files.marks[i, k] < 0 or v < 0:
                     key += power[k] * NOTHING
-                elif not values.few[k]:
+                elif not values.selective[k]:
                     key += levels[v]
             patterns[c], amounts[c] = key, weights[i] * classes.weights[c]
         # Records that agree in one of those columns are listed with what they add.
@@ -384,7 +384,7 @@ def pattern_counts(anchors, files, weights, values, classes):
             if files.marks[i, k] < 0:
                 continue
             for v in range(spans[k, 0], spans[k, 1]):
-                if values.few[k] and levels[v] > 0:
+                if values.selective[k] and levels[v] > 0:
                     for p in range(values.holder_starts[v], values.holder_starts[v + 1]):
                         j = values.holders[p]
                         if added[j] == 0:
@@ -403,7 +403,9 @@ def pattern_counts(anchors, files, weights, values, classes):
             patterns[entry + 1] = pattern + added[j]
             amounts[entry + 1] = amount
             added[j] = 0
-        keys, counts, used = _count(keys, counts, used, patterns, amounts, class_count + 2 * size)
+        keys, counts, used = _add_counts(
+            keys, counts, used, patterns, amounts, class_count + 2 * size
+        )
     # Amounts of patterns that were taken away completely are 0.
     present = (keys != _EMPTY) & (counts > 0)
     return keys[present], counts[present]
@@ -448,26 +450,26 @@ def terms(kind, roots, out, order):
     size = roots.size
     out[:] = 0.0
     if kind == SQUARE_FORM or kind == PAIRWISE:
-        place = 0
+        position = 0
         for k in range(size):
             out[k] = roots[k] * roots[k]
         # The 2-additive Choquet integral takes the minimum of a pair, the square form its product.
-        place = size
+        position = size
         for k in range(size):
             for m in range(k + 1, size):
                 if kind == SQUARE_FORM:
-                    out[place] = 2.0 * roots[k] * roots[m]
+                    out[position] = 2.0 * roots[k] * roots[m]
                 else:
-                    out[place] = min(out[k], out[m])
-                place += 1
+                    out[position] = min(out[k], out[m])
+                position += 1
         return
     # Columns by rising difference: insertion sort, since they are few.
     for k in range(size):
-        place = k
-        while place > 0 and abs(roots[order[place - 1]]) > abs(roots[k]):
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = k
+        position = k
+        while position > 0 and abs(roots[order[position - 1]]) > abs(roots[k]):
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = k
     if kind == MEAN:
         for k in range(size):
             out[k] = roots[k] * roots[k]
@@ -481,52 +483,52 @@ def terms(kind, roots, out, order):
         members = (1 << size) - 1
         before = 0.0
         for k in range(size):
-            here = roots[order[k]] ** 2
-            out[members] = here - before
-            before = here
+            difference = roots[order[k]] ** 2
+            out[members] = difference - before
+            before = difference
             members &= ~(1 << order[k])
 
 
 @njit(cache=True, nogil=True)
 def terms_of(kind, roots, width):
     """The terms of every row of ``roots``."""
-    found = np.empty((roots.shape[0], width))
+    products = np.empty((roots.shape[0], width))
     order = np.zeros(roots.shape[1], np.int64)
     for p in range(roots.shape[0]):
-        terms(kind, roots[p], found[p], order)
-    return found
+        terms(kind, roots[p], products[p], order)
+    return products
 
 
 @njit(cache=True, nogil=True)
 def keep_nearest(distance, j, distances, nearest):
     """Put a record in its place among the nearest so far, if it is one of them."""
-    place = distances.size - 1
-    if distance >= distances[place]:
+    position = distances.size - 1
+    if distance >= distances[position]:
         return
-    while place > 0 and distances[place - 1] > distance:
-        distances[place], nearest[place] = distances[place - 1], nearest[place - 1]
-        place -= 1
-    distances[place] = distance
-    nearest[place] = j
+    while position > 0 and distances[position - 1] > distance:
+        distances[position], nearest[position] = distances[position - 1], nearest[position - 1]
+        position -= 1
+    distances[position] = distance
+    nearest[position] = j
 
 
 @njit(cache=True, nogil=True)
 def tied_with(own, distances, records, tie):
     """How many rows are at the least distance when the true record is among them, else 0."""
-    least = distances.min()
-    limit = least + tie * (1.0 + abs(least))
-    found = 0
+    nearest = distances.min()
+    limit = nearest + tie * (1.0 + abs(nearest))
+    ties = 0
     if own <= limit:
         for j in range(distances.size):
             if distances[j] <= limit:
-                found += records[j]
-    return found
+                ties += records[j]
+    return ties
 
 
 @njit(cache=True, nogil=True)
-def impostors(units, kind, parameters, most, files, margin, tie):
+def impostors(units, kind, parameters, count, files, margin, tie):
     """Per unit (a record and its true record in the other file) the distance to the true record and
-    the nearest ``most`` other records.
+    the nearest ``count`` other records.
 
     Also how many rows are tied at the least distance (0 where the true record is not among them);
     how many other rows are twins of the true record, as far away under all parameters; and what a
@@ -535,8 +537,8 @@ def impostors(units, kind, parameters, most, files, margin, tie):
     units × records × columns, and the terms of the distance.
     """
     own = np.empty(units.shape[0])
-    nearest = np.full((units.shape[0], most), -1, np.int64)
-    distances = np.full((units.shape[0], most), np.inf)
+    nearest = np.full((units.shape[0], count), -1, np.int64)
+    distances = np.full((units.shape[0], count), np.inf)
     tied = np.zeros(units.shape[0], np.int64)
     twins = np.zeros(units.shape[0], np.int64)
     reach = np.full(units.shape[0], 2, np.int64)
@@ -554,14 +556,14 @@ def impostors(units, kind, parameters, most, files, margin, tie):
         other_bases,
     ) = files
     columns = kinds.size
-    others = other_marks.shape[0]
+    other_size = other_marks.shape[0]
     true_roots = roots_of(units, files)
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
     roots = np.empty(columns)
     out = np.empty(parameters.size)
     order = np.zeros(columns, np.int64)
     own_terms = np.empty(parameters.size)
-    all_distances = np.empty(others)
+    all_distances = np.empty(other_size)
     for u in range(units.shape[0]):
         i = units[u, 0]
         stamp_agreeing(i, files, stamps)
@@ -571,13 +573,15 @@ def impostors(units, kind, parameters, most, files, margin, tie):
         for t in range(out.size):
             own[u] += own_terms[t] * parameters[t]
         all_distances[units[u, 1]] = own[u]
-        for j in range(others):
+        for j in range(other_size):
             distance = 0.0
             farthest = -np.inf
             for k in range(columns):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
@@ -588,7 +592,7 @@ def impostors(units, kind, parameters, most, files, margin, tie):
                     out[k] = cost
                 else:
                     roots[k] = np.sqrt(cost)
-                    if kinds[k] != CATEGORY and marks[i, k] == 0 and other == 0:
+                    if kinds[k] != CATEGORY and marks[i, k] == 0 and other_mark == 0:
                         if numbers[i, k, 0] > other_numbers[j, k, 1]:
                             roots[k] = -roots[k]
             if j == units[u, 1]:

@@ -40,8 +40,8 @@ class WaitingGroups(NamedTuple):
     """
 
     table: NDArray[np.int32]
-    places: NDArray[np.uint64]
-    known: NDArray[np.uint64]
+    slots: NDArray[np.uint64]
+    marks: NDArray[np.uint64]
     sizes: NDArray[np.int64]
     group_of: NDArray[np.int64]
     homes: NDArray[np.int64]
@@ -84,72 +84,74 @@ def _mark(cells, i):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(table, known, mark):
-    """Where a mark stands in a hash table of indices into ``known``, or where it would be put."""
+def _find_slot(table, stored_marks, mark):
+    """Where a mark stands in a hash table of indices into ``stored_marks``, or where it would be put."""
     mask = np.uint64(table.size - 1)
     # Marks are random already: one shift mixes upper bits in.
     s = (mark ^ (mark >> np.uint64(29))) & mask
-    while table[s] >= 0 and known[table[s]] != mark:
+    while table[s] >= 0 and stored_marks[table[s]] != mark:
         s = (s + np.uint64(1)) & mask
     return s
 
 
 @njit(cache=True, nogil=True)
-def _group(cells, rest, active, count, groups):
+def _group(cells, waiting_records, active, count, groups):
     """Group the records still waiting by their cell; returns how many groups there are."""
-    table, places, known, sizes, group_of, _ = groups
-    found = 0
+    table, slots, group_marks, sizes, group_of, _ = groups
+    group_count = 0
     # One probe a waiting class and a look-up a column.
     for p in range(count):
         i = active[p]
         mark = _mark(cells, i)
-        s = _slot(table, known, mark)
+        s = _find_slot(table, group_marks, mark)
         if table[s] < 0:
-            table[s] = found
-            places[found] = s
-            known[found] = mark
-            sizes[found] = 0
-            found += 1
+            table[s] = group_count
+            slots[group_count] = s
+            group_marks[group_count] = mark
+            sizes[group_count] = 0
+            group_count += 1
         group_of[p] = table[s]
-        sizes[table[s]] += rest[i]
-    return found
+        sizes[table[s]] += waiting_records[i]
+    return group_count
 
 
 @njit(cache=True, nogil=True)
-def grouped(codes, rest, waiting, offsets, marks):
+def grouped(codes, waiting_records, waiting, offsets, marks):
     """The group of every waiting class, by its cell, and how many records each group has."""
     slots = 16
     while slots < 2 * waiting.size + 2:
         slots *= 2
     table = np.full(slots, np.int32(-1), np.int32)
-    places = np.empty(waiting.size, np.uint64)
-    known = np.empty(waiting.size, np.uint64)
+    group_slots = np.empty(waiting.size, np.uint64)
+    group_marks = np.empty(waiting.size, np.uint64)
     sizes = np.empty(waiting.size, np.int64)
     group_of = np.empty(waiting.size, np.int64)
-    groups = WaitingGroups(table, places, known, sizes, group_of, group_of)
-    found = _group(CellMarks(codes, offsets, marks), rest, waiting, waiting.size, groups)
-    return group_of, sizes[:found].copy()
+    groups = WaitingGroups(table, group_slots, group_marks, sizes, group_of, group_of)
+    group_count = _group(
+        CellMarks(codes, offsets, marks), waiting_records, waiting, waiting.size, groups
+    )
+    return group_of, sizes[:group_count].copy()
 
 
 @njit(cache=True, nogil=True)
-def _sort_out(found, groups, k, least, opened):
+def _assign_homes(group_count, groups, k, minimum, opened):
     """Decide where each group may go: an open region, a new one, a new one if it can borrow, or
     nowhere yet. Returns whether any group has a place, and whether any could borrow.
     """
-    known = groups.known
+    group_marks = groups.marks
     sizes = groups.sizes
     homes = groups.homes
     served = False
     short = False
     # An open region is free for everybody: joining it costs nobody anything.
-    for g in range(found):
-        homes[g] = opened.table[_slot(opened.table, opened.marks, known[g])]
+    for g in range(group_count):
+        homes[g] = opened.table[_find_slot(opened.table, opened.marks, group_marks[g])]
         if homes[g] >= 0:
             served = True
         elif sizes[g] >= k:
             homes[g] = _CROWD
             served = True
-        elif sizes[g] >= least:
+        elif sizes[g] >= minimum:
             homes[g] = _SHORT
             short = True
     return served, short
@@ -166,12 +168,12 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
     for; what is promised is taken from the lender at once. Returns the new ``begin`` and the number
     of loans.
     """
-    table, _, known, sizes, _, homes = groups
+    table, _, group_marks, sizes, _, homes = groups
     part_class, part_region, part_amount = parts
     lenders, begin, end = lending
     room = loans.shape[0]
-    made = 0
-    kept = end
+    loan_count = 0
+    new_begin = end
     # Latest first: events go by rising cost, so those regions gain most by giving records away.
     # Lenders that are used up are squeezed out on the way, which pays for the walk.
     for j in range(end - 1, begin - 1, -1):
@@ -180,13 +182,13 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
         # Neither now nor after loans come back can it spare a record.
         if part_amount[p] == 0 or ledger[region, 0] + ledger[region, 1] <= k:
             continue
-        kept -= 1
-        lenders[kept] = p
+        new_begin -= 1
+        lenders[new_begin] = p
         spare = ledger[region, 0] - k
-        if spare <= 0 or made >= room:
+        if spare <= 0 or loan_count >= room:
             continue
         # A lender helps only the group of its own cell at these levels, up to k records.
-        g = table[_slot(table, known, _mark(cells, part_class[p]))]
+        g = table[_find_slot(table, group_marks, _mark(cells, part_class[p]))]
         if g < 0 or homes[g] != _SHORT or sizes[g] >= k:
             continue
         amount = min(k - sizes[g], spare, part_amount[p])
@@ -194,21 +196,21 @@ def _borrow(cells, k, groups, parts, lending, ledger, loans):
         part_amount[p] -= amount
         ledger[region, 0] -= amount
         ledger[region, 1] += amount
-        loans[made, 0] = p
-        loans[made, 1] = g
-        loans[made, 2] = amount
-        made += 1
-    return kept, made
+        loans[loan_count, 0] = p
+        loans[loan_count, 1] = g
+        loans[loan_count, 2] = amount
+        loan_count += 1
+    return new_begin, loan_count
 
 
 @njit(cache=True, nogil=True)
-def _settle_loans(loans, made, sizes, k, parts, ledger):
+def _settle_loans(loans, loan_count, sizes, k, parts, ledger):
     """Give back what was promised to groups that did not get enough; says whether any group did."""
     part_region = parts[1]
     part_amount = parts[2]
     any_good = False
     # A loan is undone by adding back what was taken: no copy of the ledger is needed.
-    for j in range(made):
+    for j in range(loan_count):
         p, g, amount = loans[j]
         ledger[part_region[p], 1] -= amount
         if sizes[g] >= k:
@@ -221,19 +223,19 @@ def _settle_loans(loans, made, sizes, k, parts, ledger):
 
 
 @njit(cache=True, nogil=True)
-def _open(found, groups, k, regions, opened):
+def _open_regions(group_count, groups, k, regions, opened):
     """Open a region for every group that is, or has become, large enough; returns the number of
     regions.
     """
-    known = groups.known
+    group_marks = groups.marks
     sizes = groups.sizes
     homes = groups.homes
     ledger = opened.ledger
     # Marks go into the table of open regions, so that later events find them.
-    for g in range(found):
+    for g in range(group_count):
         if homes[g] == _CROWD or (homes[g] == _SHORT and sizes[g] >= k):
-            opened.table[_slot(opened.table, opened.marks, known[g])] = regions
-            opened.marks[regions] = known[g]
+            opened.table[_find_slot(opened.table, opened.marks, group_marks[g])] = regions
+            opened.marks[regions] = group_marks[g]
             ledger[regions, 0] = 0
             ledger[regions, 1] = 0
             homes[g] = regions
@@ -242,7 +244,7 @@ def _open(found, groups, k, regions, opened):
 
 
 @njit(cache=True, nogil=True)
-def _fill(active, groups, rest, loans, parts, used, ledger):
+def _fill_regions(active, groups, waiting_records, loans, parts, used, ledger):
     """Move waiting and lent records to their regions; returns how many classes still wait and the
     parts used.
     """
@@ -260,9 +262,9 @@ def _fill(active, groups, rest, loans, parts, used, ledger):
             continue
         part_class[used] = i
         part_region[used] = home
-        part_amount[used] = rest[i]
-        ledger[home, 0] += rest[i]
-        rest[i] = 0
+        part_amount[used] = waiting_records[i]
+        ledger[home, 0] += waiting_records[i]
+        waiting_records[i] = 0
         used += 1
     # Loans that were settled become parts of their own.
     for j in range(loans.shape[0]):
@@ -277,7 +279,7 @@ def _fill(active, groups, rest, loans, parts, used, ledger):
 
 
 @njit(cache=True, nogil=True)
-def cover(codes, records, k, nodes, least, bases, marks):
+def cover(codes, records, k, nodes, minima, bases, marks):
     """Cover all records by cells of at least k, the cheapest cells first.
 
     Event *e* looks at the cells of ``nodes[e]``: waiting records join a cell that is open already,
@@ -286,13 +288,13 @@ def cover(codes, records, k, nodes, least, bases, marks):
     that still wait.
     """
     n, m = codes.shape
-    rest = records.copy()
+    waiting_records = records.copy()
     active = np.empty(n, np.int64)
     count = 0
     # A loop, since numpy's function would bring the linear algebra of scipy along whenever this one
     # is loaded.
     for i in range(n):
-        if rest[i] > 0:
+        if waiting_records[i] > 0:
             active[count] = i
             count += 1
     # Parts beyond the classes are loans: when there are that many, nothing is lent any more.
@@ -306,8 +308,8 @@ def cover(codes, records, k, nodes, least, bases, marks):
     region_marks = np.empty(n + 1, np.uint64)
     ledger = np.empty((n + 1, 2), np.int64)
     opened = OpenRegions(region_slots, region_marks, ledger)
-    places = np.empty(n + 1, np.uint64)
-    known = np.empty(n + 1, np.uint64)
+    group_slots = np.empty(n + 1, np.uint64)
+    group_marks = np.empty(n + 1, np.uint64)
     sizes = np.empty(n + 1, np.int64)
     group_of = np.empty(n + 1, np.int64)
     homes = np.empty(n + 1, np.int64)
@@ -315,7 +317,7 @@ def cover(codes, records, k, nodes, least, bases, marks):
     lenders = np.arange(limit)
     offsets = np.empty(m, np.int64)
     cells = CellMarks(codes, offsets, marks)
-    regions = used = begin = made = 0
+    regions = used = begin = loan_count = 0
     # Greedy by rising cost of cells: an event costs the classes that still wait, and these get
     # fewer.
     for e in range(nodes.shape[0]):
@@ -327,12 +329,12 @@ def cover(codes, records, k, nodes, least, bases, marks):
             slots //= 2
         # As small as can be: it stays in the cache.
         table = tables[:slots]
-        groups = WaitingGroups(table, places, known, sizes, group_of, homes)
-        found = _group(cells, rest, active, count, groups)
-        served, short = _sort_out(found, groups, k, least[e], opened)
-        made = 0
+        groups = WaitingGroups(table, group_slots, group_marks, sizes, group_of, homes)
+        group_count = _group(cells, waiting_records, active, count, groups)
+        served, short = _assign_homes(group_count, groups, k, minima[e], opened)
+        loan_count = 0
         if short:
-            begin, made = _borrow(
+            begin, loan_count = _borrow(
                 cells,
                 k,
                 groups,
@@ -341,14 +343,16 @@ def cover(codes, records, k, nodes, least, bases, marks):
                 ledger,
                 loans[: max(0, limit - used - count)],
             )
-            if _settle_loans(loans, made, sizes, k, parts, ledger):
+            if _settle_loans(loans, loan_count, sizes, k, parts, ledger):
                 served = True
         if served:
-            regions = _open(found, groups, k, regions, opened)
-            count, used = _fill(active[:count], groups, rest, loans[:made], parts, used, ledger)
+            regions = _open_regions(group_count, groups, k, regions, opened)
+            count, used = _fill_regions(
+                active[:count], groups, waiting_records, loans[:loan_count], parts, used, ledger
+            )
         # Only slots that were used: clearing all would cost more than grouping the few who wait.
-        for g in range(found):
-            table[places[g]] = np.int32(-1)
+        for g in range(group_count):
+            table[group_slots[g]] = np.int32(-1)
     return parts[0][:used], parts[1][:used], parts[2][:used]
 
 
@@ -368,11 +372,11 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
             # All agree with the first record, so all agree: hierarchies are trees. The level only
             # rises, so a column costs its records plus its levels.
             for p in range(starts[z] + 1, starts[z + 1]):
-                one = codes[first, a]
-                other = codes[part_class[p], a]
+                first_code = codes[first, a]
+                code = codes[part_class[p], a]
                 while (
                     level <= high[a]
-                    and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]
+                    and climbs[bases[a, level] + first_code] != climbs[bases[a, level] + code]
                 ):
                     level += 1
             levels[z, a] = level
@@ -386,22 +390,22 @@ def widened(codes, i, levels, members, hierarchies):
     """
     climbs, costs, bases, high = hierarchies
     m = codes.shape[1]
-    found = np.empty(members.size, np.float64)
+    cell_costs = np.empty(members.size, np.float64)
     for z in range(members.size):
         cost = 0.0
         for a in range(m):
-            one = codes[i, a]
-            other = codes[members[z], a]
+            own_code = codes[i, a]
+            code = codes[members[z], a]
             level = levels[z, a]
             # The level at which two codes meet is no lower than that of the region.
             while (
                 level <= high[a]
-                and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]
+                and climbs[bases[a, level] + own_code] != climbs[bases[a, level] + code]
             ):
                 level += 1
             if level > high[a]:
                 cost = np.inf
                 break
-            cost += costs[bases[a, level] + one]
-        found[z] = cost
-    return found
+            cost += costs[bases[a, level] + own_code]
+        cell_costs[z] = cost
+    return cell_costs

@@ -41,8 +41,8 @@ class ForgivingIndex(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         """Store machine code for some types of arguments."""
-        told = hashlib.sha256(self._dump((self._source_stamp, key))).hexdigest()[:16]
-        name = f"{self._index_name.removesuffix('.nbi')}.{told}.nbc"
+        digest = hashlib.sha256(self._dump((self._source_stamp, key))).hexdigest()[:16]
+        name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
         # The file first: an index never names a file that does not exist yet.
         self._save_data(name, data)
         self._save_index({**self._load_index(), key: name})
@@ -63,9 +63,9 @@ class CacheFirst(FunctionCache):
         """The loop for some types of arguments, from the cache; None when it must be compiled."""
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            found = self._load_overload(sig, target_context)
-            if found is not None:
-                return found
+            loop = self._load_overload(sig, target_context)
+            if loop is not None:
+                return loop
         # Not there: numba compiles it, and must find compiled loops under the names that it reads.
         name_loops(self._py_func, self.waiting)
         return super().load_overload(sig, target_context)
@@ -98,14 +98,14 @@ def name_loops(function: Callable[..., Any], waiting_loop: Any) -> None:
     Machine code from the cache holds the loops it calls, and needs no names.
     """
     waiting = [function.__globals__]
-    seen = []
+    visited = []
     # Modules reached through the functions of loops are visited once each.
     # Modules reached through the functions of loops are visited once each.
     while waiting:
         names = waiting.pop()
-        seen.append(names)
+        visited.append(names)
         for name, value in list(names.items()):
             if isinstance(value, waiting_loop):
                 names[name] = value.numba
-                if all(value.function.__globals__ is not one for one in [*seen, *waiting]):
+                if all(value.function.__globals__ is not module for module in [*visited, *waiting]):
                     waiting.append(value.function.__globals__)

@@ -26,7 +26,7 @@ _CHUNK = 1024
 
 
 @inner
-def _centre(columns, count, centre):
+def _find_centre(columns, count, centre):
     """Write the mean of the first ``count`` records."""
     # Summed anew in the order of the records: sums that were brought up to date would drift.
     for a in range(columns.shape[0]):
@@ -55,51 +55,51 @@ def _distances(columns, low, high, centre, out):
 @inner
 def _farthest(columns, numbers, count, centre, out):
     """The position of the record farthest from a point; ``out`` receives all distances."""
-    best, most = 0, -1.0
+    best, farthest = 0, -1.0
     # Chunk by chunk: distances by vector instructions, then the comparison, which is not.
     for low in range(0, count, _CHUNK):
         high = min(low + _CHUNK, count)
         _distances(columns, low, high, centre, out)
         part = out[low:high]
         for i in range(part.size):
-            if part[i] >= most and (part[i] > most or numbers[low + i] < numbers[best]):
+            if part[i] >= farthest and (part[i] > farthest or numbers[low + i] < numbers[best]):
                 best = low + i
-                most = part[i]
+                farthest = part[i]
     return best
 
 
 @inner
-def _nearest(numbers, count, out, k, places):
+def _nearest(numbers, count, out, k, positions):
     """Write the positions of the k records with the least distance ``out``, nearest first."""
-    found = 0
+    filled = 0
     limit = np.inf
     # Most records are farther than the k-th so far and cost one comparison.
     for i in range(count):
         if out[i] > limit:
             continue
-        if found == k and out[i] == limit and numbers[i] > numbers[places[k - 1]]:
+        if filled == k and out[i] == limit and numbers[i] > numbers[positions[k - 1]]:
             continue
-        at = found if found < k else k - 1
-        found = min(found + 1, k)
+        at = filled if filled < k else k - 1
+        filled = min(filled + 1, k)
         while at > 0 and (
-            out[places[at - 1]] > out[i]
-            or (out[places[at - 1]] == out[i] and numbers[places[at - 1]] > numbers[i])
+            out[positions[at - 1]] > out[i]
+            or (out[positions[at - 1]] == out[i] and numbers[positions[at - 1]] > numbers[i])
         ):
-            places[at] = places[at - 1]
+            positions[at] = positions[at - 1]
             at -= 1
-        places[at] = i
-        if found == k:
-            limit = out[places[k - 1]]
+        positions[at] = i
+        if filled == k:
+            limit = out[positions[k - 1]]
 
 
 @inner
-def _take(columns, numbers, count, places, k, groups, group):
+def _assign_records(columns, numbers, count, positions, k, groups, group):
     """Put the records at some positions into a group and close the gaps they leave; returns how
     many remain.
     """
     for a in range(k):
-        groups[numbers[places[a]]] = group
-    gone = np.sort(places[:k])
+        groups[numbers[positions[a]]] = group
+    gone = np.sort(positions[:k])
     # From the highest place down: the last record moves into the gap and is never one that goes.
     for b in range(k - 1, -1, -1):
         count -= 1
@@ -110,10 +110,10 @@ def _take(columns, numbers, count, places, k, groups, group):
 
 
 @inner
-def _copy_point(columns, place, centre):
+def _copy_point(columns, position, centre):
     """Copy the point at a position."""
     for a in range(columns.shape[0]):
-        centre[a] = columns[a, place]
+        centre[a] = columns[a, position]
 
 
 @njit(cache=True, nogil=True)
@@ -125,35 +125,35 @@ def mdav(columns, k, groups):
     with 2k or more remaining, one more group around r; the last records are the last group.
     """
     count = columns.shape[1]
-    made = 0
+    group_count = 0
     numbers = np.arange(count)
     out = np.empty(count)
-    places = np.empty(k, np.int64)
+    positions = np.empty(k, np.int64)
     centre = np.empty(columns.shape[0])
-    other = np.empty(columns.shape[0])
+    second_seed = np.empty(columns.shape[0])
     # MDAV (Domingo-Ferrer & Torra 2005): n ∕ k groups with a pass over all records left, n² ∕ k in
     # all.
     while count >= 2 * k:
-        both = count >= 3 * k
-        _centre(columns, count, centre)
+        two_groups = count >= 3 * k
+        _find_centre(columns, count, centre)
         _copy_point(columns, _farthest(columns, numbers, count, centre, out), centre)
-        _copy_point(columns, _farthest(columns, numbers, count, centre, out), other)
+        _copy_point(columns, _farthest(columns, numbers, count, centre, out), second_seed)
         # Distances from r are still in ``out`` after the search for s.
-        _nearest(numbers, count, out, k, places)
-        count = _take(columns, numbers, count, places, k, groups, made)
-        made += 1
-        if both:
-            _distances(columns, 0, count, other, out)
-            _nearest(numbers, count, out, k, places)
-            count = _take(columns, numbers, count, places, k, groups, made)
-            made += 1
+        _nearest(numbers, count, out, k, positions)
+        count = _assign_records(columns, numbers, count, positions, k, groups, group_count)
+        group_count += 1
+        if two_groups:
+            _distances(columns, 0, count, second_seed, out)
+            _nearest(numbers, count, out, k, positions)
+            count = _assign_records(columns, numbers, count, positions, k, groups, group_count)
+            group_count += 1
     for i in range(count):
-        groups[numbers[i]] = made
-    return made + (1 if count > 0 else 0)
+        groups[numbers[i]] = group_count
+    return group_count + (1 if count > 0 else 0)
 
 
 @inner
-def _closest(columns, numbers, count, centre, out):
+def _find_closest(columns, numbers, count, centre, out):
     """The position of the record closest to a point."""
     _distances(columns, 0, count, centre, out)
     best = 0
@@ -182,20 +182,20 @@ def _extend(columns, numbers, count, points, group, groups, room, gamma, out, re
                 best = i
         record = numbers[best]
         # d_out: the distance to the nearest other record without a group.
-        least = np.inf
+        nearest = np.inf
         _distances(columns, 0, count, points[record], out)
         for i in range(count):
             if i != best:
-                least = min(least, out[i])
+                nearest = min(nearest, out[i])
         # d_in < gamma · d_out (Solanas & Martínez-Ballesté 2006); roots, since gamma is for
         # distances.
-        if not np.sqrt(reach[record]) < gamma * np.sqrt(least):
+        if not np.sqrt(reach[record]) < gamma * np.sqrt(nearest):
             break
         # The new member may be nearer to those left than all others of the group.
         members[0] = best
         for i in range(count):
             reach[numbers[i]] = min(reach[numbers[i]], out[i])
-        count = _take(columns, numbers, count, members, 1, groups, group)
+        count = _assign_records(columns, numbers, count, members, 1, groups, group)
         room -= 1
     return count
 
@@ -212,61 +212,63 @@ def v_mdav(points, k, gamma, groups):
     """
     columns = points.T.copy()
     count = columns.shape[1]
-    made = 0
+    group_count = 0
     numbers = np.arange(count)
     out = np.empty(count)
-    places = np.empty(k, np.int64)
+    positions = np.empty(k, np.int64)
     reach = np.empty(count)
     middle = np.empty(columns.shape[0])
-    _centre(columns, count, middle)
+    _find_centre(columns, count, middle)
     # The mean of all records stays the reference: it is computed once (V-MDAV).
     while count >= k:
         seed = numbers[_farthest(columns, numbers, count, middle, out)]
         _distances(columns, 0, count, points[seed], out)
-        _nearest(numbers, count, out, k, places)
+        _nearest(numbers, count, out, k, positions)
         for i in range(count):
             reach[numbers[i]] = np.inf
-        taken = numbers[places]
-        count = _take(columns, numbers, count, places, k, groups, made)
+        members = numbers[positions]
+        count = _assign_records(columns, numbers, count, positions, k, groups, group_count)
         # Distances of the others from the nearest of the k members.
         for b in range(k):
-            _distances(columns, 0, count, points[taken[b]], out)
+            _distances(columns, 0, count, points[members[b]], out)
             for i in range(count):
                 reach[numbers[i]] = min(reach[numbers[i]], out[i])
-        count = _extend(columns, numbers, count, points, made, groups, k - 1, gamma, out, reach)
-        made += 1
-    _join_nearest(points, numbers, count, groups, made)
-    return made
+        count = _extend(
+            columns, numbers, count, points, group_count, groups, k - 1, gamma, out, reach
+        )
+        group_count += 1
+    _join_nearest(points, numbers, count, groups, group_count)
+    return group_count
 
 
 @inner
-def _join_nearest(points, numbers, count, groups, made):
+def _join_nearest(points, numbers, count, groups, group_count):
     """Let the few remaining records join the groups with the nearest means."""
     n, d = points.shape
     if count == 0:
         return
-    left = np.zeros(n, np.bool_)
+    has_no_group = np.zeros(n, np.bool_)
     for i in range(count):
-        left[numbers[i]] = True
+        has_no_group[numbers[i]] = True
     # Means of the groups as they are now: records that join do not change them.
-    sums = np.zeros((made, d))
-    sizes = np.zeros(made)
+    sums = np.zeros((group_count, d))
+    sizes = np.zeros(group_count)
     for i in range(n):
-        if not left[i]:
+        if not has_no_group[i]:
             sizes[groups[i]] += 1.0
             for a in range(d):
                 sums[groups[i], a] += points[i, a]
     for i in range(n):
-        if left[i]:
-            best, least = 0, np.inf
+        if has_no_group[i]:
+            best, lowest = 0, np.inf
             # Fewer than k records times all groups.
-            for g in range(made):
+            for g in range(group_count):
                 away = 0.0
                 for a in range(d):
                     gap = points[i, a] - sums[g, a] / sizes[g]
                     away += gap * gap
-                if away < least:
-                    best, least = g, away
+                if away < lowest:
+                    best, lowest = g, away
             groups[i] = best
 
 
@@ -279,7 +281,7 @@ _DISSOLVE = 0.1
 
 
 @inner
-def _random(draws):
+def _draw_bits(draws):
     """64 random bits: xorshift64*, the same on every machine."""
     bits = draws[0]
     bits ^= bits >> np.uint64(12)
@@ -290,72 +292,76 @@ def _random(draws):
 
 
 @inner
-def _below(draws, count):
+def _draw_below(draws, count):
     """A random whole number from 0 to count − 1."""
-    return np.int64((_random(draws) >> np.uint64(32)) * np.uint64(count) >> np.uint64(32))
+    return np.int64((_draw_bits(draws) >> np.uint64(32)) * np.uint64(count) >> np.uint64(32))
 
 
 @inner
-def _uniform(draws):
+def _draw_uniform(draws):
     """A random number between 0 and 1, neither of them."""
-    return (np.float64(_random(draws) >> np.uint64(11)) + 0.5) / 9007199254740992.0
+    return (np.float64(_draw_bits(draws) >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 
 @njit(cache=True, nogil=True)
-def anneal(made, k, draws, temperature, tries, active):
+def anneal(state, k, draws, temperature, tries, active):
     """Try random changes of groups around the ``active`` records at one temperature.
 
     A change that adds x to the squared error is made with probability min(1, exp(−x/temperature)).
     Half of the neighbours that are looked at lie among the nearest 30 %.
     """
-    width = made.near.shape[1]
+    width = state.near.shape[1]
     reach = min(width, _REACH)
-    records = np.empty(made.members.shape[1], np.int64)
-    homes = np.empty(made.members.shape[1], np.int64)
+    records = np.empty(state.members.shape[1], np.int64)
+    homes = np.empty(state.members.shape[1], np.int64)
     # Simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983); the acceptance limit is drawn first,
     # so that a change can be given up before it is complete.
     for _ in range(tries):
-        limit = -temperature * np.log(_uniform(draws))
-        i = np.int64(active[_below(draws, active.size)])
-        kind = _uniform(draws)
+        limit = -temperature * np.log(_draw_uniform(draws))
+        i = np.int64(active[_draw_below(draws, active.size)])
+        kind = _draw_uniform(draws)
         if kind < _DISSOLVE:
             # Only groups of at most k + 1 records are dissolved.
-            if made.sizes[made.groups[i]] <= k + 1:
-                try_dissolve(made, made.groups[i], reach, limit, records, homes)
+            if state.sizes[state.groups[i]] <= k + 1:
+                try_dissolve(state, state.groups[i], reach, limit, records, homes)
         elif kind < 2.0 * _DISSOLVE:
-            try_create(made, k, i, limit, records, homes)
+            try_create(state, k, i, limit, records, homes)
         else:
             # The smaller of two draws: near ones are more likely.
-            j = np.int64(made.near[i, min(_below(draws, width), _below(draws, width))])
-            if made.groups[j] != made.groups[i] and not try_move(made, k, i, made.groups[j], limit):
-                try_swap(made, i, j, limit)
+            j = np.int64(state.near[i, min(_draw_below(draws, width), _draw_below(draws, width))])
+            if state.groups[j] != state.groups[i] and not try_move(
+                state, k, i, state.groups[j], limit
+            ):
+                try_swap(state, i, j, limit)
 
 
 @njit(cache=True, nogil=True)
-def descend(made, k, active, least, rounds):
-    """Make changes that lower the squared error by more than ``least`` each until there are none,
+def descend(state, k, active, minimum, rounds):
+    """Make changes that lower the squared error by more than ``minimum`` each until there are none,
     at most so many rounds; returns how many changes.
     """
-    width = made.near.shape[1]
-    records = np.empty(made.members.shape[1], np.int64)
-    homes = np.empty(made.members.shape[1], np.int64)
+    width = state.near.shape[1]
+    records = np.empty(state.members.shape[1], np.int64)
+    homes = np.empty(state.members.shape[1], np.int64)
     total = 0
     # Every change lowers the error by more than ``least``, so this ends.
     for _ in range(rounds):
-        found = 0
+        changes = 0
         for b in range(active.size):
             i = np.int64(active[b])
             # Once a group: for its first member.
-            if made.members[made.groups[i], 0] == i:
-                found += try_dissolve(made, made.groups[i], width, -least, records, homes)
-            found += try_create(made, k, i, -least, records, homes)
+            if state.members[state.groups[i], 0] == i:
+                changes += try_dissolve(state, state.groups[i], width, -minimum, records, homes)
+            changes += try_create(state, k, i, -minimum, records, homes)
             for r in range(width):
-                j = np.int64(made.near[i, r])
-                if made.groups[i] != made.groups[j]:
-                    if try_move(made, k, i, made.groups[j], -least) or try_swap(made, i, j, -least):
-                        found += 1
-        total += found
-        if found == 0:
+                j = np.int64(state.near[i, r])
+                if state.groups[i] != state.groups[j]:
+                    if try_move(state, k, i, state.groups[j], -minimum) or try_swap(
+                        state, i, j, -minimum
+                    ):
+                        changes += 1
+        total += changes
+        if changes == 0:
             break
     return total
 
@@ -396,21 +402,21 @@ def best_runs(points, k, groups):
                 cost[i + size] = cost[i] + error
                 step[i + size] = size
     # Follow the shortest path back from the end.
-    made = np.int64(0)
+    run_count = np.int64(0)
     end = n
     while end > 0:
         for i in range(end - step[end], end):
-            groups[i] = made
-        made += 1
+            groups[i] = run_count
+        run_count += 1
         end -= step[end]
-    return made
+    return run_count
 
 
 # Loops of a genetic algorithm on partitions of a few dozen records.
 
 
 @inner
-def _means(points, groups, sums, sizes):
+def _sum_groups(points, groups, sums, sizes):
     """Sums and sizes of all groups."""
     sizes[:] = 0
     sums[:] = 0.0
@@ -421,7 +427,7 @@ def _means(points, groups, sums, sizes):
 
 
 @inner
-def _away(points, i, sums, sizes, g):
+def _squared_distance(points, i, sums, sizes, g):
     """The squared distance of a record from the mean of a group."""
     total = 0.0
     for a in range(points.shape[1]):
@@ -433,17 +439,17 @@ def _away(points, i, sums, sizes, g):
 @inner
 def _dissolve_small(points, groups, k, sums, sizes):
     """Records of groups that are too small join the nearest group that is large enough."""
-    _means(points, groups, sums, sizes)
+    _sum_groups(points, groups, sums, sizes)
     for i in range(points.shape[0]):
         if sizes[groups[i]] >= k:
             continue
         best = -1
-        least = np.inf
+        lowest = np.inf
         for g in range(sizes.size):
             if sizes[g] >= k:
-                away = _away(points, i, sums, sizes, g)
-                if away < least:
-                    best, least = g, away
+                away = _squared_distance(points, i, sums, sizes, g)
+                if away < lowest:
+                    best, lowest = g, away
         if best < 0:
             best = 0  # nobody is large enough: all together
         groups[i] = best
@@ -454,7 +460,7 @@ def _split_large(points, groups, k, sums, sizes, away):
     """Groups of 2k or more are split: the record farthest from the mean and its k − 1 nearest are a
     group of their own.
     """
-    _means(points, groups, sums, sizes)
+    _sum_groups(points, groups, sums, sizes)
     for g in range(sizes.size):
         while sizes[g] >= 2 * k:
             # An unused number for the new group; without one the group stays large.
@@ -463,12 +469,12 @@ def _split_large(points, groups, k, sums, sizes, away):
                 free += 1
             if free == sizes.size:
                 return
-            seed, most = -1, -1.0
+            seed, farthest = -1, -1.0
             # Distances from the seed within the group; records elsewhere are infinitely far.
             for i in range(points.shape[0]):
-                if groups[i] == g and _away(points, i, sums, sizes, g) > most:
+                if groups[i] == g and _squared_distance(points, i, sums, sizes, g) > farthest:
                     seed = i
-                    most = _away(points, i, sums, sizes, g)
+                    farthest = _squared_distance(points, i, sums, sizes, g)
             for i in range(points.shape[0]):
                 away[i] = np.inf
                 if groups[i] == g:
@@ -481,11 +487,11 @@ def _split_large(points, groups, k, sums, sizes, away):
                 nearest = np.argmin(away)
                 groups[nearest] = free
                 away[nearest] = np.inf
-            _means(points, groups, sums, sizes)
+            _sum_groups(points, groups, sums, sizes)
 
 
 @inner
-def _cross(child, mother, father, k, draw):
+def _cross_parents(child, mother, father, k, draw):
     """A child of the mother that has one group of the father; its number is one that the mother
     does not use, or −1.
     """
@@ -497,9 +503,9 @@ def _cross(child, mother, father, k, draw):
     while used[fresh]:
         fresh += 1
     # The father's group of a random record becomes a group of the child.
-    wanted = father[int(draw * child.size)]
+    group = father[int(draw * child.size)]
     for i in range(child.size):
-        if father[i] == wanted:
+        if father[i] == group:
             child[i] = fresh
 
 
@@ -513,15 +519,15 @@ def evolve(points, k, start, randoms):
     as numbers last, 2k or more) and replaces the worst where it is better.
     """
     n = points.shape[0]
-    many = 24
-    people = np.empty((many, n), np.int64)
-    errors = np.empty(many)
+    population = 24
+    people = np.empty((population, n), np.int64)
+    errors = np.empty(population)
     count = n // k + 2
     sums = np.empty((count, points.shape[1]))
     sizes = np.empty(count, np.int64)
     away = np.empty(n)
     child = np.empty(n, np.int64)
-    for p in range(many):
+    for p in range(population):
         # The first is ``start`` itself, the others have more and more random exchanges.
         people[p] = start
         for turn in range(2 * p):
@@ -532,13 +538,13 @@ def evolve(points, k, start, randoms):
         errors[p] = squared_error(points, people[p], count)
     for turn in range(randoms.shape[0]):
         row = randoms[turn]
-        a = int(row[0] * many)
-        b = int(row[1] * many)
-        c = int(row[2] * many)
-        d = int(row[3] * many)
+        a = int(row[0] * population)
+        b = int(row[1] * population)
+        c = int(row[2] * population)
+        d = int(row[3] * population)
         mother = a if errors[a] <= errors[b] else b
         father = c if errors[c] <= errors[d] else d
-        _cross(child, people[mother], people[father], k, row[4])
+        _cross_parents(child, people[mother], people[father], k, row[4])
         # Mutation: exchange two records.
         if row[5] < 0.5:
             i = int(row[5] * 2.0 * n)
@@ -560,7 +566,7 @@ def evolve(points, k, start, randoms):
 
 
 @inner
-def _added(sums, sizes, g, h):
+def _added_error(sums, sizes, g, h):
     """What joining two groups adds to the squared error: n·m/(n+m) times the squared distance of
     their means.
     """
@@ -579,14 +585,14 @@ def _find_partner(sums, sizes, alive, g, enough, partner, cost):
     for h in range(alive.size):
         if h == g or not alive[h] or (sizes[g] >= enough and sizes[h] >= enough):
             continue
-        added = _added(sums, sizes, g, h)
+        added = _added_error(sums, sizes, g, h)
         if added < cost[g]:
             partner[g] = h
             cost[g] = added
 
 
 @inner
-def _too_small(sizes, alive, k):
+def _has_small_group(sizes, alive, k):
     """Whether some group has fewer than k records."""
     for g in range(alive.size):
         if alive[g] and sizes[g] < k:
@@ -617,14 +623,14 @@ def join_until(points, groups, k, enough):
     for g in range(n):
         if alive[g]:
             _find_partner(sums, sizes, alive, g, enough, partner, cost)
-    while _too_small(sizes, alive, k):
+    while _has_small_group(sizes, alive, k):
         # The cheapest join of all.
         g = -1
-        least = np.inf
+        lowest = np.inf
         for h in range(n):
-            if alive[h] and cost[h] < least:
+            if alive[h] and cost[h] < lowest:
                 g = h
-                least = cost[h]
+                lowest = cost[h]
         if g < 0:
             break
         # h becomes part of g; sums and sizes are all that later joins need.
@@ -651,7 +657,7 @@ def _update_partners(sums, sizes, alive, g, h, enough, partner, cost):
         if partner[c] == g or partner[c] == h:
             _find_partner(sums, sizes, alive, c, enough, partner, cost)
         elif not (sizes[g] >= enough and sizes[c] >= enough):
-            added = _added(sums, sizes, g, c)
+            added = _added_error(sums, sizes, g, c)
             if added < cost[c] or (added == cost[c] and g < partner[c]):
                 partner[c] = g
                 cost[c] = added
@@ -661,17 +667,17 @@ def _update_partners(sums, sizes, alive, g, h, enough, partner, cost):
 def farthest_pair(points):
     """The two records that lie farthest apart; of equal pairs the first. All n² ∕ 2 pairs."""
     n, d = points.shape
-    one = 0
-    two = 0
-    most = -1.0
+    first = 0
+    second = 0
+    farthest = -1.0
     for i in range(n):
         for j in range(i + 1, n):
             away = 0.0
             for a in range(d):
                 gap = points[i, a] - points[j, a]
                 away += gap * gap
-            if away > most:
-                one = i
-                two = j
-                most = away
-    return one, two
+            if away > farthest:
+                first = i
+                second = j
+                farthest = away
+    return first, second

@@ -90,7 +90,9 @@ def make_buffers(files, tree, work):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k):
+def _bound_column(
+    kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
+):
     """What any record of a node costs at least against record *i* in one column."""
     # Every case of a cell that the node holds (open, missing, a value) is a lower bound for its
     # records; the least of them bounds all.
@@ -99,20 +101,20 @@ def _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, ho
     occurring = holds[node, k]
     if mark == OPEN:
         return rules[k, OPENED]
-    least = rules[k, OPENED] if occurring & HAS_OPEN else np.inf
+    lowest = rules[k, OPENED] if occurring & HAS_OPEN else np.inf
     if occurring & HAS_MISSING:
-        least = min(least, rules[k, BOTH_MISSING] if mark == MISSING else rules[k, ONE_MISSING])
+        lowest = min(lowest, rules[k, BOTH_MISSING] if mark == MISSING else rules[k, ONE_MISSING])
     if occurring & HAS_PLACE:
         if kind == CATEGORY:
             # Differing may be the cheaper case, so it always counts; agreeing only if some code of
             # the node can agree.
-            least = min(least, rules[k, DIFFERENT])
+            lowest = min(lowest, rules[k, DIFFERENT])
             first = codes[node, k, 0]
             last = codes[node, k, 1]
             if agree(mark, first, last, bases[k], starts, matches):
-                least = min(least, max(numbers[i, k, 2], ends[node, k, 2]))
+                lowest = min(lowest, max(numbers[i, k, 2], ends[node, k, 2]))
         elif mark == MISSING:
-            least = min(least, rules[k, ONE_MISSING])
+            lowest = min(lowest, rules[k, ONE_MISSING])
         else:
             low = numbers[i, k, 0]
             high = numbers[i, k, 1]
@@ -120,28 +122,28 @@ def _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, ho
             # the gap.
             gap = max(0.0, ends[node, k, 0] - high, low - ends[node, k, 1])
             if kind == GRADED:
-                least = min(least, rules[k, DIFFERENT])
+                lowest = min(lowest, rules[k, DIFFERENT])
                 if gap <= rules[k, REACH] + SLACK:
-                    least = min(least, rules[k, NEAR])
+                    lowest = min(lowest, rules[k, NEAR])
                 if gap <= SLACK:
-                    least = min(least, rules[k, SAME], rules[k, INSIDE])
+                    lowest = min(lowest, rules[k, SAME], rules[k, INSIDE])
             elif kind == NEARING:
-                least = min(
-                    least, rules[k, DIFFERENT], rules[k, NEAR] + rules[k, REACH] * gap * gap
+                lowest = min(
+                    lowest, rules[k, DIFFERENT], rules[k, NEAR] + rules[k, REACH] * gap * gap
                 )
                 if gap <= SLACK:
-                    least = min(least, rules[k, SAME], rules[k, INSIDE])
+                    lowest = min(lowest, rules[k, SAME], rules[k, INSIDE])
             else:
                 half = numbers[i, k, 2] + ends[node, k, 2]
-                least = min(
-                    least,
+                lowest = min(
+                    lowest,
                     line_cost(kind, gap, half, False, rules[k, DIFFERENT], 0.0, 0.0, 0.0, 0.0),
                 )
-    return least
+    return lowest
 
 
 @njit(cache=True, nogil=True)
-def _bound(
+def _bound_node(
     kinds,
     rules,
     numbers,
@@ -163,10 +165,10 @@ def _bound(
     total = 0.0
     # Costs are not negative, so a sum beyond the limit stays there: the branch is cut.
     for k in range(kinds.size):
-        least = _least(
+        lowest = _bound_column(
             kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
         )
-        total += least * weights[k]
+        total += lowest * weights[k]
         if total > limit:
             break
     return total
@@ -215,7 +217,7 @@ def descend(query, best, counting, files, tree, buffers, listed):
         # An inner node: the nearer box goes on top of the stack, so that the limit falls early.
         if far >= 0:
             work[0] += 2
-            far_bound = _bound(
+            far_bound = _bound_node(
                 kinds,
                 rules,
                 numbers,
@@ -231,7 +233,7 @@ def descend(query, best, counting, files, tree, buffers, listed):
                 weights,
                 limit,
             )
-            near_bound = _bound(
+            near_bound = _bound_node(
                 kinds,
                 rules,
                 numbers,
@@ -263,9 +265,11 @@ def descend(query, best, counting, files, tree, buffers, listed):
                 continue
             total = 0.0
             for k in range(kinds.size):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
@@ -301,31 +305,31 @@ all columns are categories the tree can leave out little, and longer lists still
 
 
 @njit(cache=True, nogil=True)
-def _shortest(i, files, holders, done):
+def _shortest(i, files, holders, visited):
     """The column not looked through yet in which the fewest records could agree, and how many those
     are; −1 without one.
     """
     column = -1
-    least = np.int64(2**62)
+    shortest = np.int64(2**62)
     # Lengths are differences of starts: a few look-ups a column, nothing is compared.
     for k in range(files.marks.shape[1]):
         base = holders.lists[k]
-        if base < 0 or done[k] or files.marks[i, k] < 0:
+        if base < 0 or visited[k] or files.marks[i, k] < 0:
             continue
         length = holders.starts[base + 1] - holders.starts[base]
         code = files.bases[k] + files.marks[i, k]
         for m in range(files.starts[code], files.starts[code + 1]):
             agreeing = base + 1 + files.matches[m]
             length += holders.starts[agreeing + 1] - holders.starts[agreeing]
-        if length < least:
-            column, least = k, length
-    return column, least
+        if length < shortest:
+            column, shortest = k, length
+    return column, shortest
 
 
 class ComparedRecords(NamedTuple):
     """Records that were compared with one query, and what they cost."""
 
-    seen: NDArray[np.int64]
+    last_query: NDArray[np.int64]
     """Per record the query it was last compared with."""
     records: NDArray[np.int64]
     costs: NDArray[np.float64]
@@ -357,7 +361,7 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
     _, _, stamps, work = buffers
     i, _, _, slack = query
     lists, list_starts, listed = holders
-    seen, candidate_records, costs, size = candidates
+    last_query, candidate_records, costs, size = candidates
     code = bases[column] + marks[i, column]
     first = starts[code]
     last = starts[code + 1]
@@ -369,16 +373,18 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
         for p in range(list_starts[entry], list_starts[entry + 1]):
             j = listed[p]
             # Compared by way of another column already.
-            if seen[j] == i:
+            if last_query[j] == i:
                 continue
-            seen[j] = i
+            last_query[j] = i
             work[0] += 1
             limit = best + slack * (1.0 + abs(best))
             total = 0.0
             for k in range(kinds.size):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
@@ -400,8 +406,8 @@ def nearest(queries, files, tree, holders, slack, work):
     """Per query the least cost of any record of the other file, how many rows cost that, within the
     slack, and one such record.
     """
-    chosen = np.full(queries.size, -1, np.int64)
-    least = np.full(queries.size, np.inf)
+    nearest_records = np.full(queries.size, -1, np.int64)
+    costs = np.full(queries.size, np.inf)
     tied = np.zeros(queries.size, np.int64)
     records = files.other_records
     columns = files.kinds.size
@@ -412,7 +418,7 @@ def nearest(queries, files, tree, holders, slack, work):
         np.empty(records.size),
         np.zeros(1, np.int64),
     )
-    done = np.zeros(columns, np.bool_)
+    visited = np.zeros(columns, np.bool_)
     equal_weights = np.ones(columns)
     no_list = np.empty(0, np.int64)
     share = SHARE_OF_CATEGORIES
@@ -424,23 +430,23 @@ def nearest(queries, files, tree, holders, slack, work):
         best = np.inf
         floor = 0.0
         settled = False
-        done[:] = False
+        visited[:] = False
         candidates.size[0] = 0
         stamp_agreeing(query.record, files, buffers.stamps)
         # Threshold rule (Fagin, Lotem & Naor 2003): records on no list so far cost at least
         # ``floor``; when that exceeds the best, no other can be as near.
         while not settled:
-            k, length = _shortest(query.record, files, holders, done)
+            k, length = _shortest(query.record, files, holders, visited)
             if k < 0 or length > max(FEW, records.size // share):
                 break
-            done[k] = True
+            visited[k] = True
             best = _compare_listed(query, k, best, files, holders, buffers, candidates)
             floor += files.rules[k, DIFFERENT]  # whoever was not listed differs in this column too
             settled = floor > best + slack * (1.0 + abs(best))
         # Candidates were written when they were best; only those that cost the final best count.
         for c in range(candidates.size[0]):
             if candidates.costs[c] == best:
-                chosen[q] = candidates.records[c]
+                nearest_records[q] = candidates.records[c]
             if settled and candidates.costs[c] <= best + slack * (1.0 + abs(best)):
                 tied[q] += records[candidates.records[c]]
         # The lists did not settle it: search the tree for the best, then count those that tie with
@@ -448,10 +454,10 @@ def nearest(queries, files, tree, holders, slack, work):
         if not settled:
             best, record, _ = descend(query, best, False, files, tree, buffers, no_list)
             if record >= 0:
-                chosen[q] = record
+                nearest_records[q] = record
             best, tied[q], _ = descend(query, best, True, files, tree, buffers, no_list)
-        least[q] = best
-    return least, tied, chosen
+        costs[q] = best
+    return costs, tied, nearest_records
 
 
 # All records that are nearest, and the nearest others of records whose own is known.
@@ -561,7 +567,7 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
         near = children[node, 1]
         if far >= 0:
             work[0] += 2
-            far_bound = _bound(
+            far_bound = _bound_node(
                 kinds,
                 rules,
                 numbers,
@@ -577,7 +583,7 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
                 weights,
                 limit,
             )
-            near_bound = _bound(
+            near_bound = _bound_node(
                 kinds,
                 rules,
                 numbers,
@@ -608,9 +614,11 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
             j = order[p]
             total, unlike = 0.0, 0.0
             for k in range(kinds.size):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
@@ -656,10 +664,10 @@ def _count_twins(i, own, margin, tie, files, tree, buffers):
         node = stack[height]
         beyond = False
         for k in range(kinds.size):
-            least = _least(
+            lowest = _bound_column(
                 kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k
             )
-            if least - own_costs[k] >= margin:
+            if lowest - own_costs[k] >= margin:
                 beyond = True
                 break
         if beyond:
@@ -676,9 +684,11 @@ def _count_twins(i, own, margin, tie, files, tree, buffers):
             farthest = -np.inf
             unlike = 0.0
             for k in range(kinds.size):
-                other = other_marks[j, k]
+                other_mark = other_marks[j, k]
                 agreeing = (
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                    kinds[k] == CATEGORY
+                    and other_mark >= 0
+                    and stamps[other_bases[k] + other_mark] == i
                 )
                 cost = cell_cost(
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
@@ -701,7 +711,7 @@ class MeanSearch(NamedTuple):
     """What a search for impostors under a weighted mean looks for."""
 
     weights: NDArray[np.float64]
-    most: int
+    impostor_count: int
     """How many impostors are listed for each unit."""
     counts_twins: bool
     """Whether twins and reach are counted: no weights change them, so the first search of several
@@ -723,8 +733,8 @@ def impostors(units, true_roots, search, files, tree, lowest, work):
     size = units.shape[0]
     own_distances = np.empty(size)
     tied = np.zeros(size, np.int64)
-    nearest = np.full((size, search.most), -1, np.int64)
-    distances = np.full((size, search.most), np.inf)
+    nearest = np.full((size, search.impostor_count), -1, np.int64)
+    distances = np.full((size, search.impostor_count), np.inf)
     twins = np.zeros(size, np.int64)
     reach = np.zeros(size, np.int64)
     buffers = make_buffers(files, tree, work)
@@ -742,10 +752,10 @@ def impostors(units, true_roots, search, files, tree, lowest, work):
             query, own, Impostors(nearest[u], distances[u]), files, tree, lowest, buffers
         )
         # Twins are as far as its own, up to a tenth of what is a tie.
-        least = min(own_distances[u], distances[u, 0])
-        if own_distances[u] <= least + search.tie * (1.0 + abs(least)):
-            _, others, _ = descend(query, least, True, files, tree, buffers, no_list)
-            tied[u] = others + files.other_records[own.record]
+        best = min(own_distances[u], distances[u, 0])
+        if own_distances[u] <= best + search.tie * (1.0 + abs(best)):
+            _, rows, _ = descend(query, best, True, files, tree, buffers, no_list)
+            tied[u] = rows + files.other_records[own.record]
         if search.counts_twins:
             twins[u], reach[u] = _count_twins(
                 query.record, own, search.margin, search.tie, files, tree, buffers

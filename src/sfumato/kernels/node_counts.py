@@ -85,12 +85,12 @@ def draw_rows(ids, codes, climb, size, share):
         cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
         amount += (cell * np.uint64(HASH)) >> shift == 0
     rows = np.empty(amount, np.int64)
-    place = 0
+    position = 0
     for i in range(codes.size):
         cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
         if (cell * np.uint64(HASH)) >> shift == 0:
-            rows[place] = i
-            place += 1
+            rows[position] = i
+            position += 1
     return rows
 
 
@@ -117,8 +117,8 @@ def tally_cells(counts, size, k, prices, costs, whole, lost):
     suppressed records would have cost: those of the column, then by feature.
     """
     gone = np.int64(0)
-    kept = np.int64(0)
-    least = np.int64(2**62)
+    kept_classes = np.int64(0)
+    smallest = np.int64(2**62)
     squares = np.int64(0)
     for f in range(lost.size):
         lost[f] = 0.0
@@ -129,8 +129,8 @@ def tally_cells(counts, size, k, prices, costs, whole, lost):
         for c in range(size):
             records = np.int64(counts[g * size + c])
             if records >= k:
-                kept += 1
-                least = min(least, records)
+                kept_classes += 1
+                smallest = min(smallest, records)
                 squares += records * records
             elif records > 0:
                 small += records
@@ -140,8 +140,8 @@ def tally_cells(counts, size, k, prices, costs, whole, lost):
             for f in range(costs.shape[1]):
                 lost[1 + f] += np.float64(small) * costs[g, f]
     whole[0] = gone
-    whole[1] = kept
-    whole[2] = least
+    whole[1] = kept_classes
+    whole[2] = smallest
     whole[3] = squares
 
 
@@ -172,8 +172,8 @@ def regroup(ids, codes, climb, size, numbers):
     """The group of every class when one more column is decided: what ``numbers`` has for its
     cell.
     """
-    found = np.empty(ids.size, np.uint32)
+    groups = np.empty(ids.size, np.uint32)
     # The cost of one column decided: one random read a class.
     for i in range(ids.size):
-        found[i] = numbers[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])]
-    return found
+        groups[i] = numbers[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])]
+    return groups

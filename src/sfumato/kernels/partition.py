@@ -41,56 +41,64 @@ _NONE = np.int64(0)
 
 
 @inner
-def _add(cuts, found, a, low, high, fill, left):
+def _add_cut(cuts, count, a, low, high, fill, left_records):
     """Write a cut; returns the number of cuts."""
-    cuts[found, 0] = a
-    cuts[found, 1] = low
-    cuts[found, 2] = high
-    cuts[found, 3] = fill
-    cuts[found, 4] = left
-    return found + 1
+    cuts[count, 0] = a
+    cuts[count, 1] = low
+    cuts[count, 2] = high
+    cuts[count, 3] = fill
+    cuts[count, 4] = left_records
+    return count + 1
 
 
 @inner
-def _copy(rows, i, j):
+def _copy_row(rows, i, j):
     """Copy row i to row j."""
     for c in range(rows.shape[1]):
         rows[j, c] = rows[i, c]
 
 
 @inner
-def _child_cuts(values, a, total, crowd, most, space, scratch):
+def _child_cuts(values, a, total, crowd, limit, space, scratch):
     """Cut off one child of the node above all values: the children nearest to half of the records
     come first.
     """
     cuts = scratch.cuts
-    found = np.int64(0)
+    count = np.int64(0)
     level = meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
     # Values are in the order of the tree, so those of one child lie side by side: one pass.
     while i < values:
         first = i
-        left = np.int64(0)
+        left_records = np.int64(0)
         while (
             i < values
             and space.nodes[base + scratch.values[RANK, i]]
             == space.nodes[base + scratch.values[RANK, first]]
         ):
-            left += scratch.values[AMOUNT, i]
+            left_records += scratch.values[AMOUNT, i]
             i += 1
-        if left < crowd or total - left < crowd:
+        if left_records < crowd or total - left_records < crowd:
             continue
         # Insertion into the best so far: there are few.
-        j = found
-        while j > 0 and abs(2 * cuts[j - 1, 4] - total) > abs(2 * left - total):
-            if j < most:
-                _copy(cuts, j - 1, j)
+        j = count
+        while j > 0 and abs(2 * cuts[j - 1, 4] - total) > abs(2 * left_records - total):
+            if j < limit:
+                _copy_row(cuts, j - 1, j)
             j -= 1
-        if j < most:
-            _add(cuts, j, a, scratch.values[RANK, first], scratch.values[RANK, i - 1], _NONE, left)
-            found = min(found + 1, most)
-    return found
+        if j < limit:
+            _add_cut(
+                cuts,
+                j,
+                a,
+                scratch.values[RANK, first],
+                scratch.values[RANK, i - 1],
+                _NONE,
+                left_records,
+            )
+            count = min(count + 1, limit)
+    return count
 
 
 @inner
@@ -112,25 +120,25 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
     if best < 0:
         return np.int64(0)
     rank = scratch.values[RANK, best]
-    left = scratch.values[AMOUNT, best]
-    if (2 * left >= total) != heavy or left < crowd or total - left < crowd:
+    left_records = scratch.values[AMOUNT, best]
+    if (2 * left_records >= total) != heavy or left_records < crowd or total - left_records < crowd:
         return np.int64(0)
-    return _add(scratch.cuts, np.int64(0), a, rank, rank, _NONE, left)
+    return _add_cut(scratch.cuts, np.int64(0), a, rank, rank, _NONE, left_records)
 
 
 @inner
-def _cuts_of(values, a, total, rule, found, space, scratch):
+def _list_cuts(values, a, total, rule, count, space, scratch):
     """Append the cuts of one dimension that leave enough records on both sides, in the order in
     which they are tried; returns the number of cuts.
 
     Either the cuts that keep the values of a cell together, or (``shared``) the one that shares out
     those of the median. ``rule``: the crowd of either side, ``shared``, and how many cuts are kept.
     """
-    crowd, shared, most = rule
+    crowd, shared, limit = rule
     cuts = scratch.cuts
-    least = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
+    lowest = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
     if space.dims[FORM, a] == TREE and not shared:
-        found = _child_cuts(values, a, total, crowd, most, space, scratch)
+        count = _child_cuts(values, a, total, crowd, limit, space, scratch)
     median = np.int64(0)
     below = np.int64(0)
     # The weighted median, by adding up the values in their order.
@@ -145,33 +153,33 @@ def _cuts_of(values, a, total, rule, found, space, scratch):
         # Half of the records end within the median value: so many of it go left that both sides are
         # even.
         if below < half < upto and total - half >= crowd:
-            found = _add(cuts, found, a, least, middle - 1, half - below, half)
+            count = _add_cut(cuts, count, a, lowest, middle - 1, half - below, half)
         elif (
             half == upto
             and total - half >= crowd
             and middle < space.cells[HIGH, space.dims[AT, a] + middle]
         ):
             # Between two values of one cell.
-            found = _add(cuts, found, a, least, middle, _NONE, half)
-        return found
+            count = _add_cut(cuts, count, a, lowest, middle, _NONE, half)
+        return count
     # The median goes left, or else right: the two cuts nearest to half.
     if upto >= crowd and total - upto >= crowd:
-        found = _add(cuts, found, a, least, middle, _NONE, upto)
+        count = _add_cut(cuts, count, a, lowest, middle, _NONE, upto)
     if below >= crowd and total - below >= crowd:
-        found = _add(cuts, found, a, least, first - 1, _NONE, below)
-    return found
+        count = _add_cut(cuts, count, a, lowest, first - 1, _NONE, below)
+    return count
 
 
 @inner
-def _find_cut(points, segment, rule, skip, space, scratch, chosen):
-    """Write the first cut but ``skip`` of a ``segment`` to ``chosen``; whether there is one. A
+def _find_cut(points, segment, rule, skip, space, scratch, next_cut):
+    """Write the first cut but ``skip`` of a ``segment`` to ``next_cut``; whether there is one. A
     segment is its first point, its end and its records.
 
     ``rule``: the crowd that either side must keep, whether a value may be shared out, and how many
     cuts of a dimension are looked at.
     """
     start, end, total = segment
-    crowd, relaxed, most = rule
+    crowd, relaxed, limit = rule
     # Two crowds do not fit (LeFevre, DeWitt & Ramakrishnan 2006: no allowable cut).
     if total < 2 * crowd:
         return False
@@ -186,18 +194,20 @@ def _find_cut(points, segment, rule, skip, space, scratch, chosen):
             if scratch.box[LOW, a] >= scratch.box[HIGH, a] or (stage == 1 and not on_line):
                 continue
             values = value_weights(points, start, end, a, scratch)
-            found = np.int64(0)
+            count = np.int64(0)
             if on_line and stage < 2:
-                found = _value_cut(values, a, total, crowd, stage == 0, space, scratch)
+                count = _value_cut(values, a, total, crowd, stage == 0, space, scratch)
                 values = join_cells(space, a, scratch.values, values)
             if stage != 1:
-                found = _cuts_of(values, a, total, (crowd, stage == 2, most), found, space, scratch)
+                count = _list_cuts(
+                    values, a, total, (crowd, stage == 2, limit), count, space, scratch
+                )
             # Cuts come in a fixed order, so the n-th is the same whenever it is asked for.
-            if skip < found:
+            if skip < count:
                 for c in range(5):
-                    chosen[c] = scratch.cuts[skip, c]
+                    next_cut[c] = scratch.cuts[skip, c]
                 return True
-            skip -= found
+            skip -= count
     return False
 
 
@@ -209,29 +219,29 @@ def find_cuts(points, segments, rule, space, scratch):
     :func:`_find_cut`.
     """
     starts, ends, totals, skips = segments
-    chosen = np.zeros((starts.size, 5), np.int64)
-    found = np.zeros(starts.size, np.bool_)
+    cuts = np.zeros((starts.size, 5), np.int64)
+    has_cut = np.zeros(starts.size, np.bool_)
     for s in range(starts.size):
-        found[s] = _find_cut(
+        has_cut[s] = _find_cut(
             points,
             (starts[s], ends[s], totals[s]),
             rule,
             skips[s],
             space,
             scratch,
-            chosen[s],
+            cuts[s],
         )
-    return chosen, found
+    return cuts, has_cut
 
 
 @inner
-def _goes_left(rank, amount, chosen, filled):
+def _goes_left(rank, amount, next_cut, filled):
     """Whether a whole point goes left: points of the rank that is split go there while that comes
     nearer to half.
     """
-    if rank == chosen[2] + 1 and chosen[3] > 0:
-        return 2 * filled + amount <= 2 * chosen[3]
-    return chosen[1] <= rank <= chosen[2]
+    if rank == next_cut[2] + 1 and next_cut[3] > 0:
+        return 2 * filled + amount <= 2 * next_cut[3]
+    return next_cut[1] <= rank <= next_cut[2]
 
 
 @njit(cache=True, nogil=True)
@@ -252,11 +262,11 @@ def sides(points, starts, ends, cuts):
         for i in range(starts[s], ends[s]):
             rank = np.int64(points[i, cuts[s, 0]])
             amount = np.int64(points[i, d])
-            left = _goes_left(rank, amount, cuts[s], filled)
-            if left and rank > cuts[s, 2]:
+            goes_left = _goes_left(rank, amount, cuts[s], filled)
+            if goes_left and rank > cuts[s, 2]:
                 filled += amount
             members[n] = points[i, d + 1]
-            halves[n] = 2 * s if left else 2 * s + 1
+            halves[n] = 2 * s if goes_left else 2 * s + 1
             n += 1
     return members, halves
 
@@ -279,13 +289,13 @@ def cut_all(points, starts, ends, cuts):
                 if rank > cuts[s, 2]:
                     filled += amount
                 totals[s] += amount
-                _swap(points, i, middles[s])
+                _swap_rows(points, i, middles[s])
                 middles[s] += 1
     return middles, totals
 
 
 @inner
-def _swap(points, i, j):
+def _swap_rows(points, i, j):
     """Exchange two rows."""
     if i != j:
         for c in range(points.shape[1]):
@@ -293,7 +303,7 @@ def _swap(points, i, j):
 
 
 @njit(cache=True, nogil=True)
-def cut(points, start, end, chosen):
+def cut(points, start, end, next_cut):
     """Like :func:`cut_all` for one segment, but a point that would make the left side too large is
     divided.
 
@@ -303,21 +313,21 @@ def cut(points, start, end, chosen):
     d = points.shape[1] - 2
     middle = start
     last = end
-    fill = chosen[3]
+    fill = next_cut[3]
     for i in range(start, end):
-        rank = points[i, chosen[0]]
-        left = chosen[1] <= rank <= chosen[2]
-        if rank == chosen[2] + 1 and fill > 0:
-            left = True
+        rank = points[i, next_cut[0]]
+        goes_left = next_cut[1] <= rank <= next_cut[2]
+        if rank == next_cut[2] + 1 and fill > 0:
+            goes_left = True
             # A point stands for equal records; it is divided so that exactly ``fill`` go left.
             if points[i, d] > fill:
-                _copy(points, i, last)
+                _copy_row(points, i, last)
                 points[last, d] -= fill
                 points[i, d] = fill
                 last += 1
             fill -= points[i, d]
-        if left:
-            _swap(points, i, middle)
+        if goes_left:
+            _swap_rows(points, i, middle)
             middle += 1
     return middle, last
 
@@ -339,28 +349,30 @@ def partition(points, segment, rule, space, scratch, parts, ends):
     d = points.shape[1] - 2
     begins = np.zeros(ends.size + 1, np.int64)
     totals = np.zeros(ends.size + 1, np.int64)
-    chosen = np.zeros(5, np.int64)
+    next_cut = np.zeros(5, np.int64)
     totals[0] = total
     waiting = 1
     top = count
     regions = 0
-    written = 0
+    parts_count = 0
     # Depth first with a stack of segments: the right side is next, and lies at the end of the
     # array. O(n log n) rows on balanced cuts.
     while waiting > 0:
         start = begins[waiting - 1]
-        here = totals[waiting - 1]
-        if _find_cut(points, (start, top, here), (crowd, relaxed, 1), 0, space, scratch, chosen):
-            middle, top = cut(points, start, top, chosen)
-            totals[waiting - 1] = chosen[4]
-            begins[waiting], totals[waiting] = middle, here - chosen[4]
+        records = totals[waiting - 1]
+        if _find_cut(
+            points, (start, top, records), (crowd, relaxed, 1), 0, space, scratch, next_cut
+        ):
+            middle, top = cut(points, start, top, next_cut)
+            totals[waiting - 1] = next_cut[4]
+            begins[waiting], totals[waiting] = middle, records - next_cut[4]
             waiting += 1
             continue
         for i in range(start, top):
-            parts[written, 0] = points[i, d + 1]
-            parts[written, 1] = points[i, d]
-            written += 1
-        ends[regions] = written
+            parts[parts_count, 0] = points[i, d + 1]
+            parts[parts_count, 1] = points[i, d]
+            parts_count += 1
+        ends[regions] = parts_count
         regions += 1
         top = start
         waiting -= 1
@@ -374,7 +386,7 @@ def partition(points, segment, rule, space, scratch, parts, ends):
 
 
 @inner
-def _consider(a, values_kept, gone, region, space, scratch, trim):
+def _consider_trim(a, values_kept, gone, region, space, scratch, trim):
     """Write a trim if it gains more per record than the best so far.
 
     ``values_kept`` is the first and last rank that stay and how many values. ``region`` is total
@@ -411,7 +423,7 @@ def _trim_line(count, a, region, space, scratch, trim):
     for i in range(count - 1):
         below += values[AMOUNT, i]
         above += values[AMOUNT, count - 1 - i]
-        _consider(
+        _consider_trim(
             a,
             (values[RANK, i + 1], values[RANK, count - 1], count),
             below,
@@ -420,7 +432,7 @@ def _trim_line(count, a, region, space, scratch, trim):
             scratch,
             trim,
         )
-        _consider(
+        _consider_trim(
             a,
             (values[RANK, 0], values[RANK, count - 2 - i], count),
             above,
@@ -439,7 +451,9 @@ def _trim_set(count, a, region, space, scratch, trim):
         # The ends of the cell move only when the first or last value goes.
         first = values[RANK, 1 if i == 0 else 0]
         last = values[RANK, count - 2 if i == count - 1 else count - 1]
-        if _consider(a, (first, last, count - 1), values[AMOUNT, i], region, space, scratch, trim):
+        if _consider_trim(
+            a, (first, last, count - 1), values[AMOUNT, i], region, space, scratch, trim
+        ):
             trim[4] = values[RANK, i]
 
 
@@ -453,17 +467,17 @@ def _trim_tree(count, a, region, space, scratch, trim):
     while i < count:
         # Values under one child lie side by side; all others go.
         first = i
-        kept = np.int64(0)
+        kept_records = np.int64(0)
         while (
             i < count
             and space.nodes[base + values[RANK, i]] == space.nodes[base + values[RANK, first]]
         ):
-            kept += values[AMOUNT, i]
+            kept_records += values[AMOUNT, i]
             i += 1
-        _consider(
+        _consider_trim(
             a,
             (values[RANK, first], values[RANK, i - 1], count),
-            region[0] - kept,
+            region[0] - kept_records,
             region,
             space,
             scratch,
@@ -514,7 +528,7 @@ def trim(points, starts, ends, trims):
         for i in range(starts[s], ends[s]):
             rank = points[i, np.int64(trims[s, 1])]
             if trims[s, 2] <= rank <= trims[s, 3] and rank != trims[s, 4]:
-                _swap(points, i, middles[s])
+                _swap_rows(points, i, middles[s])
                 middles[s] += 1
     return middles
 
@@ -529,58 +543,58 @@ _BINS = 256
 def _distances_from(points, seed, space, near):
     """Per dimension and rank, the weighted loss of a cell that covers the seed and that rank."""
     for a in range(space.dims.shape[1]):
-        here = np.int64(points[seed, a])
+        seed_rank = np.int64(points[seed, a])
         for rank in range(space.dims[SIZE, a]):
-            loss = cell_loss(space, a, min(rank, here), max(rank, here), np.int64(2))
+            loss = cell_loss(space, a, min(rank, seed_rank), max(rank, seed_rank), np.int64(2))
             near[space.dims[AT, a] + rank] = space.scales[WEIGHT, a] * loss
 
 
 @inner
-def _measure_from(points, seed, left, count, space, near, costs):
+def _measure_from(points, seed, free, count, space, near, costs):
     """The distance of all points that are left from a seed: the loss of a cell that covers both."""
     _distances_from(points, seed, space, near)
     # Distances to all ranks were worked out once, so a point costs one look-up a dimension.
     for i in range(count):
         total = 0.0
         for a in range(space.dims.shape[1]):
-            total += near[space.dims[AT, a] + points[left[i], a]]
-        costs[left[i]] = total
+            total += near[space.dims[AT, a] + points[free[i], a]]
+        costs[free[i]] = total
 
 
 @inner
-def _next_seed(left, count, costs, far):
+def _find_seed(free, count, costs, far):
     """The point farthest from the last seed, or nearest to it; of equals the lower number."""
-    seed = left[0]
+    seed = free[0]
     for i in range(1, count):
-        better = costs[left[i]] > costs[seed] if far else costs[left[i]] < costs[seed]
-        if better or (costs[left[i]] == costs[seed] and left[i] < seed):
-            seed = left[i]
+        better = costs[free[i]] > costs[seed] if far else costs[free[i]] < costs[seed]
+        if better or (costs[free[i]] == costs[seed] and free[i] < seed):
+            seed = free[i]
     return seed
 
 
 @inner
-def _nearest(left, count, costs, most, chosen):
-    """Collect about ``most`` of the points that cost least; returns how many. By bins, so that one
+def _list_nearest(free, count, costs, target_count, nearest):
+    """Collect about ``target_count`` of the points that cost least; returns how many. By bins, so that one
     pass is enough: points in the last bin may be more, as far as there is room.
     """
     greatest = 0.0
     for i in range(count):
-        greatest = max(greatest, costs[left[i]])
+        greatest = max(greatest, costs[free[i]])
     bins = np.zeros(_BINS + 1, np.int64)
     scale = (_BINS - 1) / greatest if greatest > 0.0 else 0.0
     for i in range(count):
-        bins[np.int64(costs[left[i]] * scale)] += 1
+        bins[np.int64(costs[free[i]] * scale)] += 1
     # A histogram of 256 bins: linear, where a sort would take n log n for each cluster.
     limit, below = 0, bins[0]
-    while below < most and limit < _BINS:
+    while below < target_count and limit < _BINS:
         limit += 1
         below += bins[limit]
-    found = np.int64(0)
+    nearest_count = np.int64(0)
     for i in range(count):
-        if np.int64(costs[left[i]] * scale) <= limit and found < chosen.size:
-            chosen[found] = left[i]
-            found += 1
-    return found
+        if np.int64(costs[free[i]] * scale) <= limit and nearest_count < nearest.size:
+            nearest[nearest_count] = free[i]
+            nearest_count += 1
+    return nearest_count
 
 
 @inner
@@ -624,11 +638,11 @@ def _widen(points, i, space, scratch):
 
 
 @inner
-def _remove(left, where, count, i):
+def _remove(free, where, count, i):
     """Take a point out of those that are left."""
     # The last one takes its place: constant time, and ``where`` finds it again.
-    last = left[count - 1]
-    left[where[i]] = last
+    last = free[count - 1]
+    free[where[i]] = last
     where[last] = where[i]
     where[i] = -1
     return count - 1
@@ -647,67 +661,67 @@ def cluster(points, sizes, rule, space, scratch, groups):
     n = points.shape[0]
     d = points.shape[1] - 2
     crowd, pool, far = rule
-    left = np.arange(n)
+    free = np.arange(n)
     where = np.arange(n)
     near = np.zeros(space.limits.shape[1])
     costs = np.zeros(n)
-    chosen = np.empty(n if pool == 0 else min(n, 4 * pool), np.int64)
+    candidates = np.empty(n if pool == 0 else min(n, 4 * pool), np.int64)
     count = n
     remaining = np.int64(0)
     clusters = np.int64(0)
     for i in range(n):
         groups[i] = -1
         remaining += sizes[i]
-    _measure_from(points, left[0], left, count, space, near, costs)
+    _measure_from(points, free[0], free, count, space, near, costs)
     # k-member clustering (Byun, Kamra, Bertino & Li 2007): greedy, n ∕ k clusters of n distances
     # each, so n² ∕ k.
     while remaining >= crowd:
-        seed = _next_seed(left, count, costs, far)
+        seed = _find_seed(free, count, costs, far)
         _open_box(points, seed, space, scratch)
-        count = _remove(left, where, count, seed)
-        _measure_from(points, seed, left, count, space, near, costs)
+        count = _remove(free, where, count, seed)
+        _measure_from(points, seed, free, count, space, near, costs)
         size = sizes[seed]
         records = np.float64(points[seed, d])
         loss = _loss_with(points, seed, space, scratch)
         groups[seed] = clusters
-        found = np.int64(-1)
+        candidate_count = np.int64(-1)
         while size < crowd:
-            if found <= 0:
-                found = _pool_of(left, count, pool, costs, chosen)
+            if candidate_count <= 0:
+                candidate_count = _list_pool(free, count, pool, costs, candidates)
             best = 0
-            least = np.inf
+            lowest = np.inf
             worst = 0.0
             # All of the pool are tried again after each member: the box has grown, and with it all
             # losses.
-            for c in range(found):
-                grown = _loss_with(points, chosen[c], space, scratch)
+            for c in range(candidate_count):
+                grown = _loss_with(points, candidates[c], space, scratch)
                 # Loss added to those who are in, and the loss of the newcomer's own records.
-                score = records * (grown - loss) + points[chosen[c], d] * grown
-                if score < least or (score == least and chosen[c] < chosen[best]):
+                score = records * (grown - loss) + points[candidates[c], d] * grown
+                if score < lowest or (score == lowest and candidates[c] < candidates[best]):
                     best = c
-                    least = score
+                    lowest = score
                     worst = grown
-            i = chosen[best]
+            i = candidates[best]
             _widen(points, i, space, scratch)
             size = size + sizes[i]
             records = records + points[i, d]
             loss = worst
             groups[i] = clusters
-            count = _remove(left, where, count, i)
-            found -= 1
-            chosen[best] = chosen[found]
+            count = _remove(free, where, count, i)
+            candidate_count -= 1
+            candidates[best] = candidates[candidate_count]
         remaining -= size
         clusters += 1
     return clusters
 
 
 @inner
-def _pool_of(left, count, pool, costs, chosen):
+def _list_pool(free, count, pool, costs, candidates):
     """Write the candidates for a growing cluster; returns how many."""
     if pool > 0:
-        return _nearest(left, count, costs, pool, chosen)
+        return _list_nearest(free, count, costs, pool, candidates)
     for i in range(count):
-        chosen[i] = left[i]
+        candidates[i] = free[i]
     return count
 
 
@@ -728,7 +742,7 @@ def _union_loss(lows, highs, distinct, g, h, space):
 
 
 @njit(cache=True, nogil=True)
-def nearest_groups(some, others, lows, highs, distinct, records, space):
+def nearest_groups(groups, partners, lows, highs, distinct, records, space):
     """For each of some groups, the one of the others that it is cheapest to join; −1 where there is
     none.
     """
@@ -736,13 +750,13 @@ def nearest_groups(some, others, lows, highs, distinct, records, space):
     # Loss of each group by itself, which a union replaces.
     for g in range(records.size):
         alone[g] = records[g] * _union_loss(lows, highs, distinct, g, g, space)
-    found = np.full(some.size, -1, np.int64)
+    nearest = np.full(groups.size, -1, np.int64)
     # All pairs; only the few groups that break a promise are on the left side.
-    for s in range(some.size):
-        g = some[s]
-        least = np.inf
-        for o in range(others.size):
-            h = others[o]
+    for s in range(groups.size):
+        g = groups[s]
+        lowest = np.inf
+        for o in range(partners.size):
+            h = partners[o]
             if h == g:
                 continue
             cost = (
@@ -750,7 +764,7 @@ def nearest_groups(some, others, lows, highs, distinct, records, space):
                 - alone[g]
                 - alone[h]
             )
-            if cost < least:
-                least = cost
-                found[s] = h
-    return found
+            if cost < lowest:
+                lowest = cost
+                nearest[s] = h
+    return nearest

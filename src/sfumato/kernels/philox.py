@@ -37,8 +37,8 @@ def high(a: np.uint64, b: np.uint64) -> np.uint64:
     b1 = b >> HALF
     # Both middle products are added with the carries of the lower ones; no sum exceeds 64 bits.
     middle = a1 * b0 + ((a0 * b0) >> HALF)
-    other = a0 * b1 + (middle & LOW)
-    return a1 * b1 + (middle >> HALF) + (other >> HALF)
+    lower_middle = a0 * b1 + (middle & LOW)
+    return a1 * b1 + (middle >> HALF) + (lower_middle >> HALF)
 
 
 @njit(cache=True, nogil=True)
@@ -48,7 +48,7 @@ def words(
     """The first word of Philox4x64-10 (Salmon, Moraes, Dror & Shaw 2011) with the counter (first,
     second, third, 0), record by record.
     """
-    found = np.empty(len(first), dtype=np.uint64)
+    draws = np.empty(len(first), dtype=np.uint64)
     for i in range(len(first)):
         a = first[i]
         b = second[i]
@@ -69,8 +69,8 @@ def words(
             # The key schedule is a Weyl sequence: a constant is added in every round.
             k = k + BUMP_0
             m = m + BUMP_1
-        found[i] = a
-    return found
+        draws[i] = a
+    return draws
 
 
 @njit(cache=True, nogil=True)
@@ -81,12 +81,12 @@ def seen_again(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np
     ``bits`` are a power of two of words: a Bloom filter with one hash. Every key that occurs again
     is marked, and a few that only share their bit with another.
     """
-    found = np.zeros(len(keys), dtype=np.bool_)
-    places = np.uint64(len(bits) * 64 - 1)
+    repeats = np.zeros(len(keys), dtype=np.bool_)
+    mask = np.uint64(len(bits) * 64 - 1)
     for i in range(len(keys)):
         # The low bits of a key choose the bit: six of them within a word, the others the word.
-        place = keys[i] & places
-        bit = ONE << (place & BIT)
-        found[i] = (bits[place >> WORD] & bit) != 0
-        bits[place >> WORD] |= bit
-    return found
+        bit_number = keys[i] & mask
+        bit = ONE << (bit_number & BIT)
+        repeats[i] = (bits[bit_number >> WORD] & bit) != 0
+        bits[bit_number >> WORD] |= bit
+    return repeats

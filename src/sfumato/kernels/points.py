@@ -172,7 +172,7 @@ def by_width(space, scratch):
 
 
 @inner
-def _sort(values, n):
+def _sort_values(values, n):
     """Shell sort of a few ranks with their amounts."""
     gap = 1
     # Gaps 1, 4, 13, 40, … (Knuth): n^1.5 at worst, no recursion and no room.
@@ -221,17 +221,17 @@ def value_weights(points, start, end, a, scratch):
             values[RANK, n] = points[i, a]
             values[AMOUNT, n] = points[i, d]
             n += 1
-    _sort(values, n)
-    found = 0
+    _sort_values(values, n)
+    last = 0
     # Equal ranks lie side by side now, and are added up in place.
     for i in range(1, n):
-        if values[RANK, found] == values[RANK, i]:
-            values[AMOUNT, found] += values[AMOUNT, i]
+        if values[RANK, last] == values[RANK, i]:
+            values[AMOUNT, last] += values[AMOUNT, i]
         else:
-            found += 1
-            values[RANK, found] = values[RANK, i]
-            values[AMOUNT, found] = values[AMOUNT, i]
-    return found + 1
+            last += 1
+            values[RANK, last] = values[RANK, i]
+            values[AMOUNT, last] = values[AMOUNT, i]
+    return last + 1
 
 
 @inner
@@ -240,17 +240,17 @@ def join_cells(space, a, values, n):
     returns how many do.
     """
     base = space.dims[AT, a]
-    found = np.int64(-1)
+    count = np.int64(-1)
     # Values ascend, so those of one cell follow one another: in place, one pass.
     for i in range(n):
         last = space.cells[HIGH, base + values[RANK, i]]
-        if found >= 0 and values[RANK, found] == last:
-            values[AMOUNT, found] += values[AMOUNT, i]
+        if count >= 0 and values[RANK, count] == last:
+            values[AMOUNT, count] += values[AMOUNT, i]
         else:
-            found += 1
-            values[RANK, found] = last
-            values[AMOUNT, found] = values[AMOUNT, i]
-    return found + 1
+            count += 1
+            values[RANK, count] = last
+            values[AMOUNT, count] = values[AMOUNT, i]
+    return count + 1
 
 
 @njit(cache=True, nogil=True)

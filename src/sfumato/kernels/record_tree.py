@@ -59,7 +59,7 @@ class RecordTree(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _key(kind, number, mark):
+def _sort_key(kind, number, mark):
     """The sort key of a cell: open ones first, missing ones last, numbers by the middle of their
     range.
     """
@@ -78,7 +78,7 @@ def _choose_column(files, order, low, high):
     """
     kinds = files.kinds
     rules = files.rules
-    best, most = -1, 0.0
+    best, largest = -1, 0.0
     half = (high - low) // 2
     step = max(1, half // PROBES)
     # By how much costs differ between the probed pairs: what a bound on this column can gain.
@@ -87,8 +87,8 @@ def _choose_column(files, order, low, high):
         for p in range(low, low + half, step):
             i = order[p]
             j = order[p + half]
-            first = _key(kinds[k], files.other_numbers[i, k], files.other_marks[i, k])
-            second = _key(kinds[k], files.other_numbers[j, k], files.other_marks[j, k])
+            first = _sort_key(kinds[k], files.other_numbers[i, k], files.other_marks[i, k])
+            second = _sort_key(kinds[k], files.other_numbers[j, k], files.other_marks[j, k])
             if first == second:
                 continue
             apart = abs(first - second)
@@ -104,10 +104,10 @@ def _choose_column(files, order, low, high):
                 total += 1e-6 + min(gain, rules[k, REACH] * apart * apart)
             else:
                 # One of the cells is open or missing: the gain is that of differing.
-                same = 0.0 if kinds[k] == SQUARE else rules[k, SAME]
-                total += 1e-6 + abs(rules[k, DIFFERENT] - same)
-        if total > most:
-            best, most = k, total
+                agreeing = 0.0 if kinds[k] == SQUARE else rules[k, SAME]
+                total += 1e-6 + abs(rules[k, DIFFERENT] - agreeing)
+        if total > largest:
+            best, largest = k, total
     return best
 
 
@@ -144,7 +144,7 @@ def _bound_box(files, tree, node):
 
 
 @njit(cache=True, nogil=True)
-def _cut(keys, low, high):
+def _find_cut(keys, low, high):
     """Where to cut sorted keys: between two different ones, as near the middle as can be; −1 when
     all are equal.
     """
@@ -163,14 +163,14 @@ def build_tree(files):
     box.
     """
     size, columns = files.other_marks.shape
-    most = max(1, 2 * size)
+    node_limit = max(1, 2 * size)
     tree = RecordTree(
         np.arange(size),
-        np.zeros((most, 2), np.int64),
-        np.full((most, 2), -1, np.int64),
-        np.empty((most, columns, 3)),
-        np.empty((most, columns, 2), np.int64),
-        np.zeros((most, columns), np.int64),
+        np.zeros((node_limit, 2), np.int64),
+        np.full((node_limit, 2), -1, np.int64),
+        np.empty((node_limit, columns, 3)),
+        np.empty((node_limit, columns, 2), np.int64),
+        np.zeros((node_limit, columns), np.int64),
     )
     order = tree.order
     spans = tree.spans
@@ -185,12 +185,12 @@ def build_tree(files):
         if k >= 0:
             keys = np.empty(high - low)
             for p in range(low, high):
-                keys[p - low] = _key(
+                keys[p - low] = _sort_key(
                     files.kinds[k], files.other_numbers[order[p], k], files.other_marks[order[p], k]
                 )
             sorting = np.argsort(keys)
             order[low:high] = order[low:high][sorting]
-            cut = _cut(keys[sorting], low, high)
+            cut = _find_cut(keys[sorting], low, high)
             # Equal keys are never separated, so a box of equal keys stays a leaf.
             if cut > 0:
                 spans[count, 0] = low

@@ -38,7 +38,7 @@ def controlled(fractions, draws, result):
     queue = np.empty(slots, np.int64)
     used = 0
     for i in range(rows):
-        here = -1
+        slot = -1
         for j in range(columns):
             value = fractions[i, j]
             # The slot from which the search came to a column, and the column from which it came to
@@ -48,23 +48,23 @@ def controlled(fractions, draws, result):
                 continue
             # A free slot for the row: a forest of columns and open rows with two edges each has
             # fewer rows than columns, so there is one.
-            if here < 0:
+            if slot < 0:
                 for s in range(slots):
                     if owner[s] < 0:
-                        here = s
+                        slot = s
                         break
-                owner[here] = i
-            cell[here, j] = value
-            if _path(cell, owner, here, j, by_column, by_slot, queue):
-                _cancel(cell, owner, here, j, (by_column, by_slot), draws[used], result)
+                owner[slot] = i
+            cell[slot, j] = value
+            if _find_path(cell, owner, slot, j, by_column, by_slot, queue):
+                _cancel_circle(cell, owner, slot, j, (by_column, by_slot), draws[used], result)
                 used += 1
-        _tidy(cell, owner, result, 1)
-    _tidy(cell, owner, result, columns)
+        _free_slots(cell, owner, result, 1)
+    _free_slots(cell, owner, result, columns)
 
 
 @njit(cache=True)
-def _tidy(cell, owner, result, most):
-    """Free the slots with at most ``most`` open cells; sums are whole, so a single open cell is
+def _free_slots(cell, owner, result, limit):
+    """Free the slots with at most ``limit`` open cells; sums are whole, so a single open cell is
     only a rounding error.
     """
     slots, columns = cell.shape
@@ -72,7 +72,7 @@ def _tidy(cell, owner, result, most):
         count = 0
         for c in range(columns):
             count += cell[s, c] >= 0
-        if owner[s] < 0 or count > most:
+        if owner[s] < 0 or count > limit:
             continue
         for c in range(columns):
             if cell[s, c] >= 0:
@@ -82,22 +82,22 @@ def _tidy(cell, owner, result, most):
 
 
 @njit(cache=True)
-def _path(cell, owner, here, j, by_column, by_slot, queue):
-    """Whether a path leads from slot ``here`` to column ``j`` that does not take the cell between
+def _find_path(cell, owner, slot, j, by_column, by_slot, queue):
+    """Whether a path leads from slot ``slot`` to column ``j`` that does not take the cell between
     them: breadth-first search, whose steps stand in ``by_column`` and ``by_slot``.
     """
     slots, columns = cell.shape
     by_column[:] = -1
     by_slot[:] = -1
     # The start has a predecessor that is no column.
-    by_slot[here] = columns
-    queue[0] = here
+    by_slot[slot] = columns
+    queue[0] = slot
     head, tail = 0, 1
     while head < tail:
         s = queue[head]
         head += 1
         for c in range(columns):
-            if cell[s, c] < 0 or by_column[c] >= 0 or (s == here and c == j):
+            if cell[s, c] < 0 or by_column[c] >= 0 or (s == slot and c == j):
                 continue
             by_column[c] = s
             if c == j:
@@ -111,11 +111,11 @@ def _path(cell, owner, here, j, by_column, by_slot, queue):
 
 
 @njit(cache=True)
-def _cancel(cell, owner, here, j, circle, draw, result):
+def _cancel_circle(cell, owner, slot, j, circle, draw, result):
     """Move the cells of a circle up and down by turns until one is 0 or 1."""
     by_column, by_slot = circle  # the slot before each column, and the column before each slot
-    up = 1 - cell[here, j]
-    down = cell[here, j]
+    up = 1 - cell[slot, j]
+    down = cell[slot, j]
     c = j
     # How far the circle can move either way. The cell on the way into column c moves against the last
     # one, the next one with it.
@@ -123,27 +123,27 @@ def _cancel(cell, owner, here, j, circle, draw, result):
         s = by_column[c]
         up = min(up, cell[s, c])
         down = min(down, 1 - cell[s, c])
-        if s == here:
+        if s == slot:
             break
         c = by_slot[s]
         up = min(up, 1 - cell[s, c])
         down = min(down, cell[s, c])
     # Up with probability down ∕ (up + down): the expected step is 0.
     step = up if draw * (up + down) < down else -down
-    _move(cell, owner, here, j, step, result)
+    _move_cell(cell, owner, slot, j, step, result)
     c = j
     while True:
         s = by_column[c]
         before = by_slot[s]
-        _move(cell, owner, s, c, -step, result)
-        if s == here:
+        _move_cell(cell, owner, s, c, -step, result)
+        if s == slot:
             break
         c = before
-        _move(cell, owner, s, c, step, result)
+        _move_cell(cell, owner, s, c, step, result)
 
 
 @njit(cache=True)
-def _move(cell, owner, s, c, step, result):
+def _move_cell(cell, owner, s, c, step, result):
     """Move one cell; a cell that became 0 or 1 is settled."""
     cell[s, c] += step
     if NEAR < cell[s, c] < 1 - NEAR:

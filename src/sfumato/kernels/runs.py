@@ -52,16 +52,16 @@ def roll_up_runs(keys, records, run_shift, columns, cells):
     first = np.int32(0)
     run = np.uint64(0)
     # The bits that name a run.
-    kept = np.uint64(0)
+    run_mask = np.uint64(0)
     if run_shift < 64:
-        kept = ~np.uint64(0) << np.uint64(run_shift)
+        run_mask = ~np.uint64(0) << np.uint64(run_shift)
     # One pass in the order of the keys.
     for i in range(n):
         key = keys[i]
-        if key & kept != run:
-            if key & kept < run:
+        if key & run_mask != run:
+            if key & run_mask < run:
                 return new_keys[:0].copy(), new_records[:0].copy(), False
-            run = key & kept
+            run = key & run_mask
             first = count
         cell = np.uint64(0)
         for a in range(shifts.size):

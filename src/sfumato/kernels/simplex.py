@@ -32,58 +32,58 @@ def reduced(matrix, preference):
     tableau = matrix.copy()
     basis = np.full(rows, -1, np.int64)
     order = np.argsort(-preference)
-    done = 0
-    for place in range(columns):
-        if done == rows:
+    solved_rows = 0
+    for position in range(columns):
+        if solved_rows == rows:
             break
-        column = order[place]
+        column = order[position]
         best, size = -1, 1e-7
         # Partial pivoting: the largest entry of the column, for accuracy. A column without one
         # depends on those before it.
-        for row in range(done, rows):
+        for row in range(solved_rows, rows):
             if abs(tableau[row, column]) > size:
                 best = row
                 size = abs(tableau[row, column])
         if best < 0:
             continue
-        if best != done:
+        if best != solved_rows:
             # Exchange two rows.
-            for other in range(columns):
-                kept = tableau[done, other]
-                tableau[done, other] = tableau[best, other]
-                tableau[best, other] = kept
-        pivoted(tableau, done, column)
-        basis[done] = column
-        done += 1
-    return tableau[:done].copy(), basis[:done].copy()
+            for j in range(columns):
+                entry = tableau[solved_rows, j]
+                tableau[solved_rows, j] = tableau[best, j]
+                tableau[best, j] = entry
+        pivoted(tableau, solved_rows, column)
+        basis[solved_rows] = column
+        solved_rows += 1
+    return tableau[:solved_rows].copy(), basis[:solved_rows].copy()
 
 
 @njit(cache=True, nogil=True)
-def pivoted(tableau, at, column):
+def pivoted(tableau, pivot_row, column):
     """Solve one row for a column, and subtract it from the others so that the column is 0 there."""
     rows, columns = tableau.shape
-    factor = tableau[at, column]
-    for other in range(columns):
-        tableau[at, other] /= factor
-    tableau[at, column] = 1.0
+    factor = tableau[pivot_row, column]
+    for j in range(columns):
+        tableau[pivot_row, j] /= factor
+    tableau[pivot_row, column] = 1.0
     for row in range(rows):
-        if row == at:
+        if row == pivot_row:
             continue
         factor = tableau[row, column]
         if factor == 0.0:
             continue
-        for other in range(columns):
-            if tableau[at, other] != 0.0:
-                tableau[row, other] -= factor * tableau[at, other]
+        for j in range(columns):
+            if tableau[pivot_row, j] != 0.0:
+                tableau[row, j] -= factor * tableau[pivot_row, j]
                 # Entries that should have cancelled are set to 0, so that rounding does not build
                 # up.
-                if abs(tableau[row, other]) < 1e-12:
-                    tableau[row, other] = 0.0
+                if abs(tableau[row, j]) < 1e-12:
+                    tableau[row, j] = 0.0
         tableau[row, column] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _price(tableau, basis, column, sign, prices):
+def _price_variables(tableau, basis, column, sign, prices):
     """The rate at which a step of every variable moves the goal; the variable that is pushed may be
     in the basis or not.
     """
@@ -92,8 +92,8 @@ def _price(tableau, basis, column, sign, prices):
         if basis[row] == column:
             at = row
     # In the basis, the goal moves with the row that is solved for it; else only by itself.
-    for other in range(prices.size):
-        prices[other] = 0.0 if at < 0 else -sign * tableau[at, other]
+    for j in range(prices.size):
+        prices[j] = 0.0 if at < 0 else -sign * tableau[at, j]
     if at < 0:
         prices[column] = sign
     for row in range(basis.size):
@@ -101,13 +101,13 @@ def _price(tableau, basis, column, sign, prices):
 
 
 @njit(cache=True, nogil=True)
-def pushed(tableau, basis, point, bounds, goal, near, most):
+def pushed(tableau, basis, point, bounds, goal, near, limit):
     """Push one variable as far up (sign 1) or down as the equations and bounds let it; ``point``
     goes along.
 
     ``bounds`` is the lowest and highest value of every variable, ``goal`` the variable and its
     sign. Returns the prices of the last basis, and whether it is optimal: nothing can be said when
-    ``most`` steps did not suffice.
+    ``limit`` steps did not suffice.
     """
     low, high = bounds
     column, sign = goal
@@ -115,21 +115,21 @@ def pushed(tableau, basis, point, bounds, goal, near, most):
     prices = np.zeros(columns)
     stalled = 0
     # Bounded primal simplex (Dantzig 1963): a step costs rows × columns.
-    for _ in range(most):
-        _price(tableau, basis, column, sign, prices)
+    for _ in range(limit):
+        _price_variables(tableau, basis, column, sign, prices)
         # The entering variable: the largest price among those that have room (Dantzig's rule).
         entering, best = -1, TINY
-        for other in range(columns):
-            worth = prices[other]
-            if worth > TINY:
-                room = high[other] - point[other]
-            elif worth < -TINY:
-                room = point[other] - low[other]
+        for j in range(columns):
+            price = prices[j]
+            if price > TINY:
+                room = high[j] - point[j]
+            elif price < -TINY:
+                room = point[j] - low[j]
             else:
                 continue
-            if room > near and abs(worth) > best:
-                entering = other
-                best = abs(worth)
+            if room > near and abs(price) > best:
+                entering = j
+                best = abs(price)
                 # After many steps of length 0 the first that will do (Bland's rule): no cycling.
                 if stalled > 20:
                     break
@@ -146,15 +146,17 @@ def pushed(tableau, basis, point, bounds, goal, near, most):
             slope = -way * tableau[row, entering]
             if abs(slope) < 1e-9:
                 continue
-            held = basis[row]
+            variable = basis[row]
             room = (
-                (high[held] - point[held]) / slope
+                (high[variable] - point[variable]) / slope
                 if slope > 0
-                else (low[held] - point[held]) / slope
+                else (low[variable] - point[variable]) / slope
             )
             room = max(room, 0.0)
             if stalled > 20:
-                better = room < step or (room == step and leaving >= 0 and held < basis[leaving])
+                better = room < step or (
+                    room == step and leaving >= 0 and variable < basis[leaving]
+                )
             else:
                 better = room < step - near or (
                     room < step + near and abs(slope) > size and leaving >= 0
@@ -175,11 +177,11 @@ def pushed(tableau, basis, point, bounds, goal, near, most):
         if leaving < 0:
             point[entering] = high[entering] if way > 0 else low[entering]
             continue
-        held = basis[leaving]
+        variable = basis[leaving]
         slope = -way * tableau[leaving, entering]
         # Set exactly to its bound, so that rounding errors do not build up.
-        if abs(point[held] - (high[held] if slope > 0 else low[held])) <= 10 * near:
-            point[held] = high[held] if slope > 0 else low[held]
+        if abs(point[variable] - (high[variable] if slope > 0 else low[variable])) <= 10 * near:
+            point[variable] = high[variable] if slope > 0 else low[variable]
         pivoted(tableau, leaving, entering)
         basis[leaving] = entering
     return prices, False

@@ -19,12 +19,12 @@ def unbeaten(points: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[n
     one before it. Costs rows × size of the front comparisons at worst.
     """
     # Not made by the loop: numba's own arrays take longer to load than the loop takes.
-    found = np.empty(order.size, np.int64)
-    return found[: _unbeaten(points, order, found)].copy()
+    front = np.empty(order.size, np.int64)
+    return front[: _find_skyline(points, order, front)].copy()
 
 
 @njit(cache=True, nogil=True)
-def _unbeaten(points, order, found):
+def _find_skyline(points, order, front):
     """Write the rows of the front; returns how many there are. One that has just beaten another is
     compared first: neighbours are beaten by the same ones.
     """
@@ -34,19 +34,19 @@ def _unbeaten(points, order, found):
     for i in order:
         beaten = False
         for at in range(count):
-            other = found[at]
+            rival = front[at]
             beaten = True
             for f in range(points.shape[1]):
-                if points[other, f] > points[i, f]:
+                if points[rival, f] > points[i, f]:
                     beaten = False
                     break
             if beaten:
                 # Move to front.
                 for before in range(at, 0, -1):
-                    found[before] = found[before - 1]
-                found[0] = other
+                    front[before] = front[before - 1]
+                front[0] = rival
                 break
         if not beaten:
-            found[count] = i
+            front[count] = i
             count += 1
     return count

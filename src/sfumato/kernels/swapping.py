@@ -21,7 +21,7 @@ FARTHEST_BUCKET = 50
 
 
 @njit(cache=True, nogil=True)
-def _remove(pool, at, first, count, item):
+def _remove_item(pool, at, first, count, item):
     """Take an item out of a pool by putting the last one in its slot; returns how many remain."""
     last = pool[first + count - 1]
     pool[at[item]] = last
@@ -50,18 +50,18 @@ def window_partners(starts, limits, uniforms):
                 entering += 1
             if partner[i] != i:
                 continue
-            count = _remove(pool, at, 0, count, i)
+            count = _remove_item(pool, at, 0, count, i)
             if count == 0:
                 continue
             j = pool[np.int64(uniforms[i] * count)]
-            count = _remove(pool, at, 0, count, j)
+            count = _remove_item(pool, at, 0, count, j)
             partner[i] = j
             partner[j] = i
     return partner
 
 
 @njit(cache=True, nogil=True)
-def _end(links, i):
+def _find_end(links, i):
     """The end of a chain of links from i, with path compression: all links on the way lead there
     directly afterwards (union–find).
     """
@@ -83,36 +83,36 @@ def spread_partners(starts, limits, normals):
     """
     n = normals.size
     partner = np.arange(n)
-    right = np.arange(n + 1)
-    left = np.arange(n + 1)
+    right_links = np.arange(n + 1)
+    left_links = np.arange(n + 1)
     for s in range(starts.size - 1):
         end = starts[s + 1]
         for i in range(starts[s], end):
             if partner[i] != i or limits[s] == 0:
                 continue
-            right[i] = i + 1
-            left[i + 1] = i
+            right_links[i] = i + 1
+            left_links[i + 1] = i
             # The target lies limit ∕ 2 ranks ahead on average, at least one.
             ahead = max(1.0, np.rint(abs(0.5 * limits[s] * (1.0 + normals[i]))))
             target = min(i + np.int64(min(ahead, 1.0 * n)), end - 1)
             # The nearer of the free ranks on either side of the target, but never one before i.
-            above = _end(right, target)
-            below = _end(left, target + 1) - 1
+            above = _find_end(right_links, target)
+            below = _find_end(left_links, target + 1) - 1
             if above >= end and below <= i:
                 continue
             if below <= i or (above < end and above - target <= target - below):
                 j = above
             else:
                 j = below
-            right[j] = j + 1
-            left[j + 1] = j
+            right_links[j] = j + 1
+            left_links[j + 1] = j
             partner[i] = j
             partner[j] = i
     return partner
 
 
 @njit(cache=True, nogil=True)
-def _bucket(counts, r, last, uniform):
+def _draw_bucket(counts, r, last, uniform):
     """A bucket from r on that has free ranks, each half as probable as the one before; −1 if there
     is none.
     """
@@ -123,21 +123,21 @@ def _bucket(counts, r, last, uniform):
             total += weight
         weight *= 0.5
     # Inversion: the bucket in which the running sum passes the draw.
-    rest = uniform * total
+    target = uniform * total
     weight = 0.5
-    found = -1
+    bucket = -1
     for s in range(r, min(last, r + FARTHEST_BUCKET)):
         if counts[s] > 0:
-            found = s
-            if rest < weight:
+            bucket = s
+            if target < weight:
                 break
-            rest -= weight
+            target -= weight
         weight *= 0.5
-    return found
+    return bucket
 
 
 @njit(cache=True, nogil=True)
-def bucket_partners(starts, limits, uniforms, others):
+def bucket_partners(starts, limits, uniforms, second_uniforms):
     """Each free rank exchanges with one of its own bucket or a later one; buckets hold as many
     ranks as the limit.
     """
@@ -159,26 +159,26 @@ def bucket_partners(starts, limits, uniforms, others):
                 continue
             own = (i - first) // width
             # Within a bucket the free ranks stand first in its slots of the pool.
-            counts[own] = _remove(pool, at, first + own * width, counts[own], i)
-            chosen = _bucket(counts, own, last, uniforms[i])
-            if chosen < 0:
+            counts[own] = _remove_item(pool, at, first + own * width, counts[own], i)
+            bucket = _draw_bucket(counts, own, last, uniforms[i])
+            if bucket < 0:
                 continue
-            j = pool[first + chosen * width + np.int64(others[i] * counts[chosen])]
-            counts[chosen] = _remove(pool, at, first + chosen * width, counts[chosen], j)
+            j = pool[first + bucket * width + np.int64(second_uniforms[i] * counts[bucket])]
+            counts[bucket] = _remove_item(pool, at, first + bucket * width, counts[bucket], j)
             partner[i] = j
             partner[j] = i
     return partner
 
 
 @njit(cache=True, nogil=True)
-def _push(heap, values, wanted, reach, i, j):
+def _push_pair(heap, values, is_wanted, reach, i, j):
     """Put a pair on the heap if one of them is wanted and they are within reach."""
-    if (wanted[i] or wanted[j]) and values[j] - values[i] <= reach:
+    if (is_wanted[i] or is_wanted[j]) and values[j] - values[i] <= reach:
         heapq.heappush(heap, (values[j] - values[i], i, j))
 
 
 @njit(cache=True, nogil=True)
-def closest_pairs(starts, values, wanted, reach):
+def closest_pairs(starts, values, is_wanted, reach):
     """Pair the two nearest records of which one is wanted, then the nearest two of the remaining,
     and so on.
 
@@ -195,7 +195,7 @@ def closest_pairs(starts, values, wanted, reach):
         first = starts[s]
         end = starts[s + 1]
         for row in range(first, end - 1):
-            _push(heap, values, wanted, reach, row, row + 1)
+            _push_pair(heap, values, is_wanted, reach, row, row + 1)
         while len(heap) > 0:
             _, i, j = heapq.heappop(heap)
             # An entry whose record was paired meanwhile is stale.
@@ -211,7 +211,7 @@ def closest_pairs(starts, values, wanted, reach):
             if high < end:
                 below[high - first] = low
             if low >= first and high < end:
-                _push(heap, values, wanted, reach, low, high)
+                _push_pair(heap, values, is_wanted, reach, low, high)
     return partner
 
 
@@ -220,7 +220,7 @@ def draw_codes(codes, cumulative, uniforms):
     """For each code i the first j whose cumulative probability exceeds the uniform number:
     inversion by binary search.
     """
-    found = np.empty(codes.size, np.int64)
+    drawn_codes = np.empty(codes.size, np.int64)
     for n in range(codes.size):
         i = codes[n]
         u = uniforms[n]
@@ -232,26 +232,26 @@ def draw_codes(codes, cumulative, uniforms):
                 high = middle
             else:
                 low = middle + 1
-        found[n] = low
-    return found
+        drawn_codes[n] = low
+    return drawn_codes
 
 
 @njit(cache=True, nogil=True)
-def first_free(neighbours, distances, reach, taken, once):
+def first_free(neighbours, distances, reach, is_taken, once):
     """For each seeker in turn the first of its neighbours that is not taken and within reach, or
     −1. Neighbours come by rising distance, so the first beyond reach ends the search.
     """
-    found = np.full(neighbours.shape[0], -1)
+    donors = np.full(neighbours.shape[0], -1)
     for i in range(neighbours.shape[0]):
         for c in range(neighbours.shape[1]):
             j = neighbours[i, c]
-            if j >= taken.size or distances[i, c] > reach:
+            if j >= is_taken.size or distances[i, c] > reach:
                 break
-            if not taken[j]:
-                found[i] = j
-                taken[j] = once
+            if not is_taken[j]:
+                donors[i] = j
+                is_taken[j] = once
                 break
-    return found
+    return donors
 
 
 # Loops that draw donors for households, with probability in proportion to a whole-number weight.
@@ -278,7 +278,7 @@ def tree_of(weights):
 
 
 @njit(cache=True, nogil=True)
-def _sum(tree, end):
+def _sum_before(tree, end):
     """The sum of the weights before ``end``: log n steps."""
     total = np.int64(0)
     while end > 0:
@@ -288,46 +288,46 @@ def _sum(tree, end):
 
 
 @njit(cache=True, nogil=True)
-def _take_out(tree, place, weight):
+def _subtract_weight(tree, position, weight):
     """Subtract a weight: log n steps."""
-    i = place + 1
+    i = position + 1
     while i < tree.size:
         tree[i] -= weight
         i += i & -i
 
 
 @njit(cache=True, nogil=True)
-def _find(tree, target):
+def _find_position(tree, target):
     """The first position at which the sum of weights, its own included, exceeds a target: binary
     descent in the Fenwick tree.
     """
     step = 1
     while 2 * step < tree.size:
         step *= 2
-    place = 0
+    position = 0
     while step > 0:
-        if place + step < tree.size and tree[place + step] <= target:
-            place += step
-            target -= tree[place]
+        if position + step < tree.size and tree[position + step] <= target:
+            position += step
+            target -= tree[position]
         step //= 2
-    return place
+    return position
 
 
 @njit(cache=True, nogil=True)
-def _donor(tree, stretch, uniform):
+def _draw_donor(tree, stretch, uniform):
     """The position of a donor, or −1; a stretch is the ends of the profile and of the household's
     own area.
     """
-    before = _sum(tree, stretch[0])
+    before = _sum_before(tree, stretch[0])
     # Weights of the profile without the own area.
-    own_before = _sum(tree, stretch[2])
-    own = _sum(tree, stretch[3]) - own_before
-    total = _sum(tree, stretch[1]) - before - own
+    own_before = _sum_before(tree, stretch[2])
+    own = _sum_before(tree, stretch[3]) - own_before
+    total = _sum_before(tree, stretch[1]) - before - own
     if total <= 0:
         return -1
     target = before + min(np.int64(uniform * total), total - 1)
     # A target beyond the own area skips it.
-    return _find(tree, target + own if target >= own_before else target)
+    return _find_position(tree, target + own if target >= own_before else target)
 
 
 class Profiles(NamedTuple):
@@ -335,7 +335,7 @@ class Profiles(NamedTuple):
     stretches and its tree of weights.
     """
 
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     households: NDArray[np.int64]
     stretches: NDArray[np.int64]
     trees: NDArray[np.int64]
@@ -350,7 +350,7 @@ def find_donors(seekers, uniforms, area_quotas, weights, profiles, partner, simi
     profile by which the two are ``similar``.
     """
     areas, quotas = area_quotas
-    places, households, stretches, trees = profiles
+    positions, households, stretches, trees = profiles
     # Seekers in their order; a swap takes both out of all trees, so that nobody is swapped twice.
     # Profiles × log n a swap.
     for n in range(seekers.size):
@@ -359,13 +359,13 @@ def find_donors(seekers, uniforms, area_quotas, weights, profiles, partner, simi
             continue
         # Profiles in their order: the first that offers a donor is taken.
         for p in range(trees.shape[0]):
-            place = _donor(trees[p], stretches[p, h], uniforms[n])
-            if place < 0:
+            position = _draw_donor(trees[p], stretches[p, h], uniforms[n])
+            if position < 0:
                 continue
-            d = households[p, place]
+            d = households[p, position]
             for q in range(trees.shape[0]):
-                _take_out(trees[q], places[q, h], weights[h])
-                _take_out(trees[q], places[q, d], weights[d])
+                _subtract_weight(trees[q], positions[q, h], weights[h])
+                _subtract_weight(trees[q], positions[q, d], weights[d])
             partner[h] = d
             partner[d] = h
             similar[h] = similar[d] = p

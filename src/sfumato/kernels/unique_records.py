@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.keys import Ids, Keys, Places, _ones, with_shared_twice
+from sfumato.kernels.keys import Ids, Keys, Places, _count_bits, with_shared_twice
 from sfumato.kernels.loop_cache import njit
 
 
-def count_unique_by_fields(keys: Keys, records: Ids, places: Places) -> int:
+def count_unique_by_fields(keys: Keys, records: Ids, fields: Places) -> int:
     """How many records are the only one with their codes of some columns, by a table of all
     combinations of codes.
     """
-    return int(_count_unique_by_fields(keys, records, *places))
+    return int(_count_unique_by_fields(keys, records, *fields))
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +53,7 @@ def _count_unique_by_fields(keys, records, words, shifts, widths):
     # The lower bit of a pair is set where exactly one record has the combination.
     alone = np.uint64(0)
     for word in range(table.size):
-        alone += _ones(table[word] & np.uint64(0x5555555555555555))
+        alone += _count_bits(table[word] & np.uint64(0x5555555555555555))
     return alone
 
 
@@ -66,23 +66,23 @@ def count_unique_by_prefixes(keys: Keys, records: Ids, shifts: Ids, widths: Ids)
     """
     # Where each column begins, counted from the lowest bit.
     ends = np.cumsum(widths[::-1])[::-1] - widths
-    line = with_shared_twice(_laid_out(keys.reshape(-1), shifts, widths, ends), records)
+    line = with_shared_twice(_lay_out_keys(keys.reshape(-1), shifts, widths, ends), records)
     line.sort()
     return np.cumsum(_count_by_first_difference(line, ends))
 
 
 @njit(cache=True, nogil=True)
-def _laid_out(keys, shifts, widths, targets):
+def _lay_out_keys(keys, shifts, widths, targets):
     """Keys of one word with the columns at ``shifts`` moved to ``targets``."""
     line = np.empty(keys.size, np.uint64)
     for i in range(keys.size):
-        moved = np.uint64(0)
+        new_key = np.uint64(0)
         for c in range(shifts.size):
             code = (keys[i] >> np.uint64(shifts[c])) & (
                 (np.uint64(1) << np.uint64(widths[c])) - np.uint64(1)
             )
-            moved |= code << np.uint64(targets[c])
-        line[i] = moved
+            new_key |= code << np.uint64(targets[c])
+        line[i] = new_key
     return line
 
 

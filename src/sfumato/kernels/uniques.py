@@ -27,7 +27,7 @@ def refine(ids, groups, column, live, sizes, refined, table):
     codes, cardinality = column
     fresh, counts = refined
     pairs = groups * cardinality
-    found = 0
+    count = 0
     # A slot for every pair of group and code: nothing to hash, nothing to compare.
     if pairs <= table.size:
         for slot in range(pairs):
@@ -37,13 +37,13 @@ def refine(ids, groups, column, live, sizes, refined, table):
             row = live[position]
             slot = ids[position] * cardinality + codes[row]
             if table[slot] < 0:
-                table[slot] = found
-                counts[found] = 0
-                found += 1
+                table[slot] = count
+                counts[count] = 0
+                count += 1
             group = table[slot]
             fresh[position] = group
             counts[group] += sizes[row]
-        return found
+        return count
     return _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts)
 
 
@@ -57,7 +57,7 @@ def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
     mask = np.uint64(slots - 1)
     keys = np.empty(slots, np.int64)
     owner = np.full(slots, -1, np.int64)
-    found = 0
+    count = 0
     for position in range(live.size):
         row = live[position]
         key = ids[position] * cardinality + codes[row]
@@ -65,18 +65,18 @@ def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
         while owner[slot] >= 0 and keys[slot] != key:
             slot = (slot + np.uint64(1)) & mask
         if owner[slot] < 0:
-            owner[slot] = found
+            owner[slot] = count
             keys[slot] = key
-            counts[found] = 0
-            found += 1
+            counts[count] = 0
+            count += 1
         group = owner[slot]
         fresh[position] = group
         counts[group] += sizes[row]
-    return found
+    return count
 
 
 @njit(cache=True, nogil=True)
-def mark_uniques(live, refined, single, bits, subset, kept, kept_ids):
+def mark_uniques(live, refined, single, bits, subset, live_next, next_ids):
     """Set the bit of a subset for every record that is alone on it; the others go on. Returns how
     many go on.
 
@@ -94,14 +94,14 @@ def mark_uniques(live, refined, single, bits, subset, kept, kept_ids):
         if counts[fresh[position]] == 1:
             bits[single[row], word] |= np.uint64(1) << bit
         else:
-            kept[going] = row
-            kept_ids[going] = fresh[position]
+            live_next[going] = row
+            next_ids[going] = fresh[position]
             going += 1
     return going
 
 
 @njit(cache=True, nogil=True)
-def score_minimal(bits, masks, places, weights, scores, parts, amounts):
+def score_minimal(bits, masks, index_of_mask, weights, scores, parts, amounts):
     """Per record: the sum of the weights of its minimal subsets, the share of each column, and how
     many there are.
 
@@ -119,7 +119,7 @@ def score_minimal(bits, masks, places, weights, scores, parts, amounts):
             smaller = False
             for column in range(columns):
                 if mask >> column & 1 and mask != 1 << column:
-                    below = places[mask ^ (1 << column)]
+                    below = index_of_mask[mask ^ (1 << column)]
                     if bits[row, below >> 6] >> np.uint64(below & 63) & np.uint64(1):
                         smaller = True
                         break

@@ -214,7 +214,7 @@ def _impostors(
     if family.kind == MEAN:
         work = np.zeros(1, dtype=np.int64)
         search = kernels.neighbours.MeanSearch(
-            weights=parameters, most=KEPT, counts_twins=first, margin=MARGIN, tie=TIE
+            weights=parameters, impostor_count=KEPT, counts_twins=first, margin=MARGIN, tie=TIE
         )
         roots = roots_of(arrays, pairs)
         impostors = kernels.neighbours.impostors(

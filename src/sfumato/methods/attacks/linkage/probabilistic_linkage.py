@@ -165,7 +165,7 @@ def count_patterns(
         widest=np.array([(h.high - h.low).max(initial=0.0) for h in holders]),
         holder_starts=held_starts.astype(np.int64),
         holders=np.concatenate([h.records for h in holders]),
-        few=rarely_agrees,
+        selective=rarely_agrees,
     )
     record_classes = kernels.linkage.RecordClasses(
         class_of=classes.kind_of.astype(np.int64),

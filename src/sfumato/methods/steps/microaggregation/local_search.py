@@ -229,7 +229,7 @@ def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups
         points=points,
         near=neighbours(ground),
         groups=groups.copy(),
-        places=np.zeros(n, dtype=np.int64),
+        slots=np.zeros(n, dtype=np.int64),
         members=np.zeros((count, room), dtype=np.int64),
         sizes=np.zeros(count, dtype=np.int64),
         sums=np.zeros((count, points.shape[1])),

@@ -460,7 +460,7 @@ def _make_room(groups: int, codes: int, counts: type[Any], steps: Steps) -> kern
     return kernels.lattice.Room(
         slots=np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32),
         links=np.empty((3, groups), dtype=np.int32),
-        seen=np.empty(codes, dtype=np.uint32),
+        codes=np.empty(codes, dtype=np.uint32),
         sums=np.zeros(codes, dtype=counts),
         jumps=np.empty(codes, dtype=np.uint32),
         changes=np.empty(all_codes, dtype=np.uint64),
