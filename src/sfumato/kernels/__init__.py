@@ -1,7 +1,7 @@
 """Numba loops, and nothing but loops.
 
 ``from sfumato import kernels`` is light and stands at the top of a module;
-``kernels.keys.group_rows(...)`` loads the file with that loop, and numba with it, on first use.
+``kernels.keys.group(...)`` loads the file with that loop, and numba with it, on first use.
 Machine code is cached beside the sources, or in the user's cache folder; where neither can be
 written, in a temporary folder.
 """

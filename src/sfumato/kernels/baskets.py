@@ -24,7 +24,7 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def transposed(pointers, items, size):
+def transpose_items(pointers, items, size):
     """Per item the people who have it, ascending, and the positions of the item in ``items``: a
     counting sort, one pass to count and one to write.
     """
@@ -49,7 +49,7 @@ def transposed(pointers, items, size):
 
 
 @njit(cache=True, nogil=True)
-def mapped(pointers, items, image):
+def map_items(pointers, items, image):
     """The baskets with every item replaced by its image (negative: left out), sorted, equal items
     merged. Costs the square of the size of a basket at worst.
     """
@@ -119,7 +119,7 @@ class Walk(NamedTuple):
     prefix: Any
 
 
-class Listed(NamedTuple):
+class SetList(NamedTuple):
     """Output of a walk: sets (−1 behind the last item), their supports, the largest count of one
     private item among the carriers, and per person whether he or she carries a listed set.
 
@@ -205,7 +205,9 @@ def _clear_counts(walk, count):
 
 @njit(cache=True, nogil=True)
 def _deepen(walk, depth, first, last):
-    """Write the lists of all extensions of a list behind the existing ones. Returns the new depth."""
+    """Write the lists of all extensions of a list behind the existing ones. Returns the
+    new depth.
+    """
     count = _count_next(walk, first, last)
     base = walk.spans[depth, 3]
     at = base
@@ -314,7 +316,7 @@ def _last_items(walk, depth, first, last, k, output):
 
 
 @njit(cache=True, nogil=True)
-def violating(sets, private, m, k, share, roots, enough, output):
+def list_violating_sets(sets, private, m, k, share, roots, enough, output):
     """Fill ``output`` with sets of at most ``m`` items that fewer than ``k`` people carry
     (k^m-anonymity, Terrovitis, Mamoulis & Kalnis 2008), or too many of whose carriers share a
     private item.
@@ -354,9 +356,9 @@ def violating(sets, private, m, k, share, roots, enough, output):
 
 
 @njit(cache=True, nogil=True)
-def frequent(sets, m, minimum, output):
-    """Fill ``output`` with the sets of at most ``m`` items that at least ``minimum`` people carry. A
-    set below is not extended: support is anti-monotone (Apriori).
+def list_frequent_sets(sets, m, minimum, output):
+    """Fill ``output`` with the sets of at most ``m`` items that at least ``minimum`` people carry.
+    A set below is not extended: support is anti-monotone (Apriori).
     """
     roots = sets.starts.size - 1
     walk = _start_walk(sets, roots, m, roots)
@@ -415,7 +417,7 @@ def _record_last(walk, first, last, alone, inverse, rarest):
 
 
 @njit(cache=True, nogil=True)
-def known_sets(sets, m, alone, inverse, rarest):
+def count_known_sets(sets, m, alone, inverse, rarest):
     """Per person, over the sets of ``m`` of the own items: how many nobody else has, the sum of
     1/support, the smallest support.
 
@@ -456,8 +458,10 @@ def known_sets(sets, m, alone, inverse, rarest):
 
 
 @njit(cache=True, nogil=True)
-def has(items, first, last, number):
-    """Whether an ascending run holds a number: binary search for the first entry that is not below."""
+def contains(items, first, last, number):
+    """Whether an ascending run holds a number: binary search for the first entry that
+    is not below.
+    """
     end = last
     while first < last:
         middle = (first + last) >> 1
@@ -482,7 +486,7 @@ def _contains_between(items, first, last, low, high):
 
 
 @njit(cache=True, nogil=True)
-def span_support(sets, spans, enough):
+def count_span_carriers(sets, spans, enough):
     """How many people have an item in each span ``spans[j, 0] … spans[j, 1] − 1`` of items;
     counting ends at ``enough``. Only carriers of the span with fewest entries are looked at, each
     with one binary search per other span.
@@ -517,7 +521,7 @@ def span_support(sets, spans, enough):
 
 
 @njit(cache=True, nogil=True)
-def first_untouched(members, order, touched, start):
+def find_untouched_set(members, order, touched, start):
     """From ``start`` on, the first position in ``order`` whose set holds no touched item; the
     length of ``order`` when there is none.
     """
@@ -552,19 +556,19 @@ def _intersect(source, first, last, people, begin, end, out, at):
     """
     if last - first <= end - begin:
         for i in range(first, last):
-            if has(people, begin, end, source[i]):
+            if contains(people, begin, end, source[i]):
                 out[at] = source[i]
                 at += 1
     else:
         for i in range(begin, end):
-            if has(source, first, last, people[i]):
+            if contains(source, first, last, people[i]):
                 out[at] = people[i]
                 at += 1
     return at
 
 
 @njit(cache=True, nogil=True)
-def narrowed(postings, everybody, items, true, counts, right):
+def narrow_candidates(postings, everybody, items, true, counts, right):
     """How many people remain after each of some known items, in the given order, and whether the
     true one is among them (``true`` −1: not in the release).
     """
@@ -584,11 +588,11 @@ def narrowed(postings, everybody, items, true, counts, right):
                 size = _intersect(stack, 0, stack.size, postings.people, begin, end, out, 0)
                 stack = out[:size]
         counts[step] = stack.size if filled else everybody
-        right[step] = true >= 0 and (not filled or has(stack, 0, stack.size, true))
+        right[step] = true >= 0 and (not filled or contains(stack, 0, stack.size, true))
 
 
 @njit(cache=True, nogil=True)
-def all_subsets(postings, everybody, items, true, m, sums):
+def sum_over_subsets(postings, everybody, items, true, m, sums):
     """Over all sets of 1 … m known items: how many leave the true person alone, the sum of the
     chances to pick the person at random, and the sum of the people who remain.
 
@@ -639,7 +643,9 @@ def all_subsets(postings, everybody, items, true, m, sums):
             filled[depth + 1] = True
         depth += 1
         candidates = end[depth] - begin[depth] if filled[depth] else everybody
-        holds_true = true >= 0 and (not filled[depth] or has(stack, begin[depth], end[depth], true))
+        holds_true = true >= 0 and (
+            not filled[depth] or contains(stack, begin[depth], end[depth], true)
+        )
         # A guess among the remaining people is right with chance 1 ∕ their number.
         sums[depth - 1, 2] += candidates
         if holds_true:

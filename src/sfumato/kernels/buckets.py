@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.loop_cache import njit
-from sfumato.kernels.microaggregation import _copy_point, _distances, _farthest, _assign_records
+from sfumato.kernels.microaggregation import _assign_records, _copy_point, _distances, _farthest
 from sfumato.kernels.points import inner
 
 
@@ -61,7 +61,7 @@ def _measure_class(members, size, reach, table_area):
 
 
 @njit(cache=True, nogil=True)
-def distances(starts, members, reach, table_area):
+def measure_classes(starts, members, reach, table_area):
     """The distance of every class; class *i* has the ranks ``members[starts[i]:starts[i+1]]``,
     ascending.
     """
@@ -75,7 +75,9 @@ def distances(starts, members, reach, table_area):
 
 @inner
 def _exchange_member(members, size, out, rank, new_members):
-    """Write the ascending ranks with the one at index ``out`` replaced by ``rank``: one merge pass."""
+    """Write the ascending ranks with the one at index ``out`` replaced by ``rank``: one
+    merge pass.
+    """
     at = 0
     placed = False
     for a in range(size):
@@ -158,7 +160,7 @@ def _build_class(remaining, line, centre, limits, out, groups, group):
 
 
 @njit(cache=True, nogil=True)
-def near_and_close(columns, ranks, k, t, reach, table_area, groups):
+def build_close_classes(columns, ranks, k, t, reach, table_area, groups):
     """MDAV whose classes swap records until they are within t, where that is possible; returns the
     number of classes.
 
@@ -220,7 +222,7 @@ def _find_limits(row, bucket_sizes, bounds, later, minimum, maximum):
 
 @inner
 def _list_nearest(numbers, buckets, count, out, maximum, counts, nearest):
-    """For every bucket the positions of its ``most[j]`` records with the least distance ``out``,
+    """For every bucket the positions of its ``maximum[j]`` records with the least distance ``out``,
     nearest first.
     """
     for j in range(counts.size):
@@ -238,7 +240,7 @@ def _list_nearest(numbers, buckets, count, out, maximum, counts, nearest):
             at -= 1
         else:
             counts[j] += 1
-        # Insertion sort into at most ``most[j]`` places: one pass over the records.
+        # Insertion sort into at most ``maximum[j]`` places: one pass over the records.
         while at > 0:
             before = nearest[j, at - 1]
             if out[before] < out[i] or (out[before] == out[i] and numbers[before] < numbers[i]):

@@ -15,7 +15,7 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def meet(class_number, codes, paths, starts, levels, meets, offsets):
+def find_meeting_levels(class_number, codes, paths, starts, levels, meets, offsets):
     """Write, for every code of every column, the level at which it meets the code of one class.
 
     ``codes`` has a row a class and a column a column. ``paths[starts[a] + code * levels[a] + l]``
@@ -36,7 +36,7 @@ def meet(class_number, codes, paths, starts, levels, meets, offsets):
 
 
 @njit(cache=True, nogil=True)
-def sums_of_terms(codes, terms, meets, offsets, sums):
+def sum_terms(codes, terms, meets, offsets, sums):
     """Write, for every class, the sum of the terms of the levels at which it meets the chosen one:
     one look-up a cell.
     """
@@ -48,7 +48,7 @@ def sums_of_terms(codes, terms, meets, offsets, sums):
 
 
 @njit(cache=True, nogil=True)
-def crowd_sum(sums, records, count, k):
+def find_crowd_sum(sums, records, count, k):
     """The least number such that ``k`` records have sums up to it; infinite where there are fewer
     records.
 
@@ -86,7 +86,7 @@ PROVED, REFUTED, STOPPED = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def costs_as_much(classes, terms, tree, order, sums, limits, work):
+def prove_crowd_cost(classes, terms, tree, order, sums, limits, work):
     """Whether every choice of levels that leaves each chosen class ``k`` records costs at least
     ``goal``.
 
@@ -99,11 +99,11 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
     of its last column has the same candidates for all chosen classes, for that one costs no more
     and leaves the same choices.
 
-    ``classes`` is the codes and the records of all classes, ``tree`` ``meets, offsets, levels``
-    as :func:`meet` has them, with a row of ``meets`` a
-    chosen class; ``limits`` is ``goal, k, most``. ``work[0]`` counts the candidates that are looked
-    at, and the search ends unproved when they are more than ``most``. Room: the candidates of one
-    prefix a column and chosen class.
+    ``classes`` is the codes and the records of all classes, ``tree`` ``meets, offsets, levels`` as
+    :func:`find_meeting_levels` has them, with a row of ``meets`` a chosen class; ``limits`` is
+    ``goal, k, budget``. ``work[0]`` counts the candidates that are looked at, and the search ends
+    unproved when they are more than ``budget``. Room: the candidates of one prefix a column and
+    chosen class.
     """
     codes, records = classes
     (meets, offsets, levels), (goal, k, budget) = tree, limits
@@ -156,7 +156,8 @@ def costs_as_much(classes, terms, tree, order, sums, limits, work):
             # The two cuts of the docstring: too few candidates, or the bound reaches the goal.
             if (
                 weight < k
-                or cost + crowd_sum(open_sums[m, depth + 1], sizes_of_candidates, size, k) >= goal
+                or cost + find_crowd_sum(open_sums[m, depth + 1], sizes_of_candidates, size, k)
+                >= goal
             ):
                 cut = True
                 break

@@ -19,7 +19,7 @@ FREE, GONE = np.int64(-1), np.int64(-2)
 
 
 @njit(cache=True, nogil=True)
-def cheapest_groups(degrees, k, by_median):
+def find_cheapest_groups(degrees, k, by_median):
     """Cut descending degrees into groups of k to 2k − 1 at least cost (Liu & Terzi 2008):
     ``cut[i]`` is where the group that ends before i begins; and the cost.
 
@@ -57,7 +57,7 @@ def cheapest_groups(degrees, k, by_median):
 
 
 @njit(cache=True, nogil=True)
-def graphical(degrees):
+def is_graphical(degrees):
     """Whether descending degrees are those of a graph: an even sum, and the conditions of Erdős and
     Gallai. Linear time: ``large`` only falls.
     """
@@ -428,7 +428,7 @@ def _remove_surplus(table, n, starts, ends, change):
 
 
 @njit(cache=True, nogil=True)
-def near_blocks(starts, ends, by_degree, labels, lasts, k):
+def build_blocks(starts, ends, by_degree, labels, lasts, k):
     """Blocks of k vertices of one label: the vertex with most neighbours is taken with those whose
     neighbours differ least; the last ones join the last block. Returns the block of every vertex
     and the number of blocks.

@@ -17,7 +17,7 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def times(design, coefficients):
+def multiply(design, coefficients):
     """The product design · coefficients. Costs one step per non-zero cell and model."""
     rows, columns = design.shape
     models = coefficients.shape[1]
@@ -33,7 +33,7 @@ def times(design, coefficients):
 
 
 @njit(cache=True, nogil=True)
-def across(design, values):
+def multiply_transposed(design, values):
     """The product designᵀ · values. Costs one step per non-zero cell and model."""
     rows, columns = design.shape
     models = values.shape[1]
@@ -49,7 +49,7 @@ def across(design, values):
 
 
 @njit(cache=True, nogil=True)
-def weighted_squares(design, weights):
+def compute_gram(design, weights):
     """The product designᵀ · diag(weights) · design. Costs the square of the non-zero cells of each
     row.
     """
@@ -78,7 +78,7 @@ def weighted_squares(design, weights):
 
 
 @njit(cache=True, nogil=True)
-def solved(factor, right):
+def solve_cholesky(factor, right):
     """The solution x of ``LLᵀ x = right``, one column per model, L being the lower triangle of
     ``factor`` (Cholesky's). Costs size² steps per model.
     """

@@ -31,7 +31,7 @@ def _total(values):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def total_variations(starts, codes, counts, reference):
+def measure_total_variations(starts, codes, counts, reference):
     """Total variation distance of each class to the reference, and its pull: the sum of the
     differences of shares over the values that are more frequent in the class.
     """
@@ -58,7 +58,7 @@ def total_variations(starts, codes, counts, reference):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def ratio_ranges(starts, codes, counts, reference):
+def find_ratio_ranges(starts, codes, counts, reference):
     """Smallest and largest ratio of a present value's share in the class to that in the reference,
     and completeness.
 
@@ -97,7 +97,7 @@ def ratio_ranges(starts, codes, counts, reference):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def excess_within(starts, codes, counts, reference, tolerance):
+def measure_gains(starts, codes, counts, reference, tolerance):
     """Relative gain ``(q−p)/p`` of the value that gains most in each class; inf when one exceeds
     ``−ln p``.
     """
@@ -135,11 +135,11 @@ def _steps_below(shares, share, begin, end):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def cumulative_distances(starts, codes, counts, reference, rank_of_code, positions):
+def measure_line_distances(starts, codes, counts, reference, rank_of_code, positions):
     """Earth mover's distance on a line (ordered or numeric values): the area between the cumulative
     distributions of each class and of the reference, over the range of positions; and its pull.
 
-    ``places[code]`` is the rank of a value, ``positions[rank]`` where it lies on the axis,
+    ``rank_of_code[code]`` is the rank of a value, ``positions[rank]`` where it lies on the axis,
     ascending. Between two values of a class its cumulative share is constant and that of the
     reference ascends, so one binary search and two prefix sums give the area.
     """
@@ -209,7 +209,7 @@ def cumulative_distances(starts, codes, counts, reference, rank_of_code, positio
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def tree_distances(starts, codes, counts, reference, ancestors, nodes):
+def measure_tree_distances(starts, codes, counts, reference, ancestors, nodes):
     """Earth mover's distance in a tree whose levels are equally far apart, the farthest leaves
     being 1 apart.
 
@@ -271,7 +271,7 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def effective_values(starts, counts):
+def count_effective_values(starts, counts):
     """Exponential of each class's entropy (entropy l-diversity, Machanavajjhala et al. 2007): how
     many equally frequent values would be as diverse. Between 1 and the number of values, whatever
     rounding does.
@@ -292,7 +292,7 @@ def effective_values(starts, counts):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def largest_shares(starts, codes, counts, protected):
+def find_largest_shares(starts, codes, counts, protected):
     """Share of the most frequent protected value in each class; ``protected`` has one flag a
     value.
     """
@@ -309,7 +309,7 @@ def largest_shares(starts, codes, counts, protected):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def head_to_tail(starts, counts, rank):
+def compare_head_to_tail(starts, counts, rank):
     """Largest count of each class over the sum of its counts from the ``rank``-th largest on
     (recursive (c, l)-diversity); inf without these.
     """
@@ -333,7 +333,7 @@ def head_to_tail(starts, counts, rank):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def recursive_ranks(starts, counts, factor, tolerance):
+def find_recursive_ranks(starts, counts, factor, tolerance):
     """Highest rank *l* of each class at which its largest count is below ``factor`` times the tail
     from *l* on.
     """
@@ -352,7 +352,7 @@ def recursive_ranks(starts, counts, factor, tolerance):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def least_removed(starts, codes, counts, ceilings, floors):
+def count_least_removed(starts, codes, counts, ceilings, floors):
     """Fewest records each class must lose for the share of every value to lie between its floor and
     its ceiling.
 
@@ -394,7 +394,7 @@ def least_removed(starts, codes, counts, ceilings, floors):
 
 
 @njit(cache=True, nogil=True)
-def mixture(mass, decay):
+def mix_densities(mass, decay):
     """Density at every point when ``mass[j]`` values at point *j* get Laplace noise. Two linear
     passes: each carries the sum of what lies on one side, which decays from point to point.
     """
@@ -414,7 +414,7 @@ def mixture(mass, decay):
 
 
 @njit(cache=True, nogil=True)
-def farthest_ratios(starts, points, counts, table, decay):
+def find_farthest_ratios(starts, points, counts, table, decay):
     """Per class, the largest ratio of its density to that of the table, either way round, at any
     point.
 
@@ -429,7 +429,7 @@ def farthest_ratios(starts, points, counts, table, decay):
         for entry in range(starts[i], starts[i + 1]):
             mass[points[entry]] += counts[entry]
             size += counts[entry]
-        density = mixture(mass, decay)
+        density = mix_densities(mass, decay)
         # Densities are mixtures of exponentials between the points, so ratios are extreme at a
         # point.
         worst = 1.0

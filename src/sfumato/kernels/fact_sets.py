@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.group_closeness import in_tree, on_line
+from sfumato.kernels.group_closeness import measure_in_tree, measure_on_line
 from sfumato.kernels.loop_cache import njit
 
 
@@ -121,7 +121,9 @@ def _clear_counts(walk, count):
 
 @njit(cache=True, nogil=True)
 def _deepen(rows, walk, depth, first, last):
-    """Write the lists of all extensions of a list behind the existing ones. Returns the new depth."""
+    """Write the lists of all extensions of a list behind the existing ones. Returns the
+    new depth.
+    """
     count = _count_next(rows, walk, first, last)
     base = walk.spans[depth, 3]
     end = base
@@ -206,8 +208,8 @@ def _last_facts(rows, walk, first, last, fewest):
 
 
 @njit(cache=True, nogil=True)
-def rarest(rows, m, floor, fewest):
-    """Lower ``least[t]`` to the fewest people who share at most ``m`` rows of person *t*.
+def find_fewest_sharers(rows, m, floor, fewest):
+    """Lower ``fewest[t]`` to the fewest people who share at most ``m`` rows of person *t*.
 
     Support is anti-monotone (Apriori: Agrawal, Imieliński & Swami 1993), so larger sets have fewer
     sharers; where everybody on a list is already among at most ``floor``, larger sets change
@@ -238,7 +240,8 @@ class ValueSets(NamedTuple):
     ``kind`` numbers the people's sets of values, smaller sets first; those of set *s* are
     ``set_codes[set_pointers[s]:set_pointers[s + 1]]``. ``shares`` says what share of all people has
     each value, and at the end what share has none; ``common`` are the values from the most frequent
-    one on. ``tally``, ``touched``, ``seen`` and ``kinds`` are scratch, cleared after each call.
+    one on. ``tally``, ``touched``, ``kind_marks`` and ``kinds`` are scratch, cleared after each
+    call.
     """
 
     pointers: Any
@@ -388,9 +391,9 @@ def _measure_disclosure(secrets, measure, people, first, last):
         apart = _count_disjoint(secrets, people, first, last)
         return 1.0 / apart if apart else 0.0
     if measure == LINE:
-        return on_line(secrets, people, first, last)
+        return measure_on_line(secrets, people, first, last)
     if measure == TREE:
-        return in_tree(secrets, people, first, last)
+        return measure_in_tree(secrets, people, first, last)
     # … the others read one tally of the values, which is cleared afterwards.
     count = _tally_values(secrets, people, first, last)
     size = last - first
@@ -407,7 +410,7 @@ def _measure_disclosure(secrets, measure, people, first, last):
 
 
 @njit(cache=True, nogil=True)
-def told_by_groups(secrets, measure, starts, people):
+def measure_groups(secrets, measure, starts, people):
     """Disclosure within each group of people, ``people[starts[g]:starts[g + 1]]``."""
     disclosures = np.zeros(starts.size - 1)
     for group in range(starts.size - 1):
@@ -419,7 +422,7 @@ def told_by_groups(secrets, measure, starts, people):
 
 
 @njit(cache=True, nogil=True)
-def told_by_facts(rows, secrets, m, measure, ceiling, worst):
+def measure_facts(rows, secrets, m, measure, ceiling, worst):
     """Raise ``worst[t]`` to the largest disclosure among the people who share at most ``m`` rows of
     person *t*, over all such rows.
 
@@ -448,7 +451,7 @@ def told_by_facts(rows, secrets, m, measure, ceiling, worst):
 
 
 @njit(cache=True, nogil=True)
-def sub_multisets(pointers, deeper, m):
+def count_sub_multisets(pointers, deeper, m):
     """Over all people, how many different sub-multisets of 0, 1, … m of the own rows there are;
     copies beyond m do not matter.
     """
@@ -490,7 +493,7 @@ def _have_same_codes(pointers, codes, person, other_person):
 
 
 @njit(cache=True, nogil=True)
-def alike(classes, pointers, codes):
+def group_equal_people(classes, pointers, codes):
     """Per person the number of the group of people in the same class who have exactly the same
     codes, numbered by first appearance.
 
@@ -554,7 +557,7 @@ def _rare_last(rows, walk, first, last, k, prefix, members, people, count):
 
 
 @njit(cache=True, nogil=True)
-def rare_sets(rows, size, k, members, people):
+def list_rare_sets(rows, size, k, members, people):
     """Write sets of exactly ``size`` rows that fewer than ``k`` people share, with each of these
     people, as long as there is room. Returns how many there are in all.
 
@@ -584,7 +587,7 @@ def rare_sets(rows, size, k, members, people):
 
 
 @njit(cache=True, nogil=True)
-def fitting(pointers, codes, members, own_codes, true):
+def count_fitting_people(pointers, codes, members, own_codes, true):
     """Among ``members``, the people who have no row beyond ``own_codes`` (ascending codes, copies
     repeated), and of these the ones with most rows.
 
@@ -598,7 +601,7 @@ def fitting(pointers, codes, members, own_codes, true):
         person = members[at]
         first = pointers[person]
         last = pointers[person + 1]
-        # Fewer rows than the best so far, or more than ``mine``: cannot win, or cannot fit.
+        # Fewer rows than the best so far, or more than ``own_codes``: cannot win, or cannot fit.
         if last - first < most_rows or last - first > own_codes.size:
             continue
         j = 0

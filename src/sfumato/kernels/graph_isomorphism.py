@@ -195,8 +195,8 @@ def _find_canonical_rows(rows, size, budget, best):
 
 @inner
 def _list_component(rows, size, remaining, inside):
-    """List the vertices of the connected component of the first vertex in ``remaining``; returns how
-    many.
+    """List the vertices of the connected component of the first vertex in ``remaining``; returns
+    how many.
     """
     word = remaining & (~remaining + np.uint64(1))
     # Union of the rows of all vertices so far, until nothing is added: at most ``size`` rounds.
@@ -235,7 +235,7 @@ def _inner_rows(starts, ends, v, rows):
 
 
 @njit(cache=True, nogil=True)
-def ego_codes(starts, ends, vertices, cap, budget, codes):
+def code_neighbourhoods(starts, ends, vertices, cap, budget, codes):
     """Two words for every chosen vertex, equal just where neighbourhoods are isomorphic (but for a
     chance of 2⁻¹²⁸ a pair).
 

@@ -24,7 +24,7 @@ def mix(word):
 
 
 @njit(cache=True, nogil=True)
-def both_ways(n, low, high):
+def build_edge_rows(n, low, high):
     """Rows of neighbours from edges low < high that are sorted by (low, high). A counting sort,
     linear time.
     """
@@ -49,17 +49,19 @@ def both_ways(n, low, high):
 
 
 @njit(cache=True, nogil=True)
-def one_way(n, tails, heads):
+def build_arc_rows(n, tails, heads):
     """Rows of heads from arcs that are sorted by (head, tail) or (tail, head): a counting sort by
     tail keeps the order of heads.
     """
     starts = np.zeros(n + 1, np.int64)
+    # Out-degrees, shifted by one, become offsets.
     for e in range(tails.size):
         starts[tails[e] + 1] += 1
     for v in range(n):
         starts[v + 1] += starts[v]
     ends = np.empty(tails.size, np.int32)
     at = starts[:-1].copy()
+    # Arcs with the same tail keep their order, so heads stay ascending.
     for e in range(tails.size):
         ends[at[tails[e]]] = heads[e]
         at[tails[e]] += 1
@@ -67,11 +69,12 @@ def one_way(n, tails, heads):
 
 
 @njit(cache=True, nogil=True)
-def neighbour_sums(starts, ends, colours, salt, sums):
+def add_neighbour_colours(starts, ends, colours, salt, sums):
     """Add, per vertex, the mixed colours of its neighbours: one round of colour refinement
     (Weisfeiler–Leman), one step per edge. The salt keeps arcs in and out apart.
     """
     for v in range(starts.size - 1):
+        # Sums wrap at 2⁶⁴; equal multisets of colours give equal sums.
         total = np.uint64(0)
         for at in range(starts[v], starts[v + 1]):
             total += mix(colours[ends[at]] ^ salt)
@@ -84,6 +87,7 @@ def rows_agree(starts, ends, colours, classes, first):
     a member of each. Exact: what hashes of colours suggest is checked here, one sort per row.
     """
     for v in range(starts.size - 1):
+        # Equality is transitive: comparing with one member of the class is enough.
         representative = first[classes[v]]
         if representative == v:
             continue
@@ -99,7 +103,7 @@ def rows_agree(starts, ends, colours, classes, first):
 
 
 @njit(cache=True, nogil=True)
-def distances(starts, ends, source, reached, queue):
+def search_breadth_first(starts, ends, source, reached, queue):
     """Breadth-first search from one vertex: writes distances to ``reached``, −1 where there is no
     path, and returns how many vertices it reaches. ``queue`` has room for all vertices.
     """
@@ -126,7 +130,7 @@ def distances(starts, ends, source, reached, queue):
 
 
 @njit(cache=True, nogil=True)
-def forward(starts, ends, rank):
+def orient_edges(starts, ends, rank):
     """Every edge once, from lower to higher rank; rows sorted by the number of the vertex. ``rank``
     orders by (degree, number), so no vertex has more than √(2 · edges) higher neighbours.
     """
@@ -150,7 +154,7 @@ def forward(starts, ends, rank):
 
 
 @njit(cache=True, nogil=True)
-def triangles(begins, heads, common):
+def count_triangles(begins, heads, common):
     """Count for every forward edge the neighbours that its ends have in common; returns the number
     of triangles.
 
@@ -169,6 +173,8 @@ def triangles(begins, heads, common):
                 elif heads[uw] > heads[vw]:
                     vw += 1
                 else:
+                    # w completes the triangle u, v, w: all three edges get one common neighbour
+                    # more.
                     common[uv] += 1
                     common[uw] += 1
                     common[vw] += 1
@@ -179,7 +185,7 @@ def triangles(begins, heads, common):
 
 
 @njit(cache=True, nogil=True)
-def ego_invariants(begins, heads, common, invariants):
+def add_ego_invariants(begins, heads, common, invariants):
     """A word for every vertex that is equal where neighbourhoods are isomorphic: inner degrees,
     refined once.
 
@@ -226,8 +232,8 @@ def _add_scores(rows, matches, reverse_matches, u, score, touched, count):
     returns how many vertices have a score.
 
     ``rows`` are (starts, ends) of our graph, the ``starts`` whose differences are degrees in the
-    other graph, and (``others``, ``their``) of the other graph, which lead from a neighbour back to
-    the vertices it is a neighbour of.
+    other graph, and (``back_starts``, ``back_ends``) of the other graph, which lead from a
+    neighbour back to the vertices it is a neighbour of.
     """
     starts, ends, degrees, back_starts, back_ends = rows
     for at in range(starts[u], starts[u + 1]):
@@ -266,6 +272,7 @@ def _find_best(score, touched, count, n, theta):
     best = -1
     tied = False
     total, squares = 0.0, 0.0
+    # Moments over all n vertices; those without a score add 0.
     for c in range(count):
         v = touched[c]
         s = score[v]
@@ -280,19 +287,20 @@ def _find_best(score, touched, count, n, theta):
             second = s
     if best < 0 or tied:
         return -1
+    # Eccentricity: how far the best stands out, in standard deviations.
     spread = np.sqrt(max(0.0, squares / n - (total / n) ** 2))
     return best if spread > 0 and (first - second) / spread >= theta else -1
 
 
 @njit(cache=True, nogil=True)
-def propagate(own_rows, other_rows, turn, matches, reverse_matches, theta):
+def propagate_matches(own_rows, other_rows, turn, matches, reverse_matches, theta):
     """One sweep of the propagation of Narayanan & Shmatikov (2009) over some vertices of our graph;
     returns how many were matched.
 
-    ``own_rows`` and ``other_rows`` are four rows of neighbours each, as (starts, ends): arcs out and their
-    way back (arcs in), arcs in and their way back; of an undirected graph its edges twice, and
-    nothing twice. ``known[u]`` is the match of our vertex u and ``taken[v]`` that of their vertex
-    v, −1 without.
+    ``own_rows`` and ``other_rows`` are four rows of neighbours each, as (starts, ends): arcs out
+    and their way back (arcs in), arcs in and their way back; of an undirected graph its edges
+    twice, and nothing twice. ``matches[u]`` is the match of our vertex u and ``reverse_matches[v]``
+    that of their vertex v, −1 without.
     """
     matched = 0
     n = own_rows[0].size - 1

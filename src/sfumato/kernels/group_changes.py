@@ -23,7 +23,7 @@ class Groups(NamedTuple):
     side by side.
 
     ``members[g, :sizes[g]]`` are the records of a group (one place more than is used, for swaps),
-    ``places`` where each record stands there; ``free[1:free[0] + 1]`` are the numbers of groups
+    ``slots`` where each record stands there; ``free[1:free[0] + 1]`` are the numbers of groups
     that do not exist. ``near`` lists the neighbours of each record, the nearest first.
     """
 
@@ -38,7 +38,7 @@ class Groups(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def settle(state):
+def fill_groups(state):
     """Fill members, sizes, sums and free numbers from ``groups``."""
     points = state.points
     sizes = state.sizes
@@ -60,7 +60,7 @@ def settle(state):
 
 
 @njit(cache=True, nogil=True)
-def squared_error(points, groups, count):
+def sum_squared_errors(points, groups, count):
     """The sum of squared distances of all records from the means of their groups."""
     n, d = points.shape
     means = np.zeros((count, d))

@@ -15,8 +15,8 @@ from sfumato.kernels.loop_cache import njit
 
 
 class ValueLine(NamedTuple):
-    """Values on a line from 0 to 1: ``places`` is the rank of every value, ``positions`` where each
-    rank lies, ascending.
+    """Values on a line from 0 to 1: ``value_ranks`` is the rank of every value, ``positions`` where
+    each rank lies, ascending.
 
     ``shares`` is the share of all masses up to a rank, ``areas`` the area below it left of a rank.
     ``mass`` and ``ranks`` are scratch.
@@ -60,7 +60,7 @@ def _area_between(line, share, first, last):
 
 
 @njit(cache=True, nogil=True)
-def on_line(secrets, people, first, last):
+def measure_on_line(secrets, people, first, last):
     """Earth mover's distance on a line. Having no value is as far from all values as can be; people
     who have values are moved among themselves.
     """
@@ -99,7 +99,7 @@ def on_line(secrets, people, first, last):
 
 
 @njit(cache=True, nogil=True)
-def in_tree(secrets, people, first, last):
+def measure_in_tree(secrets, people, first, last):
     """Earth mover's distance in a tree whose levels are equally far apart; having no value is a
     branch of its own.
     """

@@ -85,7 +85,7 @@ def _pack_mapped(keys, codes, new_codes, word, shift):
         keys[i, word] |= np.uint64(new_codes[codes[i]]) << np.uint64(shift)
 
 
-def mapped(codes: NDArray[Any], new_codes: NDArray[Any]) -> NDArray[Any]:
+def map_codes(codes: NDArray[Any], new_codes: NDArray[Any]) -> NDArray[Any]:
     """What ``new_codes`` has for every code; numpy would widen all codes to 64 bits first."""
     if codes.size <= FEW or codes.dtype.kind != "u":
         images: NDArray[Any] = new_codes[codes]
@@ -209,7 +209,7 @@ def _group_word(keys):
     return ids, _resize(first, count)
 
 
-def ranked(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
+def rank_keys(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
     """Number keys of one word, all below ``span``, in their order: the number of every row, and the
     distinct keys.
 
@@ -266,8 +266,8 @@ def _rank_keys(keys, span):
     return ranks, distinct
 
 
-def sorted_ranks(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
-    """What :func:`ranked` gives, by sorting: for keys of which most are distinct, whatever their
+def rank_by_sorting(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[np.uint32], Keys]:
+    """What :func:`rank_keys` gives, by sorting: for keys of which most are distinct, whatever their
     ``span``.
 
     Numpy sorts 64-bit numbers with vector instructions: where nearly every key is a new one, that
@@ -316,7 +316,7 @@ def count_unique(keys: Keys, records: Ids, bits: np.uint64) -> int:
     """How many records are the only one with their bits ``bits`` of a key. ``keys`` are distinct
     keys of one word, ``records`` how many rows have each.
     """
-    line = with_shared_twice(keys & bits, records)
+    line = repeat_shared_keys(keys & bits, records)
     line.sort()
     # Sorted: a key is unique when it differs from both neighbours.
     differs = np.ones(line.size + 1, dtype=np.bool_)
@@ -324,7 +324,7 @@ def count_unique(keys: Keys, records: Ids, bits: np.uint64) -> int:
     return int((differs[1:] & differs[:-1]).sum())
 
 
-def with_shared_twice(line: Keys, records: Ids) -> Keys:
+def repeat_shared_keys(line: Keys, records: Ids) -> Keys:
     """The keys of classes that have records, those of classes with several records twice, so that
     they are not counted as unique.
     """
@@ -507,7 +507,7 @@ def _add_by_fields(keys, records, words, shifts, widths, size):
     return sums
 
 
-def first_rows(ids: NDArray[Any], groups: int) -> Ids:
+def find_first_rows(ids: NDArray[Any], groups: int) -> Ids:
     """The first row of every group; ``ids`` is the group of every row, and each has one."""
     if ids.size > FEW:
         return _first_rows(ids, groups)  # type: ignore[no-any-return]
@@ -519,7 +519,7 @@ def first_rows(ids: NDArray[Any], groups: int) -> Ids:
 
 @njit(cache=True, nogil=True)
 def _first_rows(ids, groups):
-    """:func:`first_rows` in one pass."""
+    """:func:`find_first_rows` in one pass."""
     first = np.empty(groups, np.int64)
     # From the end: the first row is written last and stays.
     for i in range(ids.size - 1, -1, -1):
@@ -528,7 +528,7 @@ def _first_rows(ids, groups):
 
 
 def write_through(target: Ids, positions: NDArray[Any], rows: Ids, values: NDArray[Any]) -> None:
-    """``target[places[rows]] = values``, row by row: of several that go to one place the last
+    """``target[positions[rows]] = values``, row by row: of several that go to one place the last
     stays.
     """
     if rows.size > FEW:
@@ -584,8 +584,8 @@ def merge_counts(starts, codes, counts, ids, groups, domain):
     new_starts = np.empty(groups + 1, np.int64)
     new_codes = np.empty(codes.size, codes.dtype)
     new_counts = np.empty(counts.size, counts.dtype)
-    # ``place`` has where a code was written last; an entry before the begin of the group at hand
-    # belongs to an earlier group, so nothing is cleared. One visit an entry.
+    # ``last_written`` has where a code was written last; an entry before the begin of the group at
+    # hand belongs to an earlier group, so nothing is cleared. One visit an entry.
     last_written = np.full(domain, -1, np.int64)
     end = 0
     for g in range(groups):

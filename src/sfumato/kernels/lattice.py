@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.keys import StandIn, _hash, _equal_keys
+from sfumato.kernels.keys import StandIn, _equal_keys, _hash
 from sfumato.kernels.loop_cache import njit
 
 _EMPTY = np.int32(-1)
@@ -687,10 +687,10 @@ def lay_groups(keys, codes, records, priced_columns, steps, scratch, tower):
     """Lay out classes as the groups of a tower's lowest table; returns how many groups there are.
 
     ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of
-    that column. ``priced_columns`` has a row a column that costs something: the shift and width of its bits,
-    which cost its cells count to, and the place of its level in ``steps``. ``groups`` and ``costs``
-    receive a row a group, in order of first appearance; ``entries`` a row a class, those of a group
-    one behind the other and in the order of the classes.
+    that column. ``priced_columns`` has a row a column that costs something: the shift and width of
+    its bits, which cost its cells count to, and the place of its level in ``steps``. ``groups`` and
+    ``costs`` receive a row a group, in order of first appearance; ``entries`` a row a class, those
+    of a group one behind the other and in the order of the classes.
 
     ``scratch`` is room to work in: a power of two of hash slots (all -1), at least twice the
     classes, and three rows of one more than the classes. One hash a class; entries are sorted by
@@ -751,7 +751,7 @@ def lay_groups(keys, codes, records, priced_columns, steps, scratch, tower):
 
 
 @njit(cache=True, nogil=True)
-def least_beside(keys, records, columns, steps, limits, room, levels):
+def find_least_levels(keys, records, columns, steps, limits, room, levels):
     """The lowest levels of one column that leave few enough records in small classes, beside each
     level of others.
 

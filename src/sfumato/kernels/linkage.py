@@ -68,7 +68,7 @@ class FileArrays(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def agree(code, first, last, base, starts, matches):
+def codes_agree(code, first, last, base, starts, matches):
     """Whether a code agrees with any code from ``first`` to ``last`` of the other file, by binary
     search.
     """
@@ -182,7 +182,7 @@ def cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k,
 
 
 @njit(cache=True, nogil=True)
-def pair_costs(pairs, files):
+def cost_pairs(pairs, files):
     """The cost of each pair of records, one number per column."""
     kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, _, _ = files
     costs = np.empty((pairs.shape[0], kinds.size))
@@ -195,7 +195,7 @@ def pair_costs(pairs, files):
             # Few pairs are compared here: a binary search is cheaper than stamping.
             agreeing = False
             if kinds[k] == CATEGORY and mark >= 0 and other_mark >= 0:
-                agreeing = agree(mark, other_mark, other_mark, bases[k], starts, matches)
+                agreeing = codes_agree(mark, other_mark, other_mark, bases[k], starts, matches)
             costs[p, k] = cell_cost(
                 kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
             )
@@ -282,8 +282,8 @@ class ColumnValues(NamedTuple):
 
 
 class RecordClasses(NamedTuple):
-    """Records of the other file that hold the same values in all columns but those where ``few``
-    agree, and the same gaps there.
+    """Records of the other file that hold the same values in all columns but those where
+    ``selective`` agree, and the same gaps there.
     """
 
     class_of: NDArray[np.int64]
@@ -336,7 +336,7 @@ def _mark_levels(k, i, files, values, power, levels):
 
 
 @njit(cache=True, nogil=True)
-def pattern_counts(anchors, files, weights, values, classes):
+def count_patterns(anchors, files, weights, values, classes):
     """Count patterns of agreement (digits to base 5, the first column first) over all pairs of an
     anchor and a record of the other file, as the EM algorithm of Fellegi & Sunter (1969) needs
     them.
@@ -421,11 +421,11 @@ MEAN, ORDERED, CHOQUET, PAIRWISE, SQUARE_FORM = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True)
-def roots_of(pairs, files):
+def compute_roots(pairs, files):
     """Signed square roots of the differences of pairs of records, one row per pair: negative where
     the first lies higher. The sign matters to the square form only.
     """
-    roots = np.sqrt(pair_costs(pairs, files))
+    roots = np.sqrt(cost_pairs(pairs, files))
     for p in range(pairs.shape[0]):
         i = pairs[p, 0]
         j = pairs[p, 1]
@@ -441,7 +441,7 @@ def roots_of(pairs, files):
 
 
 @njit(cache=True, nogil=True)
-def terms(kind, roots, out, order):
+def write_terms(kind, roots, out, order):
     """Write what each parameter is multiplied by, so that the distance is a sum of products.
 
     Width by kind: MEAN and ORDERED one term per column, SQUARE_FORM and PAIRWISE one per column and
@@ -490,12 +490,12 @@ def terms(kind, roots, out, order):
 
 
 @njit(cache=True, nogil=True)
-def terms_of(kind, roots, width):
+def compute_terms(kind, roots, width):
     """The terms of every row of ``roots``."""
     products = np.empty((roots.shape[0], width))
     order = np.zeros(roots.shape[1], np.int64)
     for p in range(roots.shape[0]):
-        terms(kind, roots[p], products[p], order)
+        write_terms(kind, roots[p], products[p], order)
     return products
 
 
@@ -513,7 +513,7 @@ def keep_nearest(distance, j, distances, nearest):
 
 
 @njit(cache=True, nogil=True)
-def tied_with(own, distances, records, tie):
+def count_ties(own, distances, records, tie):
     """How many rows are at the least distance when the true record is among them, else 0."""
     nearest = distances.min()
     limit = nearest + tie * (1.0 + abs(nearest))
@@ -526,7 +526,7 @@ def tied_with(own, distances, records, tie):
 
 
 @njit(cache=True, nogil=True)
-def impostors(units, kind, parameters, count, files, margin, tie):
+def find_impostors(units, kind, parameters, count, files, margin, tie):
     """Per unit (a record and its true record in the other file) the distance to the true record and
     the nearest ``count`` other records.
 
@@ -557,7 +557,7 @@ def impostors(units, kind, parameters, count, files, margin, tie):
     ) = files
     columns = kinds.size
     other_size = other_marks.shape[0]
-    true_roots = roots_of(units, files)
+    true_roots = compute_roots(units, files)
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
     roots = np.empty(columns)
     out = np.empty(parameters.size)
@@ -568,7 +568,7 @@ def impostors(units, kind, parameters, count, files, margin, tie):
         i = units[u, 0]
         stamp_agreeing(i, files, stamps)
         # The distance to the true record, which is not compared again below.
-        terms(kind, true_roots[u], own_terms, order)
+        write_terms(kind, true_roots[u], own_terms, order)
         own[u] = 0.0
         for t in range(out.size):
             own[u] += own_terms[t] * parameters[t]
@@ -598,7 +598,7 @@ def impostors(units, kind, parameters, count, files, margin, tie):
             if j == units[u, 1]:
                 continue
             if kind != MEAN:
-                terms(kind, roots, out, order)
+                write_terms(kind, roots, out, order)
             apart = 0.0
             for t in range(out.size):
                 distance += out[t] * parameters[t]
@@ -612,5 +612,5 @@ def impostors(units, kind, parameters, count, files, margin, tie):
             if farthest < margin:
                 reach[u] = min(reach[u], 0 if farthest < -tie else 1)
             keep_nearest(distance, j, distances[u], nearest[u])
-        tied[u] = tied_with(own[u], all_distances, other_records, tie)
+        tied[u] = count_ties(own[u], all_distances, other_records, tie)
     return own, nearest, distances, tied, twins, reach

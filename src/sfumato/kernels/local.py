@@ -85,7 +85,9 @@ def _mark(cells, i):
 
 @njit(cache=True, nogil=True, inline="always")
 def _find_slot(table, stored_marks, mark):
-    """Where a mark stands in a hash table of indices into ``stored_marks``, or where it would be put."""
+    """Where a mark stands in a hash table of indices into ``stored_marks``, or where it would be
+    put.
+    """
     mask = np.uint64(table.size - 1)
     # Marks are random already: one shift mixes upper bits in.
     s = (mark ^ (mark >> np.uint64(29))) & mask
@@ -116,7 +118,7 @@ def _group(cells, waiting_records, active, count, groups):
 
 
 @njit(cache=True, nogil=True)
-def grouped(codes, waiting_records, waiting, offsets, marks):
+def group_cells(codes, waiting_records, waiting, offsets, marks):
     """The group of every waiting class, by its cell, and how many records each group has."""
     slots = 16
     while slots < 2 * waiting.size + 2:
@@ -279,11 +281,11 @@ def _fill_regions(active, groups, waiting_records, loans, parts, used, ledger):
 
 
 @njit(cache=True, nogil=True)
-def cover(codes, records, k, nodes, minima, bases, marks):
+def cover_records(codes, records, k, nodes, minima, bases, marks):
     """Cover all records by cells of at least k, the cheapest cells first.
 
     Event *e* looks at the cells of ``nodes[e]``: waiting records join a cell that is open already,
-    k or more of them open a new one, and ``least[e]`` or more open one with records that regions
+    k or more of them open a new one, and ``minima[e]`` or more open one with records that regions
     above k can spare. Returns class, region and amount of every part. An event costs the classes
     that still wait.
     """
@@ -357,7 +359,7 @@ def cover(codes, records, k, nodes, minima, bases, marks):
 
 
 @njit(cache=True, nogil=True)
-def lowest_common(codes, part_class, starts, climbs, bases, low, high):
+def find_common_levels(codes, part_class, starts, climbs, bases, low, high):
     """Per region and column, the lowest level at which all its records agree; region *z* has the
     parts ``starts[z] … starts[z + 1] − 1``.
 
@@ -384,7 +386,7 @@ def lowest_common(codes, part_class, starts, climbs, bases, low, high):
 
 
 @njit(cache=True, nogil=True)
-def widened(codes, i, levels, members, hierarchies):
+def price_widened_cells(codes, i, levels, members, hierarchies):
     """Cost of the cell of each region once record *i* belongs to it too; infinite where that may
     not be. ``members`` has one record per region, whose codes stand for all.
     """

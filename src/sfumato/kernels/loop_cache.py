@@ -27,6 +27,7 @@ class Loop:
 
         loop = compiled(self.function, self.options, Loop)
         names = self.function.__globals__
+        # The module's name is replaced once; compiled callers and later calls skip this object.
         if names.get(self.function.__name__) is self:
             names[self.function.__name__] = loop
         return loop

@@ -31,7 +31,7 @@ class BoxTree(NamedTuple):
 
     ``points`` and ``numbers`` are the records by position, ``at`` the position of a number; a node
     reaches from ``starts[i]`` to ``ends[i]`` (of a leaf: as far as records are left), has the box
-    ``lows``, ``highs`` and the ``least`` number (that of all records: none is left).
+    ``lows``, ``highs`` and the ``lowest`` number (that of all records: none is left).
     """
 
     points: NDArray[np.float64]
@@ -207,8 +207,8 @@ def _farthest(tree, centre, waiting):
     farthest = -1.0
     second = -1.0
     waiting[0], height = 1, 1
-    # Branch and bound over boxes, the farther child first, so that ``most`` rises early. A stack as
-    # deep as the tree, one more a level.
+    # Branch and bound over boxes, the farther child first, so that ``farthest`` rises early. A
+    # stack as deep as the tree, one more a level.
     while height > 0:
         height -= 1
         node = waiting[height]
@@ -320,8 +320,8 @@ def _remove_record(tree, number):
 
 
 class RecordsLeft(NamedTuple):
-    """The records that are left as ``microaggregation.mdav`` holds them, whose means are sums in
-    this order.
+    """The records that are left as ``microaggregation.build_mdav_groups`` holds them, whose means
+    are sums in this order.
 
     ``columns`` and ``numbers`` by place, ``at`` the place of a number; ``sums`` and ``carried`` are
     what they add up to.
@@ -408,7 +408,7 @@ def _find_outermost(tree, remaining, count, widest, centre, waiting):
 
 
 @njit(cache=True, nogil=True)
-def mdav(columns, k, groups):
+def build_mdav_groups(columns, k, groups):
     """Maximum distance to average vector (Domingo-Ferrer & Torra 2005); returns the number of
     groups, the same ones that ``microaggregation.build_mdav_groups`` finds.
 

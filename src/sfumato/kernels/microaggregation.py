@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.kernels.group_changes import (
-    squared_error,
+    sum_squared_errors,
     try_create,
     try_dissolve,
     try_move,
@@ -117,7 +117,7 @@ def _copy_point(columns, position, centre):
 
 
 @njit(cache=True, nogil=True)
-def mdav(columns, k, groups):
+def build_mdav_groups(columns, k, groups):
     """Maximum distance to average vector; returns the number of groups, ``groups`` receives them.
 
     ``columns`` is used up. As long as 3k records remain: the record r farthest from their mean and
@@ -201,7 +201,7 @@ def _extend(columns, numbers, count, points, group, groups, room, gamma, out, re
 
 
 @njit(cache=True, nogil=True)
-def v_mdav(points, k, gamma, groups):
+def build_v_mdav_groups(points, k, gamma, groups):
     """MDAV with groups of k to 2k − 1 records (V-MDAV, Solanas & Martínez-Ballesté 2006); returns
     the number of groups.
 
@@ -344,7 +344,7 @@ def descend(state, k, active, minimum, rounds):
     records = np.empty(state.members.shape[1], np.int64)
     homes = np.empty(state.members.shape[1], np.int64)
     total = 0
-    # Every change lowers the error by more than ``least``, so this ends.
+    # Every change lowers the error by more than ``minimum``, so this ends.
     for _ in range(rounds):
         changes = 0
         for b in range(active.size):
@@ -370,7 +370,7 @@ def descend(state, k, active, minimum, rounds):
 
 
 @njit(cache=True)
-def best_runs(points, k, groups):
+def cut_best_runs(points, k, groups):
     """Cut points, in their order, into runs of k to 2k − 1 with the least squared error (Hansen &
     Mukherjee 2003 for one dimension); returns the number of runs.
 
@@ -535,7 +535,7 @@ def evolve(points, k, start, randoms):
             i = int(row[turn % 6] * n)
             j = int(row[(turn + 3) % 6] * n)
             people[p, i], people[p, j] = people[p, j], people[p, i]
-        errors[p] = squared_error(points, people[p], count)
+        errors[p] = sum_squared_errors(points, people[p], count)
     for turn in range(randoms.shape[0]):
         row = randoms[turn]
         a = int(row[0] * population)
@@ -552,7 +552,7 @@ def evolve(points, k, start, randoms):
             child[i], child[j] = child[j], child[i]
         _dissolve_small(points, child, k, sums, sizes)
         _split_large(points, child, k, sums, sizes, away)
-        error = squared_error(points, child, count)
+        error = sum_squared_errors(points, child, count)
         worst = np.argmax(errors)
         # Equal errors mean equal partitions, as good as always: no second copy.
         if error < errors[worst] and not np.any(errors == error):
@@ -601,7 +601,7 @@ def _has_small_group(sizes, alive, k):
 
 
 @njit(cache=True, nogil=True)
-def join_until(points, groups, k, enough):
+def join_groups(points, groups, k, enough):
     """k-Ward (Domingo-Ferrer & Mateo-Sanz 2002): join groups until all have k records or none may
     join another; ``groups`` are numbered by their first records.
 
@@ -664,7 +664,7 @@ def _update_partners(sums, sizes, alive, g, h, enough, partner, cost):
 
 
 @njit(cache=True, nogil=True)
-def farthest_pair(points):
+def find_farthest_pair(points):
     """The two records that lie farthest apart; of equal pairs the first. All n² ∕ 2 pairs."""
     n, d = points.shape
     first = 0

@@ -32,8 +32,8 @@ from sfumato.kernels.linkage import (
     REACH,
     SAME,
     SLACK,
-    agree,
     cell_cost,
+    codes_agree,
     line_cost,
     stamp_agreeing,
 )
@@ -84,6 +84,7 @@ class CodeHolders(NamedTuple):
 @njit(cache=True, nogil=True)
 def make_buffers(files, tree, work):
     """Buffers for searches of one tree."""
+    # A depth-first stack never holds more nodes than the tree has.
     size = tree.spans.shape[0] + 1
     stamps = np.full(files.other_bases[-1] + 1, -1, np.int64)
     return Buffers(np.empty(size, np.int64), np.empty(size), stamps, work)
@@ -99,6 +100,7 @@ def _bound_column(
     kind = kinds[k]
     mark = marks[i, k]
     occurring = holds[node, k]
+    # Any open cell costs the same, whatever it meets.
     if mark == OPEN:
         return rules[k, OPENED]
     lowest = rules[k, OPENED] if occurring & HAS_OPEN else np.inf
@@ -111,8 +113,9 @@ def _bound_column(
             lowest = min(lowest, rules[k, DIFFERENT])
             first = codes[node, k, 0]
             last = codes[node, k, 1]
-            if agree(mark, first, last, bases[k], starts, matches):
+            if codes_agree(mark, first, last, bases[k], starts, matches):
                 lowest = min(lowest, max(numbers[i, k, 2], ends[node, k, 2]))
+        # Missing against a value costs the same for every value.
         elif mark == MISSING:
             lowest = min(lowest, rules[k, ONE_MISSING])
         else:
@@ -121,6 +124,7 @@ def _bound_column(
             # The gap to the box is no larger than that to any interval in it, and costs rise with
             # the gap.
             gap = max(0.0, ends[node, k, 0] - high, low - ends[node, k, 1])
+            # The cheapest grade that the gap still allows.
             if kind == GRADED:
                 lowest = min(lowest, rules[k, DIFFERENT])
                 if gap <= rules[k, REACH] + SLACK:
@@ -175,7 +179,7 @@ def _bound_node(
 
 
 @njit(cache=True, nogil=True)
-def descend(query, best, counting, files, tree, buffers, listed):
+def search_tree(query, best, counting, files, tree, buffers, listed):
     """The least cost of any record of the tree for a query, at most ``best``; or, counting, how
     many rows cost no more than ``best`` within the slack.
 
@@ -199,6 +203,7 @@ def descend(query, best, counting, files, tree, buffers, listed):
     order, spans, children, ends, codes, holds = tree
     stack, bounds, stamps, work = buffers
     i, skip, weights, slack = query
+    # With slack, records that cost as much up to rounding count as ties.
     limit = best + slack * (1.0 + abs(best)) if counting else best
     result = 0 if counting else -1
     amount = 0
@@ -266,6 +271,7 @@ def descend(query, best, counting, files, tree, buffers, listed):
             total = 0.0
             for k in range(kinds.size):
                 other_mark = other_marks[j, k]
+                # Codes that agree were stamped before: one look instead of a search.
                 agreeing = (
                     kinds[k] == CATEGORY
                     and other_mark >= 0
@@ -390,6 +396,7 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
                     kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing
                 )
                 total += cost
+                # Costs are not negative: once beyond the limit the record is given up.
                 if total > limit:
                     break
             if total <= limit:
@@ -402,7 +409,7 @@ def _compare_listed(query, column, best, files, holders, buffers, candidates):
 
 
 @njit(cache=True, nogil=True)
-def nearest(queries, files, tree, holders, slack, work):
+def find_nearest(queries, files, tree, holders, slack, work):
     """Per query the least cost of any record of the other file, how many rows cost that, within the
     slack, and one such record.
     """
@@ -421,6 +428,7 @@ def nearest(queries, files, tree, holders, slack, work):
     visited = np.zeros(columns, np.bool_)
     equal_weights = np.ones(columns)
     no_list = np.empty(0, np.int64)
+    # Lists of rare categories pay less where numbers let the tree prune.
     share = SHARE_OF_CATEGORIES
     for kind in files.kinds:
         if kind != CATEGORY:
@@ -452,10 +460,10 @@ def nearest(queries, files, tree, holders, slack, work):
         # The lists did not settle it: search the tree for the best, then count those that tie with
         # it.
         if not settled:
-            best, record, _ = descend(query, best, False, files, tree, buffers, no_list)
+            best, record, _ = search_tree(query, best, False, files, tree, buffers, no_list)
             if record >= 0:
                 nearest_records[q] = record
-            best, tied[q], _ = descend(query, best, True, files, tree, buffers, no_list)
+            best, tied[q], _ = search_tree(query, best, True, files, tree, buffers, no_list)
         costs[q] = best
     return costs, tied, nearest_records
 
@@ -464,7 +472,7 @@ def nearest(queries, files, tree, holders, slack, work):
 
 
 @njit(cache=True, nogil=True)
-def all_nearest(query, files, tree, buffers):
+def list_nearest(query, files, tree, buffers):
     """The least weighted cost of any record for a query, and the records that cost that, within the
     slack.
 
@@ -472,19 +480,20 @@ def all_nearest(query, files, tree, buffers):
     """
     stamp_agreeing(query.record, files, buffers.stamps)
     no_list = np.empty(0, np.int64)
-    best, _, _ = descend(query, np.inf, False, files, tree, buffers, no_list)
+    # First the least cost, then all records that cost it.
+    best, _, _ = search_tree(query, np.inf, False, files, tree, buffers, no_list)
     if best == np.inf:
         return best, no_list
     listed = np.empty(files.other_records.size, np.int64)
-    _, _, amount = descend(query, best, True, files, tree, buffers, listed)
+    _, _, amount = search_tree(query, best, True, files, tree, buffers, listed)
     return best, listed[:amount].copy()
 
 
 @njit(cache=True, nogil=True)
-def least_cost(query, files, tree, buffers):
-    """The least weighted cost of any record for a query: the first half of :func:`all_nearest`."""
+def find_least_cost(query, files, tree, buffers):
+    """The least weighted cost of any record for a query: the first half of :func:`list_nearest`."""
     stamp_agreeing(query.record, files, buffers.stamps)
-    best, _, _ = descend(query, np.inf, False, files, tree, buffers, np.empty(0, np.int64))
+    best, _, _ = search_tree(query, np.inf, False, files, tree, buffers, np.empty(0, np.int64))
     return best
 
 
@@ -627,6 +636,7 @@ def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
                 unlike = max(unlike, abs(cost - own_costs[k]))
                 if total > distances[last]:
                     break
+            # The true record and its twins are no impostors.
             if j == own_record or unlike <= apart or total > distances[last]:
                 continue
             if total < distances[last] or records[last] < 0 or j < records[last]:
@@ -723,7 +733,7 @@ class MeanSearch(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def impostors(units, true_roots, search, files, tree, lowest, work):
+def find_impostors(units, true_roots, search, files, tree, lowest, work):
     """What :func:`sfumato.kernels.linkage.find_impostors` finds for a weighted mean, without a look
     at records that are too far.
 
@@ -744,6 +754,7 @@ def impostors(units, true_roots, search, files, tree, lowest, work):
         query = Query(units[u, 0], units[u, 1], search.weights, search.tie)
         own = Own(units[u, 1], costs, 0.1 * search.tie)
         stamp_agreeing(query.record, files, buffers.stamps)
+        # The distance to the true record is the weighted sum of its squared roots.
         own_distances[u] = 0.0
         for k in range(files.kinds.size):
             costs[k] = true_roots[u, k] * true_roots[u, k]
@@ -754,7 +765,7 @@ def impostors(units, true_roots, search, files, tree, lowest, work):
         # Twins are as far as its own, up to a tenth of what is a tie.
         best = min(own_distances[u], distances[u, 0])
         if own_distances[u] <= best + search.tie * (1.0 + abs(best)):
-            _, rows, _ = descend(query, best, True, files, tree, buffers, no_list)
+            _, rows, _ = search_tree(query, best, True, files, tree, buffers, no_list)
             tied[u] = rows + files.other_records[own.record]
         if search.counts_twins:
             twins[u], reach[u] = _count_twins(

@@ -4,8 +4,8 @@ clustering (Byun, Kamra, Bertino & Li 2007).
 Arrays. ``points`` has one row per class as in :mod:`sfumato.kernels.points`: a rank per dimension,
 the records, the number of the class. A *segment* is a run of points; segments are cut in place. A
 *cut* is five numbers: dimension, low, high, fill, left. Points with a rank from low to high go
-left, as do records of rank high + 1 until ``fill`` of them have gone; ``left`` is how many records
-that makes in all.
+left, as do records of rank high + 1 until ``fill`` of them have gone; ``left_records`` is how many
+records that makes in all.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from sfumato.kernels.points import (
     TREE,
     TREE_AT,
     WEIGHT,
-    by_width,
     cell_loss,
+    count_values,
+    find_meeting_level,
     inner,
     join_cells,
-    measure,
-    meeting_level,
-    value_weights,
+    measure_box,
+    sort_dimensions,
 )
 
 _NONE = np.int64(0)
@@ -65,7 +65,7 @@ def _child_cuts(values, a, total, crowd, limit, space, scratch):
     """
     cuts = scratch.cuts
     count = np.int64(0)
-    level = meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
+    level = find_meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
     # Values are in the order of the tree, so those of one child lie side by side: one pass.
@@ -183,8 +183,8 @@ def _find_cut(points, segment, rule, skip, space, scratch, next_cut):
     # Two crowds do not fit (LeFevre, DeWitt & Ramakrishnan 2006: no allowable cut).
     if total < 2 * crowd:
         return False
-    measure(points, start, end, space, scratch)
-    by_width(space, scratch)
+    measure_box(points, start, end, space, scratch)
+    sort_dimensions(space, scratch)
     # Cuts between cells first; where there is none one value of a cell is cut off, and then records
     # of one value are shared out. Dimensions with the widest box come first in each stage.
     for stage in range(2 + relaxed):
@@ -193,7 +193,7 @@ def _find_cut(points, segment, rule, skip, space, scratch, next_cut):
             on_line = space.dims[FORM, a] == LINE
             if scratch.box[LOW, a] >= scratch.box[HIGH, a] or (stage == 1 and not on_line):
                 continue
-            values = value_weights(points, start, end, a, scratch)
+            values = count_values(points, start, end, a, scratch)
             count = np.int64(0)
             if on_line and stage < 2:
                 count = _value_cut(values, a, total, crowd, stage == 0, space, scratch)
@@ -239,13 +239,14 @@ def _goes_left(rank, amount, next_cut, filled):
     """Whether a whole point goes left: points of the rank that is split go there while that comes
     nearer to half.
     """
+    # Of the value that is shared out, a point goes left while at least half of it fits.
     if rank == next_cut[2] + 1 and next_cut[3] > 0:
         return 2 * filled + amount <= 2 * next_cut[3]
     return next_cut[1] <= rank <= next_cut[2]
 
 
 @njit(cache=True, nogil=True)
-def sides(points, starts, ends, cuts):
+def assign_sides(points, starts, ends, cuts):
     """The class of every point of some segments and its side: 2·segment for left, 2·segment + 1 for
     right.
     """
@@ -272,7 +273,7 @@ def sides(points, starts, ends, cuts):
 
 
 @njit(cache=True, nogil=True)
-def cut_all(points, starts, ends, cuts):
+def cut_segments(points, starts, ends, cuts):
     """Put the left points of each segment before the right ones; returns where the right ones
     begin, and left records.
     """
@@ -303,9 +304,9 @@ def _swap_rows(points, i, j):
 
 
 @njit(cache=True, nogil=True)
-def cut(points, start, end, next_cut):
-    """Like :func:`cut_all` for one segment, but a point that would make the left side too large is
-    divided.
+def cut_segment(points, start, end, next_cut):
+    """Like :func:`cut_segments` for one segment, but a point that would make the left side too
+    large is divided.
 
     What is left of it is written behind the segment. Returns where the right side begins and where
     it ends.
@@ -333,7 +334,7 @@ def cut(points, start, end, next_cut):
 
 
 @njit(cache=True, nogil=True)
-def partition(points, segment, rule, space, scratch, parts, ends):
+def partition_points(points, segment, rule, space, scratch, parts, ends):
     """Cut until nothing can be cut, with no other promise than a crowd on both sides.
 
     ``segment`` is how many of ``points`` are used, and their records; behind them is room where
@@ -363,11 +364,13 @@ def partition(points, segment, rule, space, scratch, parts, ends):
         if _find_cut(
             points, (start, top, records), (crowd, relaxed, 1), 0, space, scratch, next_cut
         ):
-            middle, top = cut(points, start, top, next_cut)
+            # Cut: the left side stays where it was, the right side is the next segment.
+            middle, top = cut_segment(points, start, top, next_cut)
             totals[waiting - 1] = next_cut[4]
             begins[waiting], totals[waiting] = middle, records - next_cut[4]
             waiting += 1
             continue
+        # No cut is legal: the segment is a region, and is written out.
         for i in range(start, top):
             parts[parts_count, 0] = points[i, d + 1]
             parts[parts_count, 1] = points[i, d]
@@ -461,7 +464,7 @@ def _trim_set(count, a, region, space, scratch, trim):
 def _trim_tree(count, a, region, space, scratch, trim):
     """Keep one child of the node above all values of a tree."""
     values = scratch.values
-    level = meeting_level(space, a, values[RANK, 0], values[RANK, count - 1]) - 1
+    level = find_meeting_level(space, a, values[RANK, 0], values[RANK, count - 1]) - 1
     base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
     while i < count:
@@ -492,6 +495,7 @@ def find_trims(points, starts, ends, crowd, space, scratch):
     """
     d = points.shape[1] - 2
     trims = np.zeros((starts.size, 6))
+    # All columns suppressed: the most that a record can lose.
     weight = 0.0
     for a in range(d):
         weight += space.scales[WEIGHT, a]
@@ -500,16 +504,17 @@ def find_trims(points, starts, ends, crowd, space, scratch):
         width = 0.0
         for i in range(starts[s], ends[s]):
             total += points[i, d]
+        # Without records to spare nothing can go.
         if total <= crowd:
             continue
-        measure(points, starts[s], ends[s], space, scratch)
+        measure_box(points, starts[s], ends[s], space, scratch)
         for a in range(d):
             width += space.scales[WEIGHT, a] * scratch.widths[a]
         region = (total, crowd, width, weight)
         for a in range(d):
             if scratch.box[LOW, a] >= scratch.box[HIGH, a]:
                 continue
-            count = value_weights(points, starts[s], ends[s], a, scratch)
+            count = count_values(points, starts[s], ends[s], a, scratch)
             if space.dims[FORM, a] == LINE:
                 _trim_line(count, a, region, space, scratch, trims[s])
             elif space.dims[FORM, a] == SET:
@@ -520,7 +525,7 @@ def find_trims(points, starts, ends, crowd, space, scratch):
 
 
 @njit(cache=True, nogil=True)
-def trim(points, starts, ends, trims):
+def trim_regions(points, starts, ends, trims):
     """Put the points that stay before those that go; returns where those begin that go."""
     middles = starts.copy()
     # As cut_all: in place, those that stay first.
@@ -544,6 +549,7 @@ def _distances_from(points, seed, space, near):
     """Per dimension and rank, the weighted loss of a cell that covers the seed and that rank."""
     for a in range(space.dims.shape[1]):
         seed_rank = np.int64(points[seed, a])
+        # Ranks lie on either side of the seed's.
         for rank in range(space.dims[SIZE, a]):
             loss = cell_loss(space, a, min(rank, seed_rank), max(rank, seed_rank), np.int64(2))
             near[space.dims[AT, a] + rank] = space.scales[WEIGHT, a] * loss
@@ -574,8 +580,8 @@ def _find_seed(free, count, costs, far):
 
 @inner
 def _list_nearest(free, count, costs, target_count, nearest):
-    """Collect about ``target_count`` of the points that cost least; returns how many. By bins, so that one
-    pass is enough: points in the last bin may be more, as far as there is room.
+    """Collect about ``target_count`` of the points that cost least; returns how many. By bins, so
+    that one pass is enough: points in the last bin may be more, as far as there is room.
     """
     greatest = 0.0
     for i in range(count):
@@ -614,6 +620,7 @@ def _loss_with(points, i, space, scratch):
     for a in range(space.dims.shape[1]):
         rank = np.int64(points[i, a])
         distinct = scratch.box[DISTINCT, a]
+        # A value of a set counts if it is not stamped, i.e. not in the box yet.
         if (
             space.dims[FORM, a] == SET
             and scratch.stamps[space.dims[AT, a] + rank] != scratch.stamps[-1]
@@ -649,7 +656,7 @@ def _remove(free, where, count, i):
 
 
 @njit(cache=True, nogil=True)
-def cluster(points, sizes, rule, space, scratch, groups):
+def cluster_points(points, sizes, rule, space, scratch, groups):
     """Cluster points so that each cluster has at least ``crowd`` of their ``sizes``; returns the
     number of clusters. ``rule`` is ``crowd, pool, far``.
 
@@ -742,7 +749,7 @@ def _union_loss(lows, highs, distinct, g, h, space):
 
 
 @njit(cache=True, nogil=True)
-def nearest_groups(groups, partners, lows, highs, distinct, records, space):
+def find_nearest_groups(groups, partners, lows, highs, distinct, records, space):
     """For each of some groups, the one of the others that it is cheapest to join; −1 where there is
     none.
     """

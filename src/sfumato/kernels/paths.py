@@ -24,7 +24,7 @@ class Visits(NamedTuple):
     locations: np.ndarray
 
 
-class Posted(NamedTuple):
+class PostedPoints(NamedTuple):
     """People as ascending runs of numbered points, and per point who has it."""
 
     starts: np.ndarray
@@ -61,6 +61,7 @@ def _list_locations(visits, person, matched, depth, marks, locations, points):
         location = visits.locations[point]
         if marks[location]:
             continue
+        # A visit that is part of the sequence cannot be used twice.
         used = False
         for step in range(depth):
             if matched[step] == point:
@@ -102,7 +103,14 @@ def _count_extensions(visits, search, depth, begin, end, near):
     for entry in range(begin, end):
         person = _enter_sequence(search, depth, entry)
         count = _list_locations(
-            visits, person, search.matched, depth, search.marks, near[0], near[1]
+            # Marks are cleared at once, for the next person.
+            visits,
+            person,
+            search.matched,
+            depth,
+            search.marks,
+            near[0],
+            near[1],
         )
         for number in range(count):
             location = near[0, number]
@@ -145,6 +153,7 @@ def _list_extensions(visits, search, depth, begin, end, near, k, carriers):
             search.marks[location] = 0
             if search.counts[location] < k:
                 carriers[person] = True
+            # Entries of one location lie side by side: ``position`` leads to its offset.
             slot = search.slots[search.position[location]]
             search.slots[search.position[location]] += 1
             search.people[depth, slot] = person
@@ -153,7 +162,7 @@ def _list_extensions(visits, search, depth, begin, end, near, k, carriers):
 
 
 @njit(cache=True, nogil=True)
-def rare_sequences(visits, size, m, k, enough, carriers):
+def count_rare_sequences(visits, size, m, k, enough, carriers):
     """Count sequences of at most ``m`` locations that some, but fewer than ``k`` people visited in
     this order, walked depth first (as PrefixSpan does).
 
@@ -188,6 +197,7 @@ def rare_sequences(visits, size, m, k, enough, carriers):
         # Locations in ascending order: the walk, and what is counted before it ends, is
         # reproducible.
         order = np.sort(search.slots[:touched])
+        # Offsets of the locations, and what is rare among them.
         total = 0
         for number in range(touched):
             location = order[number]
@@ -222,7 +232,7 @@ def rare_sequences(visits, size, m, k, enough, carriers):
 
 
 @njit(cache=True, nogil=True)
-def pair_keys(visits, size, keys):
+def list_pairs(visits, size, keys):
     """Per person the pairs of locations visited in this order, each once, as ``first * size +
     then``; returns how many there are.
 
@@ -261,7 +271,7 @@ def pair_keys(visits, size, keys):
 
 
 @njit(cache=True, nogil=True)
-def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
+def sum_windows(starts, ticks, hashes, low, high, sums, firsts, lasts):
     """Per person the sum of the hashes of the points from ``low`` up to below ``high``, and where
     they begin and end. Windows move forward only, so both ends do: each is passed once in all.
     """
@@ -272,6 +282,7 @@ def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
         last = max(first, lasts[person])
         while last < starts[person + 1] and ticks[last] < high:
             last += 1
+        # Sums of hashes do not depend on the order of the points.
         total = np.uint64(0)
         for point in range(first, last):
             total += hashes[point]
@@ -281,12 +292,13 @@ def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
 
 
 @njit(cache=True, nogil=True)
-def holds_all(posted, person, items):
+def has_all_points(posted, person, items):
     """Whether a person has all of some points: one binary search each."""
     for number in range(items.size):
         low = posted.starts[person]
         high = posted.starts[person + 1]
         item = items[number]
+        # Points of a person are ascending.
         while low < high:
             middle = (low + high) // 2
             if posted.items[middle] < item:
@@ -311,16 +323,17 @@ def _find_rarest(posted, items):
 
 
 @njit(cache=True, nogil=True)
-def carriers(posted, items, enough):
+def count_carriers(posted, items, enough):
     """How many people have all of some points, and one of them; counting ends at ``enough``. Only
     people with the rarest point are looked at.
     """
+    # Whoever has all points has the rarest one.
     best = _find_rarest(posted, items)
     count = 0
     carrier = np.int64(-1)
     for position in range(posted.post_starts[best], posted.post_starts[best + 1]):
         person = posted.people[position]
-        if holds_all(posted, person, items):
+        if has_all_points(posted, person, items):
             count += 1
             carrier = person
             if count >= enough:
@@ -329,13 +342,13 @@ def carriers(posted, items, enough):
 
 
 @njit(cache=True, nogil=True)
-def small_windows(posted, firsts, lasts, sizes, k, small):
+def mark_small_windows(posted, firsts, lasts, sizes, k, small):
     """Mark people whose points of a window fewer than ``k`` people have; ``sizes`` is how many have
     exactly these: k or more settle it without a search.
     """
     for person in range(firsts.size):
         if lasts[person] > firsts[person] and sizes[person] < k and not small[person]:
-            count, _ = carriers(posted, posted.items[firsts[person] : lasts[person]], k)
+            count, _ = count_carriers(posted, posted.items[firsts[person] : lasts[person]], k)
             small[person] = count < k
 
 
@@ -348,6 +361,7 @@ def _find_single(posted, points, count, truth):
     otherwise; unknown points (−1) are left out.
     """
     items = np.empty(count, np.int64)
+    # Points that nobody of the release can have are left out.
     used = 0
     for number in range(count):
         if points[number] >= 0:
@@ -355,14 +369,14 @@ def _find_single(posted, points, count, truth):
             used += 1
     if used == 0:
         return 0
-    carrier_count, carrier = carriers(posted, items[:used], 2)
+    carrier_count, carrier = count_carriers(posted, items[:used], 2)
     if carrier_count != 1:
         return 0
     return 1 if carrier == truth else 2
 
 
 @njit(cache=True, nogil=True)
-def sampled_unicity(posted, known_starts, known_points, truth, uniforms, hits, wrong):
+def sample_unicity(posted, known_starts, known_points, truth, uniforms, hits, wrong):
     """Add up, per person and number of known points, how often the person alone has them (unicity,
     de Montjoye et al. 2013): ``uniforms[person, draw]`` decide which points.
 
@@ -386,7 +400,7 @@ def sampled_unicity(posted, known_starts, known_points, truth, uniforms, hits, w
                     newest = sample[number : number + 1]
                     # Once alone, the person stays alone while the new points are the person's own.
                     if answer != 1 or not (
-                        newest[0] < 0 or holds_all(posted, truth[person], newest)
+                        newest[0] < 0 or has_all_points(posted, truth[person], newest)
                     ):
                         answer = _find_single(posted, sample, number + 1, truth[person])
                 if answer == 1:
@@ -396,7 +410,7 @@ def sampled_unicity(posted, known_starts, known_points, truth, uniforms, hits, w
 
 
 @njit(cache=True, nogil=True)
-def exact_unicity(posted, known_starts, known_points, truth, p, shares):
+def measure_unicity(posted, known_starts, known_points, truth, p, shares):
     """Per person the share of the sets of ``p`` own points that the person alone has; who has fewer
     is known by all of them. Visits all combinations.
 
@@ -408,6 +422,7 @@ def exact_unicity(posted, known_starts, known_points, truth, p, shares):
         size = min(p, own.size)
         if size == 0:
             continue
+        # The first combination is 0, 1, … size − 1.
         indices = np.arange(size)
         sample = np.empty(size, np.int64)
         alone, total = 0, 0
@@ -432,10 +447,11 @@ def exact_unicity(posted, known_starts, known_points, truth, p, shares):
 
 
 @njit(cache=True, nogil=True)
-def visited(visits, person, tick, location):
+def was_at(visits, person, tick, location):
     """Whether a person was at a location at a time: binary search by (time, location)."""
     low = visits.starts[person]
     high = visits.starts[person + 1]
+    # Visits are sorted by time, then location.
     while low < high:
         middle = (low + high) // 2
         if visits.ticks[middle] < tick or (
@@ -452,7 +468,7 @@ def visited(visits, person, tick, location):
 
 
 @njit(cache=True, nogil=True)
-def shifted_candidates(visits, post_starts, post_points, owners, knowledge, longest_shift):
+def count_shifted_candidates(visits, post_starts, post_points, owners, knowledge, longest_shift):
     """How many people have known visits (times, locations) when all their times are moved by one
     shift of at most ``longest_shift``; and one of them. Counting ends at two.
 
@@ -466,11 +482,12 @@ def shifted_candidates(visits, post_starts, post_points, owners, knowledge, long
         point = post_points[entry]
         shift = visits.ticks[point] - times[0]
         person = owners[point]
+        # The same person again, or a shift that is too long.
         if person == candidate or shift > longest_shift or -shift > longest_shift:
             continue
         fits = True
         for number in range(1, times.size):
-            if not visited(visits, person, times[number] + shift, locations[number]):
+            if not was_at(visits, person, times[number] + shift, locations[number]):
                 fits = False
                 break
         if fits:
@@ -482,12 +499,12 @@ def shifted_candidates(visits, post_starts, post_points, owners, knowledge, long
 
 
 @njit(cache=True, nogil=True)
-def shift_attack(visits, posting, known_visits, truth, draws, longest_shift, hits):
+def attack_shifts(visits, posting, known_visits, truth, draws, longest_shift, hits):
     """Add up per person and number of known points how often only the person fits, whatever the
     shift.
 
-    ``chosen[person, draw]`` are positions in the person's run of ``known_visits`` visits, those of the
-    first points first. Once alone stays alone: further true points never bring candidates back.
+    ``draws[person, draw]`` are positions in the person's run of ``known_visits`` visits, those of
+    the first points first. Once alone stays alone: further true points never bring candidates back.
     """
     post_starts, post_points, owners = posting
     for person in range(known_visits.starts.size - 1):
@@ -509,7 +526,7 @@ def shift_attack(visits, posting, known_visits, truth, draws, longest_shift, hit
                             )
                             count += 1
                     if count:
-                        candidates, candidate = shifted_candidates(
+                        candidates, candidate = count_shifted_candidates(
                             visits,
                             post_starts,
                             post_points,
@@ -526,7 +543,7 @@ def shift_attack(visits, posting, known_visits, truth, draws, longest_shift, hit
 
 
 @njit(cache=True, nogil=True)
-def must_go(members, weights, limit):
+def bound_hitting_weight(members, weights, limit):
     """A lower bound for the weight of points that hit all sets (rows of ``members``, −1 behind the
     last); ends above ``limit``.
 
@@ -541,6 +558,7 @@ def must_go(members, weights, limit):
         for column in range(1, members.shape[1]):
             if members[row, column] >= 0:
                 lightest = min(lightest, remaining[members[row, column]])
+        # What the set takes is gone for the sets behind it.
         for column in range(members.shape[1]):
             if members[row, column] >= 0:
                 remaining[members[row, column]] -= lightest

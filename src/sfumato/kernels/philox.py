@@ -27,7 +27,7 @@ ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def high(a: np.uint64, b: np.uint64) -> np.uint64:
+def multiply_high(a: np.uint64, b: np.uint64) -> np.uint64:
     """The upper 64 bits of the product of two words, by four products of halves (Knuth's schoolbook
     multiplication).
     """
@@ -42,7 +42,7 @@ def high(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def words(
+def draw_words(
     key: NDArray[np.uint64], first: NDArray[np.uint64], second: NDArray[np.uint64], third: np.uint64
 ) -> NDArray[np.uint64]:
     """The first word of Philox4x64-10 (Salmon, Moraes, Dror & Shaw 2011) with the counter (first,
@@ -58,9 +58,9 @@ def words(
         m = key[1]
         # Ten rounds: two multiplications, exclusive ors with the key, and a swap of the halves.
         for _ in range(10):
-            upper = high(MULTIPLIER_0, a)
+            upper = multiply_high(MULTIPLIER_0, a)
             lower = MULTIPLIER_0 * a
-            above = high(MULTIPLIER_1, c)
+            above = multiply_high(MULTIPLIER_1, c)
             below = MULTIPLIER_1 * c
             a = above ^ b ^ k
             b = below
@@ -74,7 +74,7 @@ def words(
 
 
 @njit(cache=True, nogil=True)
-def seen_again(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def mark_repeats(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which keys fall on a bit that an earlier key has set; all bits they fall on are set
     afterwards.
 

@@ -62,7 +62,7 @@ class Scratch(NamedTuple):
     cuts: NDArray[np.int64]
 
 
-def scratch_for(space: Space, children: int = 1) -> Scratch:
+def make_scratch(space: Space, children: int = 1) -> Scratch:
     """Room for a space and at most so many children of a tree's node to be cut off."""
     sizes = space.dims[SIZE]
     whole = [
@@ -79,7 +79,7 @@ def scratch_for(space: Space, children: int = 1) -> Scratch:
 
 
 @inner
-def meeting_level(space, a, low, high):
+def find_meeting_level(space, a, low, high):
     """The lowest level of a tree on which two ranks are under one node."""
     size = space.dims[SIZE, a]
     base = space.dims[TREE_AT, a]
@@ -97,7 +97,7 @@ def cell_loss(space, a, low, high, distinct):
     """
     if space.dims[FORM, a] == TREE:
         # In a tree, the loss of the lowest node above both ranks.
-        level = meeting_level(space, a, low, high)
+        level = find_meeting_level(space, a, low, high)
         return space.losses[space.dims[TREE_AT, a] + level * space.dims[SIZE, a] + low]
     if low == high:
         return 0.0
@@ -118,7 +118,7 @@ def cell_loss(space, a, low, high, distinct):
 
 
 @inner
-def measure(points, start, end, space, scratch):
+def measure_box(points, start, end, space, scratch):
     """The box around some points, and the loss of each of its cells; points without records do not
     count.
     """
@@ -152,7 +152,7 @@ def measure(points, start, end, space, scratch):
 
 
 @inner
-def by_width(space, scratch):
+def sort_dimensions(space, scratch):
     """Put the dimensions in order of weight times width, the widest first; equal ones stay in their
     order.
     """
@@ -193,7 +193,7 @@ def _sort_values(values, n):
 
 
 @inner
-def value_weights(points, start, end, a, scratch):
+def count_values(points, start, end, a, scratch):
     """The ranks that occur in one dimension, ascending, and their records; returns how many there
     are.
 
@@ -254,7 +254,7 @@ def join_cells(space, a, values, n):
 
 
 @njit(cache=True, nogil=True)
-def boxes(points, ids, groups, count):
+def find_boxes(points, ids, groups, count):
     """The least and greatest rank of every dimension in each group: point ``ids[i]`` belongs to
     ``groups[i]``.
 
@@ -278,7 +278,7 @@ def boxes(points, ids, groups, count):
 
 
 @njit(cache=True, nogil=True)
-def people_inside(points, ids, groups, people, lows, highs):
+def count_people_inside(points, ids, groups, people, lows, highs):
     """How many of the ``people`` of each point lie inside the box of its group; summed per
     group.
     """

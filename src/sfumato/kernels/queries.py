@@ -32,6 +32,7 @@ def _bit_number(bit):
     """The number of the only set bit of a word, by six tests: each mask has the bits whose number
     has one binary digit 1.
     """
+    # Upper half of the word → the number has the digit 32, and so on.
     number = 0
     if bit & np.uint64(0xFFFFFFFF00000000):
         number += 32

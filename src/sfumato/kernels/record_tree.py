@@ -63,6 +63,7 @@ def _sort_key(kind, number, mark):
     """The sort key of a cell: open ones first, missing ones last, numbers by the middle of their
     range.
     """
+    # Infinite keys keep open and missing cells out of the ranges of values.
     if mark == OPEN:
         return -np.inf
     if mark == MISSING:
@@ -97,6 +98,7 @@ def _choose_column(files, order, low, high):
             elif kinds[k] == ABSOLUTE and np.isfinite(apart):
                 total += rules[k, DIFFERENT] * apart
             elif kinds[k] == GRADED and np.isfinite(apart):
+                # Distances that the costs are sensitive to: up to eight times the tolerance.
                 gain = 1e-6 + abs(rules[k, DIFFERENT] - rules[k, SAME])
                 total += gain * min(1.0, apart / (8.0 * rules[k, REACH] + 1e-12))
             elif kinds[k] == NEARING and np.isfinite(apart):
@@ -163,6 +165,7 @@ def build_tree(files):
     box.
     """
     size, columns = files.other_marks.shape
+    # Room for the largest binary tree: fewer than two nodes per record.
     node_limit = max(1, 2 * size)
     tree = RecordTree(
         np.arange(size),
@@ -212,11 +215,12 @@ def build_tree(files):
 
 
 @njit(cache=True, nogil=True)
-def first_of_nodes(tree):
+def find_lowest_records(tree):
     """Per node of a tree the lowest number of any of its records."""
     lowest = np.empty(tree.spans.shape[0], np.int64)
     # From the last node back: children come after their parents.
     for node in range(tree.spans.shape[0] - 1, -1, -1):
+        # An inner node has the lower of its children's, a leaf that of its records.
         if tree.children[node, 0] >= 0:
             lowest[node] = min(lowest[tree.children[node, 0]], lowest[tree.children[node, 1]])
         else:

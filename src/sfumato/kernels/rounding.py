@@ -16,7 +16,7 @@ NEAR = 1e-9
 
 
 @njit(cache=True)
-def controlled(fractions, draws, result):
+def round_table(fractions, draws, result):
     """Round the fractions of a table (rows × columns) to 0 or 1, keeping the sums of rows and
     columns, which must be whole.
 
@@ -117,8 +117,8 @@ def _cancel_circle(cell, owner, slot, j, circle, draw, result):
     up = 1 - cell[slot, j]
     down = cell[slot, j]
     c = j
-    # How far the circle can move either way. The cell on the way into column c moves against the last
-    # one, the next one with it.
+    # How far the circle can move either way. The cell on the way into column c moves against the
+    # last one, the next one with it.
     while True:
         s = by_column[c]
         up = min(up, cell[s, c])

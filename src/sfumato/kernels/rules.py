@@ -2,9 +2,9 @@
 transactions that hold a prefix and one more item.
 
 Arrays. The items of transaction *t* are ``items[starts[t]:starts[t + 1]]``, ascending. An itemset
-is grown by items behind its last one: ``holders`` are the transactions that hold it, ``places[h]``
-where in ``items`` the item behind its last one stands, so each occurrence is visited once per
-prefix.
+is grown by items behind its last one: ``holders`` are the transactions that hold it,
+``positions[h]`` where in ``items`` the item behind its last one stands, so each occurrence is
+visited once per prefix.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def count_behind(starts, items, holders, positions, kinds):
+def count_later_items(starts, items, holders, positions, kinds):
     """How many of the transactions that hold a prefix also hold each item behind it."""
     counts = np.zeros(kinds, np.int64)
     # Items before the position belong to other prefixes, so no itemset is counted twice.
@@ -26,12 +26,12 @@ def count_behind(starts, items, holders, positions, kinds):
 
 
 @njit(cache=True, nogil=True)
-def grow(starts, items, holders, positions, number_of_item):
+def extend_prefix(starts, items, holders, positions, number_of_item):
     """The transactions that hold a prefix and one wanted item more: per wanted item, holders and
     where the item behind it stands.
 
-    ``wanted[i]`` is the number of item *i* among those wanted, −1 for all others. Both lists come
-    in runs, one per wanted item; ``runs`` are their ends. A counting sort: two passes.
+    ``number_of_item[i]`` is the number of item *i* among those wanted, −1 for all others. Both
+    lists come in runs, one per wanted item; ``runs`` are their ends. A counting sort: two passes.
     """
     amounts = np.zeros(number_of_item.max() + 2, np.int64)
     # First pass: lengths of the runs, shifted by one, so that their sums are offsets.

@@ -21,7 +21,7 @@ TINY = 1e-9
 
 
 @njit(cache=True, nogil=True)
-def reduced(matrix, preference):
+def reduce_equations(matrix, preference):
     """Solve the equations for as many variables as there are independent ones (Gauss–Jordan
     elimination): tableau, and the variable of every row.
 
@@ -52,14 +52,14 @@ def reduced(matrix, preference):
                 entry = tableau[solved_rows, j]
                 tableau[solved_rows, j] = tableau[best, j]
                 tableau[best, j] = entry
-        pivoted(tableau, solved_rows, column)
+        pivot_tableau(tableau, solved_rows, column)
         basis[solved_rows] = column
         solved_rows += 1
     return tableau[:solved_rows].copy(), basis[:solved_rows].copy()
 
 
 @njit(cache=True, nogil=True)
-def pivoted(tableau, pivot_row, column):
+def pivot_tableau(tableau, pivot_row, column):
     """Solve one row for a column, and subtract it from the others so that the column is 0 there."""
     rows, columns = tableau.shape
     factor = tableau[pivot_row, column]
@@ -101,7 +101,7 @@ def _price_variables(tableau, basis, column, sign, prices):
 
 
 @njit(cache=True, nogil=True)
-def pushed(tableau, basis, point, bounds, goal, near, limit):
+def push_variable(tableau, basis, point, bounds, goal, near, limit):
     """Push one variable as far up (sign 1) or down as the equations and bounds let it; ``point``
     goes along.
 
@@ -182,6 +182,6 @@ def pushed(tableau, basis, point, bounds, goal, near, limit):
         # Set exactly to its bound, so that rounding errors do not build up.
         if abs(point[variable] - (high[variable] if slope > 0 else low[variable])) <= 10 * near:
             point[variable] = high[variable] if slope > 0 else low[variable]
-        pivoted(tableau, leaving, entering)
+        pivot_tableau(tableau, leaving, entering)
         basis[leaving] = entering
     return prices, False

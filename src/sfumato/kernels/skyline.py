@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.loop_cache import njit
 
 
-def unbeaten(points: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+def find_skyline(points: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
     """The rows of ``points`` that no other row is at most equal to in every entry (the Pareto
     front); of equal rows the first in ``order``.
 

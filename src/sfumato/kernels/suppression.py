@@ -1,7 +1,7 @@
 """Loops of cell suppression: which records to suppress so that nobody is too rare.
 
 Arrays. A *unit* is a set of equal records: a packed key, the columns that are missing in it as
-bits, and how many of its records still show all their cells (``left``). Column *c* owns the bits
+bits, and how many of its records still show all their cells (``intact``). Column *c* owns the bits
 ``fields[c]`` of word ``words[c]`` of a key. ``frequencies`` are those of a record of the unit that
 shows all its cells: the records that agree with it, where a hidden or missing cell agrees with
 everything. ``absent`` has bits for cells that cannot be hidden, since they are missing already and
@@ -30,7 +30,7 @@ _ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def group_shown(keys, rows, shown_bits):
+def group_by_shown_bits(keys, rows, shown_bits):
     """Number rows alike that agree: the group of each, the shown bits of each group, and a hash
     table of the groups.
     """
@@ -72,7 +72,7 @@ def group_shown(keys, rows, shown_bits):
 
 
 @njit(cache=True, nogil=True)
-def find_shown(keys, rows, shown_bits, group_bits, table):
+def find_groups(keys, rows, shown_bits, group_bits, table):
     """The group of each row among those of a hash table, −1 where there is none."""
     bits = 0
     while (1 << bits) < table.size:
@@ -104,8 +104,8 @@ def find_shown(keys, rows, shown_bits, group_bits, table):
 def count_agreeing(keys, amounts, order, starts, shown_bits):
     """Per row, the records that agree with it in what is shown of both.
 
-    ``order[starts[p]:starts[p+1]]`` are the rows of pattern *p*, which shows the bits ``shown[p]``;
-    row *i* stands for ``amounts[i]`` records.
+    ``order[starts[p]:starts[p+1]]`` are the rows of pattern *p*, which shows the bits
+    ``shown_bits[p]``; row *i* stands for ``amounts[i]`` records.
     """
     agreeing = np.zeros(amounts.size, np.int64)
     # Patterns are few and records many: records meet by way of a hash table for each pair of
@@ -120,7 +120,7 @@ def count_agreeing(keys, amounts, order, starts, shown_bits):
             if small.size > large.size:
                 small, large = large, small
             shared_bits = shown_bits[p] & shown_bits[q]
-            ids, group_bits, table = group_shown(keys, small, shared_bits)
+            ids, group_bits, table = group_by_shown_bits(keys, small, shared_bits)
             small_records = np.zeros(len(group_bits), np.int64)
             large_records = np.zeros(len(group_bits), np.int64)
             for r in range(small.size):
@@ -130,7 +130,7 @@ def count_agreeing(keys, amounts, order, starts, shown_bits):
                 for r in range(small.size):
                     agreeing[small[r]] += small_records[ids[r]]
                 continue
-            at = find_shown(keys, large, shared_bits, group_bits, table)
+            at = find_groups(keys, large, shared_bits, group_bits, table)
             for r in range(large.size):
                 if at[r] >= 0:
                     agreeing[large[r]] += small_records[at[r]]
@@ -161,7 +161,7 @@ class UnitGroups(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def groups_of(keys, rows, hiding, absent, amounts, unit_counts, k):
+def list_groups(keys, rows, hiding, absent, amounts, unit_counts, k):
     """The groups of some units that agree when columns are hidden, those with at least k records of
     all units.
 
@@ -171,8 +171,8 @@ def groups_of(keys, rows, hiding, absent, amounts, unit_counts, k):
     """
     shown_bits, hidden = hiding
     frequencies, intact = unit_counts
-    ids, group_bits, table = group_shown(keys, rows, shown_bits)
-    at = find_shown(keys, np.arange(amounts.size), shown_bits, group_bits, table)
+    ids, group_bits, table = group_by_shown_bits(keys, rows, shown_bits)
+    at = find_groups(keys, np.arange(amounts.size), shown_bits, group_bits, table)
     totals = np.zeros(len(group_bits), np.int64)
     donors = np.full(len(group_bits), -1, np.int64)
     # Records of all units count towards k, also those that are not to be covered now.
@@ -287,12 +287,12 @@ def _sift(heap, worth, size):
 
 
 @njit(cache=True, nogil=True)
-def cover(all_units, absent, hidden, unit_groups, k, unit_counts):
+def cover_units(all_units, absent, hidden, unit_groups, k, unit_counts):
     """Suppress records, the group that gains most first, until no member of any group is too rare
     (greedy set cover with lazy updates).
 
     Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Updates ``frequencies``
-    and ``left`` and returns unit and group of every suppressed record.
+    and ``intact`` and returns unit and group of every suppressed record.
     """
     starts, members, donors = unit_groups
     frequencies, intact = unit_counts
@@ -396,7 +396,7 @@ def _largest_other(members, hideable, unit, intact):
 
 
 @njit(cache=True, nogil=True)
-def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
+def restore_cells(all_units, hiding, watched, units, k, unit_counts, relied_on):
     """Show again what nobody needs hidden, record by record; all hide the same columns (``hiding``
     as in :func:`list_groups`).
 
@@ -410,8 +410,8 @@ def restore(all_units, hiding, watched, units, k, unit_counts, relied_on):
     frequencies, intact = unit_counts
     complete = watched[missing[watched] == 0]
     incomplete = watched[missing[watched] != 0]
-    ids, group_bits, table = group_shown(keys, complete, shown_bits)
-    at = find_shown(keys, units, shown_bits, group_bits, table)
+    ids, group_bits, table = group_by_shown_bits(keys, complete, shown_bits)
+    at = find_groups(keys, units, shown_bits, group_bits, table)
     starts, members, _ = _list_members(
         complete, ids, np.ones(len(group_bits), np.bool_), np.zeros(len(group_bits), np.int64)
     )

@@ -30,7 +30,7 @@ def _remove_item(pool, at, first, count, item):
 
 
 @njit(cache=True, nogil=True)
-def window_partners(starts, limits, uniforms):
+def pair_in_windows(starts, limits, uniforms):
     """Rank swapping: each free rank exchanges with one drawn evenly among the free ranks that
     follow within its stratum's limit. Linear time.
     """
@@ -74,12 +74,12 @@ def _find_end(links, i):
 
 
 @njit(cache=True, nogil=True)
-def spread_partners(starts, limits, normals):
+def pair_at_distances(starts, limits, normals):
     """Each free rank exchanges with the free rank nearest to one that lies a normal distance ahead,
     however far.
 
-    ``right`` and ``left`` lead from a taken rank to the nearest free one on that side; ``left`` is
-    numbered from 1. Nearly linear time (union–find).
+    ``right_links`` and ``left_links`` lead from a taken rank to the nearest free one on that side;
+    ``left_links`` is numbered from 1. Nearly linear time (union–find).
     """
     n = normals.size
     partner = np.arange(n)
@@ -137,7 +137,7 @@ def _draw_bucket(counts, r, last, uniform):
 
 
 @njit(cache=True, nogil=True)
-def bucket_partners(starts, limits, uniforms, second_uniforms):
+def pair_in_buckets(starts, limits, uniforms, second_uniforms):
     """Each free rank exchanges with one of its own bucket or a later one; buckets hold as many
     ranks as the limit.
     """
@@ -178,7 +178,7 @@ def _push_pair(heap, values, is_wanted, reach, i, j):
 
 
 @njit(cache=True, nogil=True)
-def closest_pairs(starts, values, is_wanted, reach):
+def pair_closest(starts, values, is_wanted, reach):
     """Pair the two nearest records of which one is wanted, then the nearest two of the remaining,
     and so on.
 
@@ -237,7 +237,7 @@ def draw_codes(codes, cumulative, uniforms):
 
 
 @njit(cache=True, nogil=True)
-def first_free(neighbours, distances, reach, is_taken, once):
+def assign_first_free(neighbours, distances, reach, is_taken, once):
     """For each seeker in turn the first of its neighbours that is not taken and within reach, or
     −1. Neighbours come by rising distance, so the first beyond reach ends the search.
     """
@@ -263,7 +263,7 @@ def first_free(neighbours, distances, reach, is_taken, once):
 
 
 @njit(cache=True, nogil=True)
-def tree_of(weights):
+def build_weight_tree(weights):
     """The Fenwick tree (1994) of some weights; entry 0 is not used. Entry i holds the sum of the
     weights of the i & −i entries up to i.
     """

@@ -66,6 +66,7 @@ def _counted_cut(bins, target, segment, width, leaf_size, room):
         squares_right += totals[k] * totals[k]
     n_left = np.int64(0)
     best, cut = 0.0, -1
+    # Bins from left to right: all records of a bin move over at once.
     for b in range(width - 1):
         before = n_left
         for k in range(classes):
@@ -275,6 +276,7 @@ def _number_split(bins, target, order, lo, hi, leaf_size, room):
     feature = -1
     cut = -1
     impurity = squares - total * total / (hi - lo)
+    # All targets are equal: nothing can be gained.
     if smallest == largest:
         return 0.0, feature, cut, 0.0
     for f in range(bins.shape[0]):
@@ -291,7 +293,7 @@ def _make_room(n, leaf_size):
     """Room for a tree of n records: feature, cut, left, right, parent, lo, hi, depth of the nodes,
     the records, and scratch.
     """
-    # Leaves hold at least ``least`` records, and a binary tree has one inner node fewer than
+    # Leaves hold at least ``leaf_size`` records, and a binary tree has one inner node fewer than
     # leaves.
     node_limit = 2 * (n // leaf_size + 1) + 1
     nodes = np.full((8, node_limit), -1, np.int64)
@@ -323,13 +325,13 @@ def _push_children(stack, top, lo, middle, hi, node, depth):
 
 
 @njit(cache=True, nogil=True)
-def grow_classes(bins, widths, target, classes, leaf_size, complexity, deepest):
+def grow_class_tree(bins, widths, target, classes, leaf_size, complexity, deepest):
     """A tree for a target of classes, by Gini impurity.
 
     ``bins[f, i]`` is the bin of record i in predictor f, below ``widths[f]``; leaves hold at least
-    ``leaf_size`` records; a split must gain at least ``complexity`` of the impurity of the root, and
-    the root has depth 0. Returns feature, cut, left, right, parent, lo, hi and depth of the nodes
-    (a row each), and the records in the order of the leaves.
+    ``leaf_size`` records; a split must gain at least ``complexity`` of the impurity of the root,
+    and the root has depth 0. Returns feature, cut, left, right, parent, lo, hi and depth of the
+    nodes (a row each), and the records in the order of the leaves.
     """
     n = target.size
     nodes, order, scratch, stack = _make_room(n, leaf_size)
@@ -370,12 +372,13 @@ def grow_classes(bins, widths, target, classes, leaf_size, complexity, deepest):
 
 
 @njit(cache=True, nogil=True)
-def grow_numbers(bins, target, leaf_size, complexity, deepest):
-    """A tree for a target of numbers, by variance; as :func:`grow_classes`. The target should have
-    mean 0: squares are summed.
+def grow_number_tree(bins, target, leaf_size, complexity, deepest):
+    """A tree for a target of numbers, by variance; as :func:`grow_class_tree`. The target should
+    have mean 0: squares are summed.
     """
     n = target.size
     nodes, order, scratch, stack = _make_room(n, leaf_size)
+    # Bins are bytes: room for 256 counts and sums.
     room = np.empty(256, np.int64), np.empty(256, np.float64)
     stack[0] = 0, n, -1, 0, 0
     top, node_count, needed = 1, 0, 0.0
@@ -423,7 +426,7 @@ def _pack_nodes(nodes):
 
 
 @njit(cache=True, nogil=True)
-def route(nodes, bins):
+def route_records(nodes, bins):
     """The leaf that every record falls into; a bin that did not occur goes to the child with more
     records. Depth × records steps.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.keys import Ids, Keys, Places, _count_bits, with_shared_twice
+from sfumato.kernels.keys import Ids, Keys, Places, _count_bits, repeat_shared_keys
 from sfumato.kernels.loop_cache import njit
 
 
@@ -66,7 +66,7 @@ def count_unique_by_prefixes(keys: Keys, records: Ids, shifts: Ids, widths: Ids)
     """
     # Where each column begins, counted from the lowest bit.
     ends = np.cumsum(widths[::-1])[::-1] - widths
-    line = with_shared_twice(_lay_out_keys(keys.reshape(-1), shifts, widths, ends), records)
+    line = repeat_shared_keys(_lay_out_keys(keys.reshape(-1), shifts, widths, ends), records)
     line.sort()
     return np.cumsum(_count_by_first_difference(line, ends))
 

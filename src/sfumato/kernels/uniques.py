@@ -17,7 +17,7 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def refine(ids, groups, column, live, sizes, refined, table):
+def refine_groups(ids, groups, column, live, sizes, refined, table):
     """Groups refined by one column, for the ``live`` records.
 
     ``column`` is its codes and how many there are; ``refined`` receives the new ids and the sizes
@@ -49,7 +49,7 @@ def refine(ids, groups, column, live, sizes, refined, table):
 
 @njit(cache=True, nogil=True)
 def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
-    """:func:`refine` by a hash table of the pairs that occur."""
+    """:func:`refine_groups` by a hash table of the pairs that occur."""
     slots = 16
     # At most half full, so that a search ends after a step or two.
     while slots < 2 * live.size:
@@ -81,7 +81,7 @@ def mark_uniques(live, refined, single, bits, subset, live_next, next_ids):
     many go on.
 
     ``single`` is the number of a record among those that are alone on all columns, or −1: only they
-    are marked. ``refined`` is as :func:`refine` wrote it.
+    are marked. ``refined`` is as :func:`refine_groups` wrote it.
     """
     fresh, counts = refined
     word = subset >> 6
@@ -101,13 +101,13 @@ def mark_uniques(live, refined, single, bits, subset, live_next, next_ids):
 
 
 @njit(cache=True, nogil=True)
-def score_minimal(bits, masks, index_of_mask, weights, scores, parts, amounts):
+def score_minimal_uniques(bits, masks, index_of_mask, weights, scores, parts, amounts):
     """Per record: the sum of the weights of its minimal subsets, the share of each column, and how
     many there are.
 
-    ``masks[j]`` are the columns of subset *j* (a bit each), smaller subsets first; ``places[mask]``
-    is *j*, or −1. A subset is minimal when the record is not alone on any subset with one column
-    less.
+    ``masks[j]`` are the columns of subset *j* (a bit each), smaller subsets first;
+    ``index_of_mask[mask]`` is *j*, or −1. A subset is minimal when the record is not alone on any
+    subset with one column less.
     """
     columns = parts.shape[1]
     for row in range(bits.shape[0]):

@@ -22,7 +22,7 @@ objective is none of these, there is no such bound.
 A first guess at a price is cheap: all but one of the *k* records can be dropped from the condition,
 which leaves the *k*-th nearest class. Any classes may be chosen, so those are whose first guess is
 highest. Then it is proved for more and more classes that they cost more, by a small search over the
-levels of one class (:func:`sfumato.kernels.crowd_costs.costs_as_much`). Bounds of single columns
+levels of one class (:func:`sfumato.kernels.crowd_costs.prove_crowd_cost`). Bounds of single columns
 and of blocks of columns do not see that a record that agrees with its neighbours in some columns
 disagrees with them in others; prices do.
 """
@@ -270,9 +270,9 @@ class CrowdPrices:
         tree = self._paths, self._starts, self._levels, meets, self._offsets
         prices, looked_at = np.empty(len(classes)), 0
         for at, chosen in enumerate(classes.tolist()):
-            kernels.crowd_costs.meet(chosen, self.codes, *tree)
-            kernels.crowd_costs.sums_of_terms(codes, self._terms, meets, self._offsets, sums)
-            prices[at] = kernels.crowd_costs.crowd_sum(sums, records, len(sums), k)
+            kernels.crowd_costs.find_meeting_levels(chosen, self.codes, *tree)
+            kernels.crowd_costs.sum_terms(codes, self._terms, meets, self._offsets, sums)
+            prices[at] = kernels.crowd_costs.find_crowd_sum(sums, records, len(sums), k)
             looked_at += len(codes)
             # One yield for work like that of looking at a table.
             if looked_at >= 2 * len(self.codes):
@@ -287,7 +287,7 @@ class CrowdPrices:
         self._meet(at)
         one, work = max(LOOK, self.codes.size // 8), np.zeros(1, dtype=np.int64)
         order = self._order()
-        verdict = kernels.crowd_costs.costs_as_much(
+        verdict = kernels.crowd_costs.prove_crowd_cost(
             (self.codes, self.records),
             self._terms,
             (self._meets, self._offsets, self._levels),
@@ -307,8 +307,8 @@ class CrowdPrices:
         self._meets, self._sums = self._meets[: len(group)], self._sums[: len(group)]
         for member, meets, sums in zip(group.tolist(), self._meets, self._sums, strict=True):
             tree = self._paths, self._starts, self._levels, meets, self._offsets
-            kernels.crowd_costs.meet(member, self.codes, *tree)
-            kernels.crowd_costs.sums_of_terms(self.codes, self._terms, meets, self._offsets, sums)
+            kernels.crowd_costs.find_meeting_levels(member, self.codes, *tree)
+            kernels.crowd_costs.sum_terms(self.codes, self._terms, meets, self._offsets, sums)
 
     def _order(self) -> NDArray[np.int64]:
         """Columns in which the nearest classes disagree most are decided first: either way the cost

@@ -396,7 +396,7 @@ class GlobalRecoding(Step):
             table = remap_to(ladder, encoded, level)
             narrow = table.astype(np.min_scalar_type(max(1, len(ladder.labels[level])) - 1))
             dataset = dataset.recoded(
-                name, ladder.labels[level], kernels.keys.mapped(encoded.narrow, narrow)
+                name, ladder.labels[level], kernels.keys.map_codes(encoded.narrow, narrow)
             )
             # Intervals of numbers and dates still have an order, and other labels none.
             ordered = dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
