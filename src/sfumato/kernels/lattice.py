@@ -555,28 +555,22 @@ def _merge(tower, job, last, room, whole, lost):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on
     every level.
 
-    A code is written down whenever it comes and kept only when it is new, a size is added to both
-    sides or to none: what cannot be guessed by the processor is not a branch. One addition an old
-    entry; then some 25 instructions for every class on every level.
+    Levels below ``lowest`` exceed the budget, and their tallies end there. Classes only merge on
+    the way up (Samarati's generalization property, 2001), so every group suppresses most on the
+    lowest level and the levels beyond the budget are the lowest ones. ``jumps`` leads from a code
+    to the one above it on level ``lowest``.
+
+    A code is written at ``codes[n]`` whenever it comes and kept (n rises) only if its sum was 0, a
+    size is added to both sides or to none: what cannot be guessed by the processor is not a branch.
+    One addition per old entry; then some 25 instructions for every class on every level.
     """
     groups, entries, costs, bounds = tower
-    source = bounds[job.source]
-    target = bounds[job.target]
-    following = room.links[0]
-    first = room.links[1]
-    codes = room.codes
-    sums = room.sums
-    jumps = room.jumps
+    source, target = bounds[job.source], bounds[job.target]
+    following, first = room.links[0], room.links[1]
+    codes, sums, jumps = room.codes, room.sums, room.jumps
     ups, folds, prices, _, starts, feature = last
-    k = job.k
-    levels = np.uint64(job.levels)
-    budget = job.budget
-    writes = job.writes
-    span = np.uint64(starts.shape[1] - 1)
-    # Levels below ``lowest`` exceed the budget, and their tallies end there. Classes only merge on
-    # the way up (Samarati's generalization property, 2001), so every group suppresses most on the
-    # lowest level and the levels beyond the budget are the lowest ones. ``jumps`` leads from a code
-    # to the one above it on level ``lowest``.
+    k, budget, writes = job.k, job.budget, job.writes
+    levels, span = np.uint64(job.levels), np.uint64(starts.shape[1] - 1)
     lowest = _ZERO
     _clear_tallies(whole, lost, levels)
     end = np.uint64(target[2])
@@ -584,8 +578,7 @@ def _merge(tower, job, last, room, whole, lost):
         n = _ZERO
         begin = end
         old = first[new - target[0]]
-        # Add up the entries of all old groups of the chain, by code. A code is written at seen[n]
-        # in any case and kept (n rises) only if its sum was 0.
+        # Add up the entries of all old groups of the chain, by code.
         while old >= 0:
             for e in range(groups[source[0] + old, 1], groups[source[0] + old, 2]):
                 code = np.uint64(entries[e, 0])
@@ -607,9 +600,7 @@ def _merge(tower, job, last, room, whole, lost):
                 sums[code] = 0 if levels == _ZERO else sums[code]
             if levels > _ZERO:
                 n = _lift_codes(codes, sums, jumps, n, starts[0, lowest])
-        level = lowest
-        first_level = _ZERO
-        chain = _ZERO
+        level, first_level, chain = lowest, _ZERO, _ZERO
         while first_level < levels:
             # The second column climbs one level: its sums wait where the next chain begins.
             next_n = _ZERO
@@ -626,19 +617,14 @@ def _merge(tower, job, last, room, whole, lost):
                     size = np.int64(sums[code])
                     sums[code] = 0
                     if writes_now:
-                        entries[end, 0] = code
-                        entries[end, 1] = size
-                        end += _ONE
+                        entries[end, 0], entries[end, 1], end = code, size, end + _ONE
                     _tally_class(code, size, (row, first_level + span), job.k, last, whole, lost)
                     for f in range(costs.shape[1] if size < k else 0):
                         lost[row : first_level + span, 1 + f] += size * costs[new, f]
                     break
                 if feature >= 0:
                     lost[row, 1 + feature] += _second_cost(codes, sums, begin_seen, n, k, last)
-                gone = _NOTHING
-                kept_classes = _NOTHING
-                squares = _NOTHING
-                cost = 0.0
+                gone, kept_classes, squares, cost = _NOTHING, _NOTHING, _NOTHING, 0.0
                 # How much larger than k the smallest kept class is; a class below k wraps to a
                 # number beyond all others.
                 margin = np.uint64(whole[row, 2] - k)
@@ -648,9 +634,7 @@ def _merge(tower, job, last, room, whole, lost):
                     size = np.int64(sums[code])
                     sums[code] = 0
                     if writes_now:
-                        entries[end, 0] = code
-                        entries[end, 1] = size
-                        end += _ONE
+                        entries[end, 0], entries[end, 1], end = code, size, end + _ONE
                     small = size if size < k else _NOTHING
                     large = size - small
                     gone += small
@@ -676,8 +660,7 @@ def _merge(tower, job, last, room, whole, lost):
             first_level += span
             chain += _ONE
         if writes:
-            groups[new, 1] = begin
-            groups[new, 2] = end
+            groups[new, 1], groups[new, 2] = begin, end
     if writes:
         target[3] = end
 
@@ -748,102 +731,3 @@ def lay_groups(keys, codes, records, priced_columns, steps, scratch, tower):
     bounds[0, 2] = 0
     bounds[0, 3] = keys.size
     return count
-
-
-@njit(cache=True, nogil=True)
-def find_least_levels(keys, records, columns, steps, limits, room, levels):
-    """The lowest levels of one column that leave few enough records in small classes, beside each
-    level of others.
-
-    ``columns`` has a row per column, the one in question last: the shift and width of its bits, the
-    place of its lowest level in ``steps``, and how many levels it has. ``limits`` is ``k, budget``.
-    ``levels[i, l]`` receives the lowest level of the last column at which the two columns alone,
-    the other one on level *l*, leave at most ``budget`` records in classes below *k*; 0 where the
-    two make more cells than ``room`` has. By the subset property of Incognito (LeFevre, DeWitt &
-    Ramakrishnan 2005) lower levels are in no node that keeps the budget: classes of a node are no
-    larger than those of two of its columns.
-
-    ``room`` has three rows of cells to work in. One count per class and column; then tables of two
-    columns, which are small, are folded level by level.
-    """
-    k, budget = limits
-    starts = steps[2]
-    last = columns.shape[0] - 1
-    shift = np.uint64(columns[last, 0])
-    mask = (_ONE << np.uint64(columns[last, 1])) - _ONE
-    first_level = columns[last, 2]
-    spans = columns[last, 3]
-    size = starts[first_level + 1] - starts[first_level]
-    # Subset property (LeFevre et al. 2005) for every pair of columns.
-    for i in range(last):
-        other_level = columns[i, 2]
-        rows = starts[other_level + 1] - starts[other_level]
-        if rows * size > room.shape[1]:
-            for level in range(columns[i, 3]):
-                levels[i, level] = 0
-            continue
-        other_shift = np.uint64(columns[i, 0])
-        other_mask = (_ONE << np.uint64(columns[i, 1])) - _ONE
-        counts = 0  # which row of the room has the counts on the present level of the other column
-        for cell in range(rows * size):
-            room[counts, cell] = 0
-        for c in range(keys.size):
-            cell = ((keys[c] >> other_shift) & other_mask) * size + ((keys[c] >> shift) & mask)
-            room[counts, cell] += records[c]
-        for level in range(columns[i, 3]):
-            # A higher level of the other column merges classes, so the lowest legal level only
-            # falls; it is searched from the bottom, which is cheap on tables so small.
-            rows = starts[other_level + level + 1] - starts[other_level + level]
-            lowest = 0
-            source = counts
-            width = size
-            while lowest < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
-                # The counts of the lowest level are needed again; what is folded goes to and fro
-                # between two rows.
-                target = 2 if source != 2 else 1 - counts
-                width = _fold_codes(room[source], room[target], rows, steps, first_level + lowest)
-                source = target
-                lowest += 1
-            levels[i, level] = lowest
-            if level + 1 < columns[i, 3]:
-                _fold_rows(room[counts], room[1 - counts], size, steps, other_level + level)
-                counts = 1 - counts
-
-
-@njit(cache=True, nogil=True)
-def _fold_codes(source, target, rows, steps, level):
-    """Write a table with its columns one level higher; returns how many columns it has then."""
-    ups, _, starts = steps
-    begin = starts[level]
-    end = starts[level + 1]
-    width = starts[level + 2] - starts[level + 1]
-    for cell in range(rows * width):
-        target[cell] = 0
-    for row in range(rows):
-        for code in range(end - begin):
-            target[row * width + np.uint64(ups[begin + code])] += source[row * (end - begin) + code]
-    return width
-
-
-@njit(cache=True, nogil=True)
-def _fold_rows(source, target, width, steps, level):
-    """Write a table with its rows one level higher."""
-    ups, _, starts = steps
-    begin = starts[level]
-    end = starts[level + 1]
-    for cell in range((starts[level + 2] - end) * width):
-        target[cell] = 0
-    # Whole rows are added: sequential reads and writes.
-    for row in range(end - begin):
-        above = np.uint64(ups[begin + row]) * width
-        for code in range(width):
-            target[above + code] += source[row * width + code]
-
-
-@njit(cache=True, nogil=True)
-def _in_small_classes(counts, cells, k):
-    """Records of the cells that hold fewer than *k*."""
-    records = _NOTHING
-    for cell in range(cells):
-        records += counts[cell] if counts[cell] < k else _NOTHING
-    return records

@@ -203,13 +203,10 @@ def search_tree(query, best, counting, files, tree, buffers, listed):
     order, spans, children, ends, codes, holds = tree
     stack, bounds, stamps, work = buffers
     i, skip, weights, slack = query
-    # With slack, records that cost as much up to rounding count as ties.
     limit = best + slack * (1.0 + abs(best)) if counting else best
     result = 0 if counting else -1
-    amount = 0
-    height = 1
-    stack[0] = 0
-    bounds[0] = -np.inf
+    amount, height = 0, 1
+    stack[0], bounds[0] = 0, -np.inf
     # Branch and bound in a tree of boxes (Friedman, Bentley & Finkel 1977): no record of a box
     # costs less than the bound of the box, so a box above the limit is passed over.
     while height > 0:
@@ -217,8 +214,7 @@ def search_tree(query, best, counting, files, tree, buffers, listed):
         node = stack[height]
         if bounds[height] > limit:
             continue
-        far = children[node, 0]
-        near = children[node, 1]
+        far, near = children[node, 0], children[node, 1]
         # An inner node: the nearer box goes on top of the stack, so that the limit falls early.
         if far >= 0:
             work[0] += 2
@@ -256,10 +252,8 @@ def search_tree(query, best, counting, files, tree, buffers, listed):
             )
             if far_bound < near_bound:
                 far, near, far_bound, near_bound = near, far, near_bound, far_bound
-            stack[height] = far
-            bounds[height] = far_bound
-            stack[height + 1] = near
-            bounds[height + 1] = near_bound
+            stack[height], bounds[height] = far, far_bound
+            stack[height + 1], bounds[height + 1] = near, near_bound
             height += 2
             continue
         work[0] += spans[node, 1] - spans[node, 0]
@@ -271,7 +265,6 @@ def search_tree(query, best, counting, files, tree, buffers, listed):
             total = 0.0
             for k in range(kinds.size):
                 other_mark = other_marks[j, k]
-                # Codes that agree were stamped before: one look instead of a search.
                 agreeing = (
                     kinds[k] == CATEGORY
                     and other_mark >= 0
@@ -290,8 +283,7 @@ def search_tree(query, best, counting, files, tree, buffers, listed):
                         listed[amount] = j
                     amount += 1
             elif total < best:
-                best = total
-                limit = total
+                best = limit = total
                 result = j
     return best, result, amount
 

@@ -492,7 +492,7 @@ def _levels_beside(
         for a in range(last + 1)
     ]
     levels = np.zeros((last, max(spans)), dtype=np.int64)
-    kernels.lattice.find_least_levels(
+    kernels.level_pairs.find_least_levels(
         table.keys[:, 0],
         table.records,
         np.array(columns, dtype=np.int64),
