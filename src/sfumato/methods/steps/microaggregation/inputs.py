@@ -109,7 +109,7 @@ def mdav_of(points: Points, k: int) -> Labels:
     dimensions = points.shape[1]
     use_tree = dimensions <= FEW_DIMENSIONS and len(points) >= SCANNED << dimensions
     loops = kernels.mdav_tree if use_tree else kernels.microaggregation
-    loops.mdav(np.array(points.T, order="C"), k, groups)
+    loops.build_mdav_groups(np.array(points.T, order="C"), k, groups)
     return groups
 
 
