@@ -394,7 +394,7 @@ class Secrets:
             kind=rank[met],
             set_pointers=set_pointers,
             set_codes=set_codes,
-            seen=room.astype(np.bool_),
+            kind_marks=room.astype(np.bool_),
             kinds=room,
         )
 

@@ -76,7 +76,8 @@ def _how_many(
     )
     if solution.x is None:
         return None
-    return np.rint(solution.x).astype(np.int64)
+    counts_gone: NDArray[np.int64] = np.rint(solution.x).astype(np.int64)
+    return counts_gone
 
 
 def _holds(limit: tuple[NDArray[np.float64], float], dropped: NDArray[np.bool_]) -> bool:
