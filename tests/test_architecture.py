@@ -143,7 +143,7 @@ AT_THE_TOP_OF_KERNELS = {"numba"}
 LONGEST_FILE = 800
 LONGEST_FUNCTION = 100
 MOST_ARGUMENTS = 10
-INNERMOST = {"_cost", "_least", "_bound"}
+INNERMOST = {"_cost_cells", "_bound_column", "_bound_node"}
 """Loops of record linkage that run for every pair of cells: taking an array out of a tuple costs
 more than their work.
 """

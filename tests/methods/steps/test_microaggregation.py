@@ -193,8 +193,8 @@ def test_mdav_in_a_tree_of_boxes_makes_the_same_groups_as_a_look_at_all_records(
 ):
     points = points_of(shape, seed, k + more, columns)
     plain, tree = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.int64)
-    made = kernels.microaggregation.mdav(np.array(points.T, order="C"), k, plain)
-    assert kernels.mdav_tree.mdav(np.array(points.T, order="C"), k, tree) == made
+    made = kernels.microaggregation.build_mdav_groups(np.array(points.T, order="C"), k, plain)
+    assert kernels.mdav_tree.build_mdav_groups(np.array(points.T, order="C"), k, tree) == made
     assert (plain == tree).all()
 
 
@@ -202,7 +202,7 @@ def test_mdav_in_a_tree_of_boxes_makes_the_same_groups_as_a_look_at_all_records(
 def test_mdav_of_many_records_is_that_of_few(columns, monkeypatch):
     points = points_of("rounded", 1, 12_000, columns)
     plain = np.empty(len(points), dtype=np.int64)
-    kernels.microaggregation.mdav(np.array(points.T, order="C"), 3, plain)
+    kernels.microaggregation.build_mdav_groups(np.array(points.T, order="C"), 3, plain)
     monkeypatch.setattr("sfumato.methods.steps.microaggregation.inputs.SCANNED", 1000)
     assert (mdav_of(points, 3) == plain).all()
 

@@ -131,12 +131,12 @@ class PeopleGraph(PeopleData):
     @cached_property
     def out(self) -> Rows:
         """Where the ties of everybody lead."""
-        return Rows(*kernels.graphs.one_way(self.nodes, self.arcs[0], self.arcs[1]))
+        return Rows(*kernels.graphs.build_arc_rows(self.nodes, self.arcs[0], self.arcs[1]))
 
     @cached_property
     def into(self) -> Rows:
         """Where the ties to everybody come from."""
-        return Rows(*kernels.graphs.one_way(self.nodes, self.arcs[1], self.arcs[0]))
+        return Rows(*kernels.graphs.build_arc_rows(self.nodes, self.arcs[1], self.arcs[0]))
 
     def seen(self, who: str, directed: bool = False) -> Self:
         """The same graph, if it may be looked at so: somebody who sees no direction refuses a
@@ -257,4 +257,4 @@ def labels_in(own: pl.DataFrame | None, quasi: tuple[str, ...], nodes: int) -> N
 
 def rows_of(nodes: int, edges: NDArray[np.int32]) -> Rows:
     """The rows of neighbours of edges that stand sorted, the smaller number first."""
-    return Rows(*kernels.graphs.both_ways(nodes, edges[0], edges[1]))
+    return Rows(*kernels.graphs.build_edge_rows(nodes, edges[0], edges[1]))

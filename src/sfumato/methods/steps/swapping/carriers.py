@@ -313,11 +313,11 @@ class Ranking:
         """Per place in the order the place it exchanges with; its own inverse."""
         limits = self.limits(p)
         if self.variant == "interval":
-            partners = kernels.swapping.window_partners(self.starts, limits, self.first)
+            partners = kernels.swapping.pair_in_windows(self.starts, limits, self.first)
         elif self.variant == "p_distribution":
-            partners = kernels.swapping.spread_partners(self.starts, limits, self.first)
+            partners = kernels.swapping.pair_at_distances(self.starts, limits, self.first)
         else:
-            partners = kernels.swapping.bucket_partners(
+            partners = kernels.swapping.pair_in_buckets(
                 self.starts, limits, self.first, self.second
             )
         return partners  # type: ignore[no-any-return]

@@ -165,7 +165,7 @@ class Exchange:
             self.stream.random(len(seekers)),
             np.stack([sorted_profile[1] for sorted_profile in sorted_]),
         )
-        trees = np.stack([kernels.swapping.tree_of(weights[row]) for row in order])
+        trees = np.stack([kernels.swapping.build_weight_tree(weights[row]) for row in order])
         profiles = kernels.swapping.Profiles(positions, order, stretches, trees)
         kernels.swapping.find_donors(
             seekers, uniforms, (areas, quotas), weights, profiles, self.partner, self.similar
