@@ -19,7 +19,7 @@ from sfumato.methods.attacks.crowd import alike_records, crowd_of, distinct
 from sfumato.methods.attacks.gdpr import CellHolders, Half, fitting
 from sfumato.methods.attacks.interval_disclosure import IntervalDisclosure
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
-from sfumato.methods.attacks.linkage.comparable_columns import plain_arrays
+from sfumato.methods.attacks.linkage.distance_rules import plain_arrays
 from sfumato.methods.attacks.linkage.files import (
     KEPT,
     MARGIN,

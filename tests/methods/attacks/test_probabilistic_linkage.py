@@ -16,7 +16,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.attacks import DistanceLinkage
 from sfumato.methods.attacks.linkage import probabilistic_linkage
-from sfumato.methods.attacks.linkage.comparable_columns import arrays_of
+from sfumato.methods.attacks.linkage.comparison_arrays import arrays_of
 from sfumato.methods.attacks.linkage.fellegi_sunter import (
     FEWEST_ROUNDS,
     NOTHING,

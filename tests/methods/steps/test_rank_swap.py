@@ -21,7 +21,7 @@ from sfumato.core.table import Table
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.kernels.swapping import bucket_partners, spread_partners, window_partners
-from sfumato.methods.steps.swapping.carriers import Ranking
+from sfumato.methods.steps.swapping.rank_partners import Ranking
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
 from tests.oracles import exchange as oracle
 

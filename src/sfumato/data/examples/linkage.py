@@ -12,9 +12,9 @@ import polars as pl
 
 from sfumato.core.attack import NOT_IN_FILE, as_theirs
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.data.examples.generated import NOTE
+from sfumato.data.examples.draws import PhiloxDraws
+from sfumato.data.examples.hospital_tables import NOTE
 from sfumato.data.examples.literature import as_dataset, at_least
-from sfumato.data.examples.people import PhiloxDraws
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:

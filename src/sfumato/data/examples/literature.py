@@ -13,7 +13,7 @@ from sfumato.core.data_files import read_data_file
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.source import Source
 from sfumato.core.table import Table
-from sfumato.data.examples.people import PhiloxDraws
+from sfumato.data.examples.draws import PhiloxDraws
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.methods.hierarchies import TableHierarchy, intervals, suppress
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source
+from sfumato.data.examples.draws import PhiloxDraws
 from sfumato.data.examples.literature import at_least, quasi
-from sfumato.data.examples.people import PhiloxDraws
 from sfumato.methods.hierarchies import intervals, tree
 
 if TYPE_CHECKING:

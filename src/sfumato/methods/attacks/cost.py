@@ -16,12 +16,9 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.methods.attacks.linkage.comparable_columns import (
-    common_columns,
-    refusal,
-    sampled_interval,
-)
+from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal
 from sfumato.methods.attacks.linkage.files import files_of
+from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 from sfumato.methods.formulas.matchings import MOST, matchings_with
 
 if TYPE_CHECKING:

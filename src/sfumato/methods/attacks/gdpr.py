@@ -15,7 +15,7 @@ from pydantic import Field
 from sfumato.core.attack import Attack, Finding, Intruder, Learns, NothingToAttack, Scene, cut_short
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
-from sfumato.methods.attacks.crowd import alike_records, distinct, known_matrix, no_secret, targets
+from sfumato.methods.attacks.crowd import alike_records, distinct, no_secret, targets
 from sfumato.methods.attacks.linkage.files import Files
 from sfumato.methods.attacks.nearest import (
     AT_MOST,
@@ -25,6 +25,7 @@ from sfumato.methods.attacks.nearest import (
     slices_of,
     surroundings,
 )
+from sfumato.methods.attacks.randomised_secrets import known_matrix
 from sfumato.methods.attacks.rates import (
     ExcessRisk,
     Rate,

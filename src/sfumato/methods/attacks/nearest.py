@@ -13,7 +13,8 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.attack import NOT_IN_FILE, Scene
-from sfumato.methods.attacks.linkage.comparable_columns import Arrays, refusal
+from sfumato.methods.attacks.linkage.comparable_columns import refusal
+from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 from sfumato.methods.attacks.linkage.files import Files, files_of
 from sfumato.methods.attacks.rates import Successes
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.methods.attacks.linkage.comparable_columns import Z95
+from sfumato.methods.attacks.linkage.success_rates import Z95
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

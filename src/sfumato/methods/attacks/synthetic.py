@@ -32,13 +32,11 @@ from sfumato.core.schema import Role
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.crowd import distinct, standing_under
-from sfumato.methods.attacks.linkage.comparable_columns import (
-    arrays_of,
-    compare,
-    distance_rule,
-    wilson,
-)
+from sfumato.methods.attacks.linkage.comparable_columns import compare
+from sfumato.methods.attacks.linkage.comparison_arrays import arrays_of
+from sfumato.methods.attacks.linkage.distance_rules import distance_rule
 from sfumato.methods.attacks.linkage.files import Files
+from sfumato.methods.attacks.linkage.success_rates import wilson
 from sfumato.methods.attacks.nearest import NO_CONTROL, Surroundings, surroundings
 from sfumato.methods.attacks.rates import Successes, area, true_positives
 

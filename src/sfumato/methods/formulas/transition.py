@@ -17,7 +17,6 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9

@@ -13,28 +13,29 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.linkage.comparable_columns import (
-    Arrays,
-    Ranges,
-    Standard,
-    Suppressed,
-    arrays_of,
-    distance_rule,
     only_generalised,
     refusal,
     require_linkable,
-    sampled_interval,
+)
+from sfumato.methods.attacks.linkage.comparison_arrays import Arrays, arrays_of
+from sfumato.methods.attacks.linkage.distance_rules import (
+    Ranges,
+    Standard,
+    Suppressed,
+    distance_rule,
 )
 from sfumato.methods.attacks.linkage.files import Files, files_of
 from sfumato.methods.attacks.linkage.implied_columns import implied_links
 from sfumato.methods.attacks.linkage.posteriors import nearest_posterior
 from sfumato.methods.attacks.linkage.search import Credits, linked
+from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
     from sfumato.core.model import Posterior
-    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
 
 

@@ -13,19 +13,15 @@ from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, MOST_AT_ONCE
 from sfumato.methods.attacks.crowd import Distinct, alike_records, distinct
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
-from sfumato.methods.attacks.linkage.comparable_columns import (
-    Compared,
-    common_columns,
-    compare,
-    plain_arrays,
-)
+from sfumato.methods.attacks.linkage.comparable_columns import Compared, common_columns, compare
+from sfumato.methods.attacks.linkage.distance_rules import plain_arrays
 from sfumato.methods.attacks.linkage.search import TIE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

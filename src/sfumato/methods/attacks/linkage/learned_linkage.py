@@ -25,13 +25,12 @@ from sfumato.methods.attacks.linkage.aggregators import (
     family_of,
 )
 from sfumato.methods.attacks.linkage.comparable_columns import (
-    Arrays,
     common_columns,
     only_generalised,
     refusal,
     require_linkable,
-    wilson,
 )
+from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 from sfumato.methods.attacks.linkage.files import (
     MARGIN,
     Looking,
@@ -43,6 +42,7 @@ from sfumato.methods.attacks.linkage.files import (
 )
 from sfumato.methods.attacks.linkage.implied_columns import implied_links
 from sfumato.methods.attacks.linkage.search import TIE
+from sfumato.methods.attacks.linkage.success_rates import wilson
 from sfumato.methods.attacks.linkage.worst_case import Solver, Worst, choose_solver, worst_case
 
 if TYPE_CHECKING:

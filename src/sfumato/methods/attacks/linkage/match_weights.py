@@ -18,15 +18,15 @@ import numpy as np
 
 from sfumato.core.attack import Intruder
 from sfumato.core.randomness import Seed
-from sfumato.methods.attacks.linkage.comparable_columns import (
+from sfumato.methods.attacks.linkage.comparison_arrays import (
     CATEGORY,
     GRADED,
     NEARING,
     Arrays,
     ComparisonRule,
     arrays_of,
-    moments,
 )
+from sfumato.methods.attacks.linkage.distance_rules import moments
 from sfumato.methods.attacks.linkage.fellegi_sunter import LEAST, LEVELS, SLACK, Parameters
 from sfumato.methods.attacks.linkage.files import Files, files_of
 from sfumato.methods.attacks.linkage.search import Lookup, hits_of

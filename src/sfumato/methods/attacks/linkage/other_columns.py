@@ -15,13 +15,10 @@ from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
-from sfumato.methods.attacks.linkage.comparable_columns import (
-    common_columns,
-    refusal,
-    sampled_interval,
-)
+from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal
 from sfumato.methods.attacks.linkage.files import files_of, same_person
 from sfumato.methods.attacks.linkage.search import TIE, Credits, linked
+from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from sfumato.methods.attacks.linkage.search import Lookup
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
 
 MOST_PAIRS = 100_000_000

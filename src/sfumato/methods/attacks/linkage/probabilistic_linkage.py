@@ -17,14 +17,11 @@ from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 from sfumato.methods.attacks.crowd import distinct
 from sfumato.methods.attacks.linkage.comparable_columns import (
-    CATEGORY,
-    Arrays,
-    arrays_of,
     common_columns,
     refusal,
     require_linkable,
-    sampled_interval,
 )
+from sfumato.methods.attacks.linkage.comparison_arrays import CATEGORY, Arrays, arrays_of
 from sfumato.methods.attacks.linkage.fellegi_sunter import (
     FEWEST_ROUNDS,
     LEVELS,
@@ -46,6 +43,7 @@ from sfumato.methods.attacks.linkage.match_weights import (
 )
 from sfumato.methods.attacks.linkage.posteriors import WeighedPosterior
 from sfumato.methods.attacks.linkage.search import Credits, linked
+from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.methods.attacks.linkage.comparable_columns import CATEGORY
+from sfumato.methods.attacks.linkage.comparison_arrays import CATEGORY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
 
 TIE = 1e-9

@@ -6,25 +6,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from pydantic import AfterValidator, Field
 
 from sfumato.core.design import marks_by, strata_of, units_of, weights_of
 from sfumato.core.encoding import as_column, numbers_of
-from sfumato.core.parameters import COLUMNS
 from sfumato.core.randomness import Marks, canonical_order, placed_back
-from sfumato.core.schema import Kind, Role
-from sfumato.core.words import join_words
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.core.schema import Role
+from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.step import Goal
     from sfumato.core.table import Table
+
 
 LARGEST, SMALLEST = 1e100, 1e-100
 """Numbers must lie between, so that their squares and products do."""
@@ -182,192 +180,3 @@ def is_constant_within(column: NDArray[np.float64], groups: NDArray[np.int64]) -
     sorted_values = column[rows]
     low, high = np.fmin.reduceat(sorted_values, starts), np.fmax.reduceat(sorted_values, starts)
     return bool(((low == high) | np.isnan(low)).all())
-
-
-# Fields that masking steps have in common, and the checks that go with them.
-
-
-def _once(names: Sequence[str]) -> tuple[str, ...]:
-    if len(set(names)) < len(names):
-        raise ValueError("names a column twice")
-    return tuple(names)
-
-
-Names = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(_once)]
-"""One or more columns, each once."""
-
-
-def require_table(dataset: Table, step: str, columns: Sequence[str]) -> None:
-    """Refuse a table without rows, and columns it lacks."""
-    dataset.require(columns)
-    if not len(dataset):
-        raise SchemaError(f"{step}: {dataset.source.name} has no rows; there is nothing to mask")
-
-
-def require_only_with(
-    step: str, field: str, value: object, methods: Sequence[str], method: str
-) -> None:
-    """Refuse an option that the chosen method would ignore."""
-    if value is not None and method not in methods:
-        raise ParameterError(f"{step}: {field} is for {join_words(methods)}, not for {method}")
-
-
-# Columns of categories as numbers: the rank of each value, and back.
-
-
-def is_category(dataset: Table, name: str) -> bool:
-    """Whether a column holds categories: its values are listed in order, or it neither holds nor is
-    meant as numbers.
-    """
-    attribute = dataset.schema.attributes.get(name)
-    if attribute is not None and attribute.order is not None:
-        return True
-    numeric = dataset.dtype(name).is_numeric() and dataset.dtype(name) != pl.Boolean
-    return not numeric and (attribute is None or attribute.kind is not Kind.NUMERIC)
-
-
-def ranks_of(dataset: Table, name: str) -> NDArray[np.float64]:
-    """The rank of every value among the listed or, without a list, the sorted values; NaN where it
-    is missing.
-    """
-    encoded = dataset.encoded(name)
-    attribute = dataset.schema.attributes.get(name)
-    order = attribute.order if attribute is not None else None
-    rank = {
-        value: float(i) for i, value in enumerate(order if order is not None else encoded.labels)
-    }
-    unknown = [text for text in encoded.labels if text is not None and text not in rank]
-    if unknown:
-        raise SchemaError(
-            f"column {name!r} holds {len(unknown):,} value(s) that its order does not list"
-        )
-    return np.array([np.nan if text is None else rank[text] for text in encoded.labels])[
-        encoded.codes
-    ]
-
-
-def numbers_or_ranks(dataset: Table, name: str) -> NDArray[np.float64]:
-    """A column as numbers, ranks for categories."""
-    return ranks_of(dataset, name) if is_category(dataset, name) else numbers_of(dataset, name)
-
-
-def values_at(
-    column: pl.Series, ranks: NDArray[np.float64], target_ranks: NDArray[np.float64]
-) -> pl.Series:
-    """Values of a column by rank, each of which some row has; a missing rank is a missing value."""
-    present = np.flatnonzero(~np.isnan(ranks))
-    if not len(present):
-        return pl.Series(column.name, [None] * len(column), dtype=column.dtype)
-    distinct, first = np.unique(ranks[present], return_index=True)
-    gaps = np.isnan(target_ranks)
-    rows = pl.Series(present[first])
-    positions = np.searchsorted(distinct, np.where(gaps, distinct[0], target_ranks))
-    return column.gather(rows.gather(positions)).set(pl.Series(gaps), None)
-
-
-# Weighted means and covariances of columns with gaps, and matrices that can be drawn from.
-
-if TYPE_CHECKING:
-    Array = NDArray[np.float64]
-
-
-def means_of(values: Array, weights: Array) -> Array:
-    """Weighted mean per column over the known values; 0 for a column without any."""
-    present = ~np.isnan(values)
-    total = weights @ present
-    return np.divide(
-        weights @ np.where(present, values, 0.0),
-        total,
-        out=np.zeros(values.shape[1]),
-        where=total > 0,
-    )
-
-
-def covariance_of(values: Array, weights: Array) -> Array:
-    r"""Weighted covariance over the pairs that are known:
-
-    .. math:: S_{jk} = \frac{n_{jk}}{n_{jk}-1}\,\frac{\sum_i w_i (x_{ij}-\bar x_j)(x_{ik}-\bar
-        x_k)}{\sum_i w_i}
-
-    with sums over the *n_jk* records that have both. 0 where fewer than two do. Columns that do not
-    vary have exactly 0, whatever rounding says. With gaps the matrix may not be
-    positive semidefinite: see :func:`semidefinite`.
-
-    >>> import numpy as np
-    >>> covariance_of(np.array([[1.0, 2.0], [3.0, 6.0]]), np.ones(2)).tolist()
-    [[2.0, 4.0], [4.0, 8.0]]
-    """
-    present = ~np.isnan(values)
-    centred = np.where(present, values - means_of(values, weights), 0.0)
-    pair_weights = (present * weights[:, None]).T @ present
-    counts = present.astype(np.float64).T @ present
-    enough = (counts > 1) & (pair_weights > 0)
-    share = np.divide(
-        counts, (counts - 1) * pair_weights, out=np.zeros_like(pair_weights), where=enough
-    )
-    covariance: Array = (centred * weights[:, None]).T @ centred * share
-    flat = [j for j in range(values.shape[1]) if not varies(values[:, j])]
-    covariance[flat, :] = 0.0
-    covariance[:, flat] = 0.0
-    return covariance
-
-
-def varies(column: Array) -> bool:
-    """Whether a column has two different known values."""
-    present = column[~np.isnan(column)]
-    return len(present) > 0 and bool(present.min() < present.max())
-
-
-def correlation_of(covariance: Array) -> Array:
-    """The correlations of a covariance; columns that do not vary correlate with nothing, and with
-    themselves by 1.
-    """
-    spread = np.sqrt(np.diag(covariance))
-    spreads = np.outer(spread, spread)
-    correlation: Array = np.divide(
-        covariance, spreads, out=np.zeros_like(covariance), where=spreads > 0
-    )
-    np.fill_diagonal(correlation, 1.0)
-    return correlation
-
-
-def semidefinite(covariance: Array) -> tuple[Array, bool]:
-    """The covariance, or one near it that has no negative eigenvalue, with the same variances; and
-    whether it was mended.
-
-    Negative eigenvalues of the correlation matrix are set to 0 and rows and columns scaled so that
-    its diagonal is 1 again (the spectral method of Rebonato & Jäckel 1999). That is near, but not
-    the nearest, and always works.
-
-    >>> import numpy as np
-    >>> mended, changed = semidefinite(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]))
-    >>> changed, bool(np.linalg.eigvalsh(mended).min() > -1e-9), np.diag(mended).round(12).tolist()
-    (True, True, [1.0, 1.0, 1.0])
-    """
-    spread = np.sqrt(np.diag(covariance))
-    shape = correlation_of(covariance)
-    values, vectors = np.linalg.eigh(shape)
-    if values[0] > -1e-9:
-        return covariance, False
-    shape = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    scale = np.sqrt(np.diag(shape))
-    return shape / np.outer(scale, scale) * np.outer(spread, spread), True
-
-
-def root_of(covariance: Array) -> Array:
-    """A lower triangular L with L Lᵀ = covariance, which may be singular: columns without variance
-    of their own get none.
-
-    >>> import numpy as np
-    >>> root_of(np.array([[4.0, 2.0], [2.0, 1.0]])).tolist()
-    [[2.0, 0.0], [1.0, 0.0]]
-    """
-    size = len(covariance)
-    root = np.zeros((size, size))
-    for j in range(size):
-        remaining = covariance[j, j] - root[j] @ root[j]
-        if remaining <= 1e-12 * covariance[j, j]:
-            continue
-        root[j, j] = np.sqrt(remaining)
-        root[j + 1 :, j] = (covariance[j + 1 :, j] - root[j + 1 :] @ root[j]) / root[j, j]
-    return root

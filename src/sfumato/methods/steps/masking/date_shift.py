@@ -14,15 +14,14 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import Names, by_appearance, require_table
+from sfumato.methods.steps.masking.block import by_appearance
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
 
-
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Rows = NDArray[np.int64]
 

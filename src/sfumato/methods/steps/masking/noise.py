@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,29 +12,15 @@ from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Marks
 from sfumato.core.step import Clue, ColumnStep, Goal, Learner, Masked, NoiseAdded, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import (
-    Block,
-    Names,
-    block_of,
-    column_like,
-    computable,
-    correlation_of,
-    is_category,
-    numbers_or_ranks,
-    require_only_with,
-    require_table,
-    values_at,
-    varies,
-)
-from sfumato.methods.steps.masking.normal_noise import (
-    BlockNoise,
-    CovarianceLearner,
-    MeansLearner,
-    Moments,
-    Sullivan,
-    standard_normals,
-)
-from sfumato.methods.steps.preserved_moments import KeptNumbers
+from sfumato.methods.steps.masking.block import Block, block_of, column_like, computable
+from sfumato.methods.steps.masking.category_ranks import is_category, numbers_or_ranks, values_at
+from sfumato.methods.steps.masking.exact_moments import CovarianceLearner, MeansLearner, Moments
+from sfumato.methods.steps.masking.masking_fields import Names, require_only_with, require_table
+from sfumato.methods.steps.masking.normal_noise import BlockNoise, standard_normals
+from sfumato.methods.steps.masking.preserved_moments import KeptNumbers
+from sfumato.methods.steps.masking.settling import Settling
+from sfumato.methods.steps.masking.sullivan import Sullivan
+from sfumato.methods.steps.masking.weighted_moments import correlation_of, varies
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,157 +28,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-
-# Making masked numbers keep whole numbers, zeros, bounds and sums.
-
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
-
-STEPS_OF_BISECTION = 200
-MOST = 200.0
-"""The logarithm of the largest factor that values are scaled by."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Settling:
-    """What masked numbers must keep.
-
-    ``integers``: columns of whole numbers stay whole. ``zeros``: what was 0 is 0. ``lower`` and
-    ``upper``: what is beyond is set to the bound. ``sums``: the weighted sum stays; all values that
-    may move are shifted alike (``scaled``: multiplied alike, if all have one sign), those at a
-    bound staying there; a value that is alone is left out of this, since its sum would give it
-    away. Whole numbers are rounded to the nearest; where their sum must stay, those with the
-    largest fractions are rounded up.
-    """
-
-    integers: bool = False
-    zeros: bool = False
-    lower: float | None = None
-    upper: float | None = None
-    sums: bool = False
-
-    @property
-    def changes(self) -> bool:
-        """Whether anything is done to the numbers."""
-        return (
-            self.integers
-            or self.zeros
-            or self.sums
-            or self.lower is not None
-            or self.upper is not None
-        )
-
-    def settled(
-        self,
-        masked: Array,
-        original: Array,
-        weights: Array,
-        *,
-        whole: bool,
-        alone: bool = True,
-        scaled: bool = False,
-    ) -> Array:
-        """One column of one stratum, settled; NaN stays.
-
-        ``whole`` says whether the column holds whole numbers. Unless every row is drawn ``alone``,
-        whole numbers are rounded to the nearest even if sums must stay: rows of one person keep one
-        value.
-        """
-        settled = masked.copy()
-        free = ~np.isnan(masked)
-        if self.zeros:
-            settled[free & (original == 0)] = 0.0
-            free &= original != 0
-        low, high = self._bounds(whole=self.integers and whole)
-        within = np.clip(settled[free], low, high)
-        if self.sums and len(within) > 1:  # the sum of a single value is the value
-            within = self._with_sum(
-                within, original[free], weights[free], (low, high), scaled=scaled
-            )
-        if self.integers and whole:
-            exact = self.sums and alone and bool((weights[free] == weights[free][:1]).all())
-            within = rounded_to_sum(within) if exact else np.rint(within)
-        settled[free] = within
-        return settled
-
-    def _bounds(self, *, whole: bool) -> tuple[float, float]:
-        low = -math.inf if self.lower is None else math.ceil(self.lower) if whole else self.lower
-        high = math.inf if self.upper is None else math.floor(self.upper) if whole else self.upper
-        return low, high
-
-    @staticmethod
-    def _with_sum(
-        masked: Array, original: Array, weights: Array, bounds: tuple[float, float], *, scaled: bool
-    ) -> Array:
-        target_sum, now = float(weights @ original), float(weights @ masked)
-        if not weights.sum() > 0:
-            return masked
-        one_sign = bool((masked >= 0).all() or (masked <= 0).all())
-        if (
-            scaled and one_sign and target_sum * now > 0
-        ):  # with both signs a larger factor need not give a larger sum
-            return _at(
-                lambda t: np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds),
-                weights,
-                target_sum,
-                math.log(target_sum / now),
-            )
-        return _at(
-            lambda t: np.clip(masked + t, *bounds),
-            weights,
-            target_sum,
-            (target_sum - now) / float(weights.sum()),
-        )
-
-
-def _at(shift: Callable[[float], Array], weights: Array, target_sum: float, guess: float) -> Array:
-    """The values moved so far that their weighted sum is the wanted one, or as near to it as bounds
-    allow.
-
-    Without bounds the guess is right. Otherwise it is doubled until the sum lies between, and then
-    halved in.
-    """
-
-    def missing(t: float) -> float:
-        return float(weights @ shift(t)) - target_sum
-
-    scale = max(1.0, abs(target_sum))
-    if abs(missing(guess)) <= 1e-12 * scale:
-        return shift(guess)
-    rising = missing(guess + 1.0) >= missing(guess)
-    near, far = guess, guess
-    step = max(abs(guess), 1.0) * (1.0 if (missing(guess) < 0) == rising else -1.0)
-    for _ in range(64):
-        far += step
-        if (missing(far) < 0) != (missing(near) < 0):
-            break
-        step *= 2
-    for _ in range(STEPS_OF_BISECTION):
-        middle = (near + far) / 2
-        if middle in (near, far):
-            break
-        near, far = (
-            (middle, far) if (missing(middle) < 0) == (missing(near) < 0) else (near, middle)
-        )
-    return shift(min(near, far, key=lambda t: abs(missing(t))))
-
-
-def rounded_to_sum(values: Array) -> Array:
-    """Whole numbers next to the values whose sum is the values' sum, rounded: the largest fractions
-    go up.
-
-    >>> import numpy as np
-    >>> rounded_to_sum(np.array([0.4, 1.4, 2.2])).tolist()
-    [1.0, 1.0, 2.0]
-    """
-    low = np.floor(values)
-    units_to_add = round(float((values - low).sum()))
-    low[np.argsort(low - values, kind="stable")[:units_to_add]] += 1.0
-    return low
-
-
-if TYPE_CHECKING:
-    Rows = NDArray[np.int64]
 
 Method = Literal["uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "outliers"]
 TITLES = {"kim": "Kim", "sullivan": "Sullivan", "outliers": "outliers only"}

@@ -27,7 +27,8 @@ from sfumato.core.step import (
     Span,
 )
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import Names, require_numbers, require_table
+from sfumato.methods.steps.masking.block import require_numbers
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
 
 if TYPE_CHECKING:
     from sfumato.core.table import Table

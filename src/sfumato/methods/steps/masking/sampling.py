@@ -25,26 +25,28 @@ from sfumato.core.randomness import Keyed, Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import (
-    LARGEST,
-    SMALLEST,
-    Names,
-    by_appearance,
-    means_of,
-    require_table,
-    varies,
-)
+from sfumato.methods.steps.masking.block import LARGEST, SMALLEST, by_appearance
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.weighted_moments import means_of, varies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
 
+    Counts = NDArray[np.int64]
+    Array = NDArray[np.float64]
+    Rows = NDArray[np.int64]
+
+USUAL = 0.1
+WHOLE = (
+    "the sample is the whole table: who is unique in it is unique among all its people; sample a"
+    " part to be protected"
+)
+_WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
+
 
 # How many units of each stratum a sample takes.
-
-if TYPE_CHECKING:
-    Counts = NDArray[np.int64]
 
 
 def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
@@ -83,17 +85,6 @@ def _by_largest_remainders(total: int, targets: NDArray[np.float64]) -> Counts:
     remaining = total - int(allocation.sum())
     allocation[np.argsort(allocation - shares, kind="stable")[:remaining]] += 1
     return allocation
-
-
-if TYPE_CHECKING:
-    Array = NDArray[np.float64]
-    Rows = NDArray[np.int64]
-
-USUAL = 0.1
-WHOLE = (
-    "the sample is the whole table: who is unique in it is unique among all its people; sample a"
-    " part to be protected"
-)
 
 
 @parameters
@@ -315,9 +306,6 @@ class Sample(Step):
                 " with weight"
             )
         return messages
-
-
-_WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -18,22 +18,20 @@ from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
 from sfumato.core.step import Goal, Masked, Step
 from sfumato.errors import InternalError, ParameterError, SchemaError
-from sfumato.methods.formulas.bridge import implied_epsilon, plan_buckets
-from sfumato.methods.formulas.closeness import distance_of
+from sfumato.methods.formulas.bridge import implied_epsilon
+from sfumato.methods.formulas.bucket_counts import distance_of
+from sfumato.methods.formulas.bucket_plans import plan_buckets
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
-from sfumato.methods.steps.masking.block import Names, require_table
-from sfumato.methods.steps.microaggregation.buckets import (
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy, halved
+from sfumato.methods.steps.microaggregation.buckets import buckets_of, points_of
+from sfumato.methods.steps.microaggregation.flow_assignment import improved
+from sfumato.methods.steps.microaggregation.group_values import (
     BucketColumn,
-    Limits,
     as_centres,
     as_numbers,
     as_ranges,
-    buckets_of,
-    greedy,
     grids_of,
-    halved,
-    improved,
-    points_of,
     require_ranges,
     require_values,
 )
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-if TYPE_CHECKING:
     Labels = NDArray[np.int64]
     Points = NDArray[np.float64]
 
@@ -68,7 +65,7 @@ class Bucketize(Step):
 
     ``buckets`` is :math:`\lfloor t \rfloor + 1` and at most k where it is not said; t need not be
     whole, N need not be divisible.
-    :func:`sfumato.methods.formulas.bridge.plan_buckets` tells beforehand what can be built.
+    :func:`sfumato.methods.formulas.bucket_plans.plan_buckets` tells beforehand what can be built.
 
     Several confidential columns: ``jointly`` puts records into buckets that are close in all of
     them together, and every event that is made of such buckets is t-close; otherwise each column

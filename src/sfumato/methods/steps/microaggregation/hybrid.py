@@ -18,8 +18,9 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Schema
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import Names, computable, require_table
-from sfumato.methods.steps.microaggregation.centres import GroupedTable, table_of
+from sfumato.methods.steps.masking.block import computable
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import grouping
 from sfumato.methods.steps.microaggregation.microaggregation import Microaggregate
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Labels = NDArray[np.int64]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, error_of, mdav
+from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, error_of
+from sfumato.methods.steps.microaggregation.mdav import mdav
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.kernels.group_changes import Groups
 
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Labels = NDArray[np.int64]
 

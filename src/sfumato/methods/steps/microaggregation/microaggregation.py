@@ -12,10 +12,11 @@ from pydantic import Field
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Centres, Clue, ColumnStep, Goal, Masked, Runs
-from sfumato.methods.steps.masking.block import Names, require_table
-from sfumato.methods.steps.microaggregation.centres import GroupedTable, centres, table_of
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.microaggregation.centres import centres
+from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import Method, grouping, require_options
-from sfumato.methods.steps.preserved_moments import kept
+from sfumato.methods.steps.microaggregation.preserved_groups import kept
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.microaggregation.inputs import Found
 
-if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 INDIVIDUAL = (

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 MOST_POINTS = 2**31

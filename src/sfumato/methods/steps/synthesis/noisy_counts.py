@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from sfumato.methods.formulas.exact_draws import Draws
 
-if TYPE_CHECKING:
     Codes = NDArray[np.int64]
     Floats = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from sfumato.core.table import NOBODY
 from sfumato.core.words import count_of
 from sfumato.errors import ParameterError, SchemaError, require
 from sfumato.methods.formulas.exact_draws import Draws
-from sfumato.methods.steps.masking.block import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
 from sfumato.methods.steps.privacy_claims import facts, warnings
 from sfumato.methods.steps.synthesis import aim, mst
 from sfumato.methods.steps.synthesis.cells import (

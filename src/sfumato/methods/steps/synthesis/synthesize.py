@@ -21,7 +21,7 @@ from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal, Step, Synthetic
 from sfumato.core.table import NOBODY
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.swapping.carriers import Columns, Within, require_columns
+from sfumato.methods.steps.swapping.step_columns import Columns, Within, require_columns
 from sfumato.methods.steps.synthesis.copula import require_numbers
 from sfumato.methods.steps.synthesis.households import UnitRows, shared_by_units
 from sfumato.methods.steps.synthesis.material import (
