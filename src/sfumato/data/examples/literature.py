@@ -21,10 +21,20 @@ if TYPE_CHECKING:
     from sfumato.core.hierarchy import Hierarchy
 
 
-# What all bundled tables are made of: columns with a role, rows, and explicit hierarchies.
-
 Example: TypeAlias = "tuple[pl.DataFrame, Schema]"
 """A bundled table before it is wrapped: its frame and its schema."""
+PATIENT_AGES = {
+    "single": ["[25-28]"] * 6,
+    "multi": ["[25-26]", "[25-27]", "[25-26]", "[27-28]", "[25-27]", "[27-28]"],
+}
+LOW_ZIP = "[53710-53711]"
+PATIENT_ZIPS = {
+    "single": [LOW_ZIP, "53712", LOW_ZIP, LOW_ZIP, "53712", LOW_ZIP],
+    "multi": ["53711", "53712", "53711", LOW_ZIP, "53712", LOW_ZIP],
+}
+
+
+# What all bundled tables are made of: columns with a role, rows, and explicit hierarchies.
 
 
 def direct() -> Attribute:
@@ -211,17 +221,6 @@ def _faggioli() -> Example:
         "income": sensitive(Kind.NUMERIC),
     }
     return from_rows(columns, rows)
-
-
-PATIENT_AGES = {
-    "single": ["[25-28]"] * 6,
-    "multi": ["[25-26]", "[25-27]", "[25-26]", "[27-28]", "[25-27]", "[27-28]"],
-}
-LOW_ZIP = "[53710-53711]"
-PATIENT_ZIPS = {
-    "single": [LOW_ZIP, "53712", LOW_ZIP, LOW_ZIP, "53712", LOW_ZIP],
-    "multi": ["53711", "53712", "53711", LOW_ZIP, "53712", LOW_ZIP],
-}
 
 
 def patients(*, release: str = "none") -> Table:

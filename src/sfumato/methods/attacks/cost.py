@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sfumato.methods.attacks.linkage.comparable_columns import Compared
     from sfumato.methods.attacks.linkage.files import Files
 
+
 ALL_ORDERS = 6
 """Facts of which all orders are averaged over; with more, some orders are drawn."""
 DRAWN_ORDERS = 20
@@ -37,6 +38,9 @@ that takes longer than the attack itself.
 """
 MOST_WAYS = 1 << 22
 """Sets of records that the exact posteriors of a table may look at."""
+_ORDERS = {"rarest": "the rarest first", "random": "in any order"}
+EVERYBODY = None
+"""The candidates before any fact is used that rules somebody out."""
 
 
 @parameters
@@ -159,9 +163,6 @@ class AttackCost(Attack):
         )
 
 
-_ORDERS = {"rarest": "the rarest first", "random": "in any order"}
-
-
 @dataclasses.dataclass(frozen=True)
 class _Hunt:
     """One person sought: candidates and the chance to be the only one, per number of facts used;
@@ -207,10 +208,6 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
         own_candidate,
         cells,
     )
-
-
-EVERYBODY = None
-"""The candidates before any fact is used that rules somebody out."""
 
 
 class _Narrowing:

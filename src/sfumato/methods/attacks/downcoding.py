@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
 
 
-# How many records of a class can lie in each part of its cells, if the class could not have been
-# released finer.
-
 MOST_CASES = 5_000
 """Ways to fill the parts up to which all are looked at; beyond, a solver is asked."""
 MOST_COMBINATIONS = 4_096
@@ -39,8 +36,12 @@ WORK_A_QUESTION = 2.0
 """What the solver may do to answer one question, in its own units: about as many seconds, and the
 same on every machine.
 """
-
 Combination = tuple[int, ...]
+Assumption = Literal["auto", "release", "class", "cover", "table"]
+
+
+# How many records of a class can lie in each part of its cells, if the class could not have been
+# released finer.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -522,9 +523,6 @@ def _audit_class(
         bool(narrowed),
         bool(together),
     )
-
-
-Assumption = Literal["auto", "release", "class", "cover", "table"]
 
 
 @parameters

@@ -42,6 +42,16 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
 
 
+SETTLED = 3
+"""Rows that satisfy a description after which no more are looked for: neither it nor its control
+describes one person then.
+"""
+AT_FIRST = 1024
+GUESS_CELLS = 4_000
+"""How many cells a guess takes the time of however few rows it looks at: some 20 microseconds."""
+FALSE_ALARMS = (0.01, 0.001)
+
+
 # Singling out: a description taken from the release that fits exactly one person.
 
 
@@ -200,13 +210,6 @@ def _describe_rows(
         for row in rows[start:end]:
             scene.require_time()
             yield row
-
-
-SETTLED = 3
-"""Rows that satisfy a description after which no more are looked for: neither it nor its control
-describes one person then.
-"""
-AT_FIRST = 1024
 
 
 class CellHolders:
@@ -631,10 +634,6 @@ def worst_of(findings: Sequence[Finding]) -> Finding:
     )
 
 
-GUESS_CELLS = 4_000
-"""How many cells a guess takes the time of however few rows it looks at: some 20 microseconds."""
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Secret:
     """A sensitive column: its released labels by row, and when a guess is right.
@@ -690,8 +689,6 @@ class _Secret:
 
 
 # Membership: was this person in the table?
-
-FALSE_ALARMS = (0.01, 0.001)
 
 
 @parameters

@@ -21,7 +21,6 @@ from sfumato.methods.attacks.rates import Successes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# How far every distinct released record is from a target, column by column.
 
 AT_MOST = 500
 """Targets an attack is tried on."""
@@ -33,6 +32,14 @@ FAR_CELL = 4
 """How many other cells one takes the time of where there are more codes: a tree leaves out little
 then, and memory is slow.
 """
+NO_CONTROL = (
+    "nobody is known to have been set aside before the rows were drawn, so there is no control; let"
+    " the step set a share of the people aside (holdout: 0.2), or give people of whom a table made"
+    " elsewhere was not made (control)"
+)
+
+
+# How far every distinct released record is from a target, column by column.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -210,13 +217,6 @@ def _sample_rows(
     return np.sort(
         scene.seed.stream(f"{purpose}: whom to attack").choice(rows, limit, replace=False)
     )
-
-
-NO_CONTROL = (
-    "nobody is known to have been set aside before the rows were drawn, so there is no control; let"
-    " the step set a share of the people aside (holdout: 0.2), or give people of whom a table made"
-    " elsewhere was not made (control)"
-)
 
 
 def beside_held_out(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

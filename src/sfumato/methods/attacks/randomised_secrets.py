@@ -103,7 +103,9 @@ def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) 
     return estimates
 
 
-def expected_counts(crowd: Crowd, channel: KnownMatrix, labels: int) -> Iterator[tuple[Any, Any, Any]]:
+def expected_counts(
+    crowd: Crowd, channel: KnownMatrix, labels: int
+) -> Iterator[tuple[Any, Any, Any]]:
     """Class, value and expected count of all values that are likely in a class, some classes at a
     time.
     """

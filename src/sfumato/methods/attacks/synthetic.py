@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+
 SOMEBODYS = (
     "every released record is somebody's; copies are looked for among rows that were drawn anew"
 )
@@ -56,6 +57,23 @@ ALARMS = 0.001
 """False alarms at which it is told how many members are recognised: averages hide the few who are
 exposed.
 """
+EXCHANGES = 400
+"""How often members and people set aside are exchanged at random to learn what chance does."""
+SURE = 0.95
+"""How surely no excess of the three is more than its lower end says where there is none."""
+TELLING = 0.10
+"""An excess that chance alone may reach with so few people set aside says nothing: the outcome is
+unknown then.
+"""
+ENOUGH_PEOPLE = 500
+"""People of either kind that are looked at first; where they do not tell, :data:`MOST_PEOPLE` are.
+"""
+FEW_ALARMS = 0.01
+"""The share of false alarms at which members are recognised by being near."""
+WEAKNESS = (
+    "by itself this says little: it passes tables in which one record in a hundred is a verbatim"
+    " copy"
+)
 
 
 def data_columns(pair: TablePair) -> tuple[str, ...]:
@@ -396,20 +414,6 @@ def usual_distance(scene: Scene) -> float:
 
 # What is surely more than chance: copies, near copies and recognised members together.
 
-EXCHANGES = 400
-"""How often members and people set aside are exchanged at random to learn what chance does."""
-SURE = 0.95
-"""How surely no excess of the three is more than its lower end says where there is none."""
-TELLING = 0.10
-"""An excess that chance alone may reach with so few people set aside says nothing: the outcome is
-unknown then.
-"""
-ENOUGH_PEOPLE = 500
-"""People of either kind that are looked at first; where they do not tell, :data:`MOST_PEOPLE` are.
-"""
-FEW_ALARMS = 0.01
-"""The share of false alarms at which members are recognised by being near."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DrawnEvidence:
@@ -578,11 +582,6 @@ def _recognition(scene: Scene, far: Distances) -> DrawnEvidence:
 
 
 # The distance to the closest record, which says little by itself.
-
-WEAKNESS = (
-    "by itself this says little: it passes tables in which one record in a hundred is a verbatim"
-    " copy"
-)
 
 
 @parameters

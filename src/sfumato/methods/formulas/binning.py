@@ -32,13 +32,21 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Attribute
 
 
-# Borders of bins that people can read: round numbers, and days, months or years for dates.
-
 STEPS = (1.0, 2.0, 2.5, 5.0)
 DAYS = (1, 2, 7, 14)
 MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)
 LEAST = 1e-300
 EPOCH = datetime.date(1970, 1, 1)
+MOST_BINS = 12
+MOST_CELLS = 4_000_000
+"""Numbers that a table may hold."""
+OTHERS = "others"
+MISSING = "missing"
+WIDE_AT_ONCE = 1 << 14
+"""Ranges that are laid over bins at a time."""
+
+
+# Borders of bins that people can read: round numbers, and days, months or years for dates.
 
 
 def round_step(low: float, high: float, max_bins: int, *, whole: bool = False) -> float:
@@ -172,13 +180,6 @@ def _short(number: float) -> str:
     if float(number).is_integer() and abs(number) < 1e9:
         return f"{int(number):,}"
     return f"{number:.6g}"
-
-
-MOST_BINS = 12
-MOST_CELLS = 4_000_000
-"""Numbers that a table may hold."""
-OTHERS = "others"
-MISSING = "missing"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -407,10 +408,6 @@ def _bins_of_numbers(reading: Reading, edges: NDArray[np.float64]) -> NDArray[np
         edges, reading.places[order]
     )  # neighbours are looked up faster one after the other
     return bin_of
-
-
-WIDE_AT_ONCE = 1 << 14
-"""Ranges that are laid over bins at a time."""
 
 
 def _spread_of_ranges(

@@ -22,10 +22,13 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 MOST_LISTED = 20_000_000
 """Sets that are listed at most; beyond they are counted."""
 MOST_CLOSED = 20_000
 """Closed sets up to which all of them are looked at."""
+MOST_BITS = 2**32
+"""People times items up to which everybody is a bit of every item."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -412,10 +415,6 @@ def _closure(sets: ItemSets, bits: Sequence[int], carriers: int) -> frozenset[in
     return frozenset(
         item for item in sets[first_carrier].tolist() if carriers & bits[item] == carriers
     )
-
-
-MOST_BITS = 2**32
-"""People times items up to which everybody is a bit of every item."""
 
 
 def carrier_bits(sets: ItemSets) -> list[int] | None:

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+
 ARROWS = ("->", "→")
+Support = Annotated[int, Field(ge=1, description="records from which on a rule is found")]
+Confidence = Annotated[
+    float, Field(gt=0, le=1, description="confidence from which on a rule is found")
+]
 
 
 class Item(NamedTuple):
@@ -140,6 +145,8 @@ Spoken = Annotated[
     AfterValidator(_readable),
 ]
 """Rules of a table, in a recipe."""
+
+
 SpokenItems = Annotated[
     str | Sequence[str | Mapping[str, Any]],
     BeforeValidator(_as_list),
@@ -147,10 +154,6 @@ SpokenItems = Annotated[
     AfterValidator(_readable_items),
 ]
 """Rules of baskets, in a recipe."""
-Support = Annotated[int, Field(ge=1, description="records from which on a rule is found")]
-Confidence = Annotated[
-    float, Field(gt=0, le=1, description="confidence from which on a rule is found")
-]
 
 
 def all_parsed(

@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
+MANY = 50
+"""From this size on the risk is integrated: scipy's hypergeometric series breaks down at 100."""
+STARTS = ((10.0, 0.3), (100.0, 0.5), (1000.0, 0.5), (500.0, 0.8), (1.0, 0.1))
+BOUNDS = ((-20.0, 40.0), (-12.0, 12.0))
+"""Where ln(θ + α) and the logit of α are looked for."""
+AT_ONCE = 1_000_000
+"""Terms of a sum that are held at a time."""
+TURNS = 100
+Estimator = Literal["zayatz", "pitman", "snb", "dankar"]
+_SNB_STARTS = ((-1.0, -2.0), (0.0, 0.0), (-2.0, -4.0), (-0.5, -5.0), (1.0, 1.0))
+
+
 # The risk of a record from a sample: how many people of the population it could be.
 
 
@@ -62,10 +74,6 @@ def individual_risk(sample: ArrayLike, population: ArrayLike) -> NDArray[np.floa
     return risk
 
 
-MANY = 50
-"""From this size on the risk is integrated: scipy's hypergeometric series breaks down at 100."""
-
-
 def _of_many(f: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same by Gauss–Laguerre quadrature of exp(−x)/(1 + (1/p − 1) exp(−x/f)), exact to ten
     digits for these sizes.
@@ -78,13 +86,6 @@ def _of_many(f: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.f
 
 # Pitman's model of class sizes: where its likelihood has a maximum, and how many are unique in the
 # population there.
-
-STARTS = ((10.0, 0.3), (100.0, 0.5), (1000.0, 0.5), (500.0, 0.8), (1.0, 0.1))
-BOUNDS = ((-20.0, 40.0), (-12.0, 12.0))
-"""Where ln(θ + α) and the logit of α are looked for."""
-AT_ONCE = 1_000_000
-"""Terms of a sum that are held at a time."""
-TURNS = 100
 
 
 def pitman(sample: Frequencies) -> float | None:
@@ -263,9 +264,6 @@ def _log_rising(start: float, factors: float) -> float:
     return float(gammaln(factors) - betaln(start, factors))
 
 
-Estimator = Literal["zayatz", "pitman", "snb", "dankar"]
-
-
 @dataclasses.dataclass(frozen=True)
 class Frequencies:
     """``counts[i]`` classes of the sample have ``sizes[i]`` records; sizes ascend."""
@@ -437,9 +435,6 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
     if best.cost > 1e-10:
         return None
     return float(classes * (1 / (1 + np.exp(-best.x[1]))) ** np.exp(best.x[0]))
-
-
-_SNB_STARTS = ((-1.0, -2.0), (0.0, 0.0), (-2.0, -4.0), (-0.5, -5.0), (1.0, 1.0))
 
 
 def classes_of_population(sample: Frequencies) -> float:

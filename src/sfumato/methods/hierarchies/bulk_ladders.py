@@ -25,13 +25,17 @@ from sfumato.core.labels import labels_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 MANY_VALUES = 2_000
 """Below this number of distinct values paths are made one by one: that takes some milliseconds."""
-
 PLAIN_NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?$"
 LONGEST_NUMBER = 15
 """Characters of a number whose position on the axis surely fits a float without rounding (2^53 has
 16 digits).
+"""
+DENSE = 1 << 20
+"""Numbers of nodes that span less than this, or less than there are values, are told apart by a
+table.
 """
 
 
@@ -102,12 +106,6 @@ def ladder_by_nodes(
         _add_missing(names, ups, counts, losses)
     labels = (labels_of(lowest), *(tuple(level) for level in names))
     return Ladder(labels, tuple(ups), tuple(counts), tuple(losses), paths.measured, bound=bound)
-
-
-DENSE = 1 << 20
-"""Numbers of nodes that span less than this, or less than there are values, are told apart by a
-table.
-"""
 
 
 def _first_and_number(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -33,10 +33,15 @@ from sfumato.methods.hierarchies.number_intervals import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 MOST_BINS = 256
 """Columns with more distinct numbers are cut into this many bins of like size first."""
 MOST_CATEGORIES = 1000
 """Sensitive values beyond this number are no categories."""
+Cuts = Annotated[
+    Sequence[Annotated[Sequence[Number], AfterValidator(tuple)]],
+    AfterValidator(tuple),
+]
 
 
 # Optimal cuts: the partition of an ordered list into groups that costs least.
@@ -223,11 +228,6 @@ def _float(name: str | None) -> float:
 
 
 # The hierarchy.
-
-Cuts = Annotated[
-    Sequence[Annotated[Sequence[Number], AfterValidator(tuple)]],
-    AfterValidator(tuple),
-]
 
 
 @parameters

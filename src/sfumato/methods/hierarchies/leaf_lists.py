@@ -26,9 +26,14 @@ from sfumato.errors import OutputError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 Row = tuple[str, ...]
 SHOWN = 5
 """How many problems of one kind are spelled out."""
+Extent = tuple[float, float]
+"""Where a node begins and ends on the axis of its column; a leaf begins where it ends."""
+EVERYWHERE: Extent = (float("-inf"), float("inf"))
+"""The extent of the top."""
 
 
 class Leaves(Protocol):
@@ -339,12 +344,6 @@ def _more(wrong: Sequence[object], what: str) -> list[str]:
 
 # Counting leaves and loss for hierarchies that are rules: only the values that occur are known.
 
-Extent = tuple[float, float]
-"""Where a node begins and ends on the axis of its column; a leaf begins where it ends."""
-
-EVERYWHERE: Extent = (float("-inf"), float("inf"))
-"""The extent of the top."""
-
 
 def category_paths(rows: Sequence[tuple[str, ...]], own: Sequence[int], depth: int) -> Paths:
     """Paths with the loss of categories, ``(leaves−1)/(all leaves−1)``, from the values that occur.
@@ -434,8 +433,14 @@ def finite(value: Any) -> int | float:
 
 
 Label = Annotated[str, BeforeValidator(label_text)]
+
+
 Number = Annotated[int | float, BeforeValidator(finite)]
+
+
 PositiveNumber = Annotated[int | float, BeforeValidator(finite), Field(gt=0)]
+
+
 Catch = Annotated[
     Label | None,
     Field(description="label below the top that adopts the values the hierarchy does not list"),

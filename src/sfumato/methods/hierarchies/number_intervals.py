@@ -27,16 +27,21 @@ from sfumato.methods.hierarchies.leaf_lists import (
     extent_paths,
 )
 
-# Numbers as they are written: exact, whatever their size, on one axis of whole steps.
-
 Exact = tuple[int, int]
 """``(m, e)`` stands for m · 10^e."""
-
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?"
 _PARTS = re.compile(r"([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 LONGEST = 400
 """Digits and powers of ten beyond this do not come from measurements; a float has no more than 309.
 """
+_HALF_OPEN = re.compile(rf"\[\s*({NUMBER})\s*,\s*({NUMBER})\s*\)", re.ASCII)
+_WHOLE = re.compile(r"(\d{1,300})-(\d{1,300})", re.ASCII)
+_OPEN = re.compile(rf"(<|>=)\s*({NUMBER})", re.ASCII)
+Ends = tuple[int | None, int | None]
+"""Where a cell begins and ends on the axis, as far as it says."""
+
+
+# Numbers as they are written: exact, whatever their size, on one axis of whole steps.
 
 
 def exact(text: str) -> Exact | None:
@@ -77,10 +82,6 @@ def written(position: int, digits: int) -> str:
 
 
 # The grid of interval limits: where a number or an interval label stands on it.
-
-_HALF_OPEN = re.compile(rf"\[\s*({NUMBER})\s*,\s*({NUMBER})\s*\)", re.ASCII)
-_WHOLE = re.compile(r"(\d{1,300})-(\d{1,300})", re.ASCII)
-_OPEN = re.compile(rf"(<|>=)\s*({NUMBER})", re.ASCII)
 
 
 class CellReading(NamedTuple):
@@ -139,10 +140,6 @@ class Fields(Protocol):
     def open_below(self) -> float | None: ...  # noqa: D102
     @property
     def open_above(self) -> float | None: ...  # noqa: D102
-
-
-Ends = tuple[int | None, int | None]
-"""Where a cell begins and ends on the axis, as far as it says."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,6 +34,12 @@ from sfumato.methods.hierarchies.number_intervals import Intervals
 
 Read = Callable[[str], tuple[str, ...] | None]
 """A code → the labels from its own node up to below the top; None for what is no code."""
+_ICD = re.compile(r"([A-Z]\d\d)(?:\.?\d{1,2})?", re.ASCII)
+_ISCO = re.compile(r"(\d)(?:(\d)(?:[1-9]\d?)?)?", re.ASCII)
+_NACE = re.compile(r"(?:(\d\d)(?:\.(\d)\d?)?)", re.ASCII)
+_NACE_CLASS = re.compile(r"([A-U]?)(\d\d)\.?(\d)\d", re.ASCII)
+_NUTS = re.compile(r"([A-Z]{2})[0-9A-Z]{0,3}", re.ASCII)
+_ISCED = re.compile(r"(?:ED|ISCED ?)?([0-8])", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,13 +73,6 @@ class Scheme:
 
 
 # How the codes of each are read.
-
-_ICD = re.compile(r"([A-Z]\d\d)(?:\.?\d{1,2})?", re.ASCII)
-_ISCO = re.compile(r"(\d)(?:(\d)(?:[1-9]\d?)?)?", re.ASCII)
-_NACE = re.compile(r"(?:(\d\d)(?:\.(\d)\d?)?)", re.ASCII)
-_NACE_CLASS = re.compile(r"([A-U]?)(\d\d)\.?(\d)\d", re.ASCII)
-_NUTS = re.compile(r"([A-Z]{2})[0-9A-Z]{0,3}", re.ASCII)
-_ISCED = re.compile(r"(?:ED|ISCED ?)?([0-8])", re.ASCII)
 
 
 def chapter_of(category: str) -> str | None:

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 
+LARGEST = 700.0
+"""Beyond this δ its factor does not fit a number."""
+
+
 @parameters
 class BetaLikeness(SensitiveModel):
     r"""In no class does the share of a sensitive value exceed that in the original table by more
@@ -182,9 +186,6 @@ class BetaLikeness(SensitiveModel):
 
 
 # δ-disclosure privacy: no class changes what is known about a sensitive value by much, up or down.
-
-LARGEST = 700.0
-"""Beyond this δ its factor does not fit a number."""
 
 
 @parameters

@@ -37,6 +37,14 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 
+NEAR = 1e-12
+"""Share of the whole excess that rounding may hide."""
+MOST_WORK = 20_000_000
+"""Classes times records up to which the fewest records are decided by trying all sums."""
+IDENTITY = Facts(against="identity", measure="quantitative")
+Chance = Annotated[float, Field(gt=0, le=1)]
+
+
 # Which classes go so that a sum over the rest is small enough and the fewest records are lost.
 #
 # A promise about the whole table asks :math:`\sum_{E \text{ kept}} x_E \le s`: every class has an
@@ -45,11 +53,6 @@ if TYPE_CHECKING:
 # knapsack: the least cost at which the excess is made up for. The riskiest classes, which have the
 # largest excess a record, go first, one by one; equal ones by their keys, so that the order of the
 # rows does not matter.
-
-NEAR = 1e-12
-"""Share of the whole excess that rounding may hide."""
-MOST_WORK = 20_000_000
-"""Classes times records up to which the fewest records are decided by trying all sums."""
 
 
 def fewest_records(
@@ -174,10 +177,6 @@ class _Sack:
                 dropped.append(item)
                 records -= int(self.costs[item])
         return np.array(dropped, dtype=np.int64)
-
-
-IDENTITY = Facts(against="identity", measure="quantitative")
-Chance = Annotated[float, Field(gt=0, le=1)]
 
 
 class _BelowThreshold(Model, Protocol):

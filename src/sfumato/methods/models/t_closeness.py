@@ -48,12 +48,14 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column
 
 
+T = TypeVar("T")
+Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicative"]
+
+
 # How far apart two values of a column are: their order, their scale or their tree.
 #
 # What is worked out here depends on the values of a column alone and is kept with its counts, so
 # that a search over thousands of nodes does it once.
-
-T = TypeVar("T")
 
 
 def axis(
@@ -125,9 +127,6 @@ def _measure_axis(
 
 def _nodes(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
     return nodes_above(counts.labels, counts.total().tolist(), attribute)
-
-
-Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicative"]
 
 
 @parameters

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 
+_RULE = re.compile(r"\s*(.+?)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
+
+
 class _OfData(ColumnUtility):
     """A utility of columns of data, whatever they hold."""
 
@@ -199,8 +202,6 @@ def _missing(dataset: Table, name: str) -> int:
 
 
 # Rules between two columns of a record.
-
-_RULE = re.compile(r"\s*(.+?)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
 
 
 def _checked(rule: str) -> str:

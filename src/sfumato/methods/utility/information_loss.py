@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
 
 
+LARGEST = 700.0
+"""Exponents beyond this do not fit a float."""
+
+
 @parameters
 class Loss(ColumnUtility):
     r"""The mean loss of a cell: how much of its column's range or values a released cell leaves
@@ -376,9 +380,6 @@ def _suppressed_share(pair: TablePair, name: str) -> float:
 
 
 # Ambiguity: how many original records a released one could be.
-
-LARGEST = 700.0
-"""Exponents beyond this do not fit a float."""
 
 
 @parameters

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
+
 RIDGE = 1e-6
 """Penalty per row on squared coefficients, the constant left out: it keeps them finite where
 classes can be separated.
@@ -29,6 +30,9 @@ FARTHEST = 30.0
 MOST_STEPS = 40
 MOST_REFITS = 400
 CLOSE_ENOUGH = 1e-8
+MOST_VALUES = 20
+"""Categories beyond the most frequent ones share a column."""
+Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -217,9 +221,6 @@ def predict(coefficients: NDArray[np.float64], features: NDArray[np.float64]) ->
 # label is spread over what it may stand for, in the proportions of the original column: nothing
 # better is known about it than how often values occur.
 
-MOST_VALUES = 20
-"""Categories beyond the most frequent ones share a column."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Features:
@@ -297,9 +298,6 @@ def features_of(
     return Features(
         tuple(owners), np.concatenate(before_parts, axis=1), np.concatenate(after_parts, axis=1)
     )
-
-
-Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite

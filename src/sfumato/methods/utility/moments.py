@@ -31,10 +31,14 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
 
 
-# Statistics of a table of numbers, weighted or not, and how far two of them are apart.
-
 NEGLIGIBLE = 1e-9
 """A statistic smaller than this share of its natural scale counts as 0."""
+MOST_CELLS = 1 << 20
+"""Columns known by their codes are counted where there are no more combinations of codes than this.
+"""
+
+
+# Statistics of a table of numbers, weighted or not, and how far two of them are apart.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,11 +249,6 @@ def _quantiles_of_copies(
         upper_values - (upper_values - lower_values) * (1 - share),
     )
     return [float(q) for q in quantiles]
-
-
-MOST_CELLS = 1 << 20
-"""Columns known by their codes are counted where there are no more combinations of codes than this.
-"""
 
 
 def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRows]:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+
 FEW = "two columns of numbers are needed"
+Coded = tuple[Encoded, "NDArray[np.float64]"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,9 +101,6 @@ def number_columns(pair: TablePair, name: str) -> tuple[NumberColumn, NumberColu
         return NumberColumn(values.before), NumberColumn(values.after)
     (before, values_of_codes), (after, middle) = coded
     return NumberColumn(before.narrow, values_of_codes), NumberColumn(after.narrow, middle)
-
-
-Coded = tuple[Encoded, "NDArray[np.float64]"]
 
 
 def coded_numbers(pair: TablePair, name: str) -> tuple[Coded, Coded] | None:

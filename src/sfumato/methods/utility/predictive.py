@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+
 MOST_CLASSES = 100
+Estimate = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+ROUNDING = 1e-14
+NOTHING_LIKE = "nothing was released that could be mistaken for the original"
+CELLS_AT_ONCE = 1_000_000
+"""Records × exchanges that are fitted side by side."""
 
 
 @parameters
@@ -187,8 +193,6 @@ def sample_of(
 
 
 # Overlap of the confidence intervals of regression coefficients.
-
-Estimate = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @parameters
@@ -349,9 +353,6 @@ def _overlap(old: Estimate, new: Estimate, number: int) -> float:
 
 
 # Propensity score mean squared error: can a model tell released records from original ones?
-
-ROUNDING = 1e-14
-NOTHING_LIKE = "nothing was released that could be mistaken for the original"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -560,10 +561,6 @@ def _stacked(features: Features) -> tuple[NDArray[np.float64], NDArray[np.float6
     rows = np.concatenate([features.before, features.after])
     truth = np.concatenate([np.zeros(len(features.before)), np.ones(len(features.after))])
     return rows[:, rows.std(axis=0) > 0], truth
-
-
-CELLS_AT_ONCE = 1_000_000
-"""Records × exchanges that are fitted side by side."""
 
 
 def _exchanged(

@@ -34,6 +34,16 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
 
 
+NONE = np.zeros(0, dtype=np.int64)
+MOST_SETS = 20
+"""Different combinations of columns that are asked about."""
+CHUNK = 1 << 23
+WORD = 64
+"""Queries that are counted at once: each has a bit of a word."""
+SAMPLE = 1024
+"""So many rows tell whether most combinations occur once."""
+
+
 # Random predicates on a column: ranges of ordered values, sets of others, and how far released
 # labels meet them.
 
@@ -86,9 +96,6 @@ class Questions:
             turns[last] ^= bit  # ... and from here on no more
         bit_masks[self.line.order] = np.bitwise_xor.accumulate(turns)[:-1]
         return bit_masks
-
-
-NONE = np.zeros(0, dtype=np.int64)
 
 
 def questions_of(
@@ -204,13 +211,6 @@ def _met_by_runs(
     middle = np.where(np.isnan(reading.middle), np.inf, reading.middle)[nobody]
     after[:, nobody] = (middle >= line.places[begin]) & (middle <= line.places[end - 1])
     return after
-
-
-MOST_SETS = 20
-"""Different combinations of columns that are asked about."""
-CHUNK = 1 << 23
-WORD = 64
-"""Queries that are counted at once: each has a bit of a word."""
 
 
 @parameters
@@ -410,10 +410,6 @@ def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
         )
     classes = classes_of(pair, names, "original", keep=False)
     return _Combinations(names, [column.narrow[classes.first] for column in encoded], classes.sizes)
-
-
-SAMPLE = 1024
-"""So many rows tell whether most combinations occur once."""
 
 
 def _mostly_distinct(codes: Sequence[NDArray[Any]]) -> bool:

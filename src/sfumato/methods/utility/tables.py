@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
+
 Value = str | int | float | bool
 Condition = Value | list[Value]
+MOST_BINS = 40
+MOST_VALUES = 100
+MOST_TABLES = 500
 
 
 @parameters
@@ -136,8 +140,6 @@ def _ends(reading: Reading, conditions: list[Value]) -> tuple[float, float] | No
 
 # Tables: how far a cross-table of the release is from the original one.
 
-MOST_BINS = 40
-
 
 @parameters
 class TableDistance(ColumnUtility):
@@ -200,9 +202,6 @@ def _distance(columns: list[Binned]) -> float:
 
 
 # All tables of two or three columns at once.
-
-MOST_VALUES = 100
-MOST_TABLES = 500
 
 
 @parameters

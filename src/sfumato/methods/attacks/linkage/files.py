@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 
 
+MARGIN = 1e-4
+"""The program takes a record for the nearest alone when every other is farther by at least
+this much: it knows no strict inequality.
+"""
+KEPT = 8
+"""Others remembered per record and look."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Files:
     """The columns in common, the distinct records of either file, and the pairs of rows that
@@ -93,13 +101,6 @@ def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
 
 # Records and their own in the other file, what others are near, and how many a distance tells from
 # all others.
-
-MARGIN = 1e-4
-"""The program takes a record for the nearest alone when every other is farther by at least
-this much: it knows no strict inequality.
-"""
-KEPT = 8
-"""Others remembered per record and look."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

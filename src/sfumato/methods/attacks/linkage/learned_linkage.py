@@ -51,12 +51,21 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
 
 
-# Parameters that link many records, by descent on a smooth stand-in for the number of links.
-
 WARMTH = 0.05
 RATE = 0.2
 CHECKED = 20
 ROUNDS = 3
+MOST_UNITS, SAMPLE = 2000, 1000
+"""Distinct records that are learned from in full, and how many are drawn of more."""
+PAIRS, LEAST = 20_000_000, 100
+"""Pairs of people and released records that are compared at a time: of large releases fewer people
+are drawn, at least so many.
+"""
+LOOKS_BESIDE = 8
+"""Looks at all records that the descent takes, besides one a column."""
+
+
+# Parameters that link many records, by descent on a smooth stand-in for the number of links.
 
 
 def learned(
@@ -174,14 +183,6 @@ def _descend(
         if not free:
             theta = family.nearest_allowed(theta)
     return best
-
-
-MOST_UNITS, SAMPLE = 2000, 1000
-"""Distinct records that are learned from in full, and how many are drawn of more."""
-PAIRS, LEAST = 20_000_000, 100
-"""Pairs of people and released records that are compared at a time: of large releases fewer people
-are drawn, at least so many.
-"""
 
 
 @parameters
@@ -450,10 +451,6 @@ def _sample_units(scene: Scene, units: Units, released: int) -> Units:
         : min(SAMPLE, room)
     ]
     return units.part(np.sort(unit_numbers))
-
-
-LOOKS_BESIDE = 8
-"""Looks at all records that the descent takes, besides one a column."""
 
 
 def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) -> Units:

@@ -38,6 +38,37 @@ if TYPE_CHECKING:
     from sfumato.methods.attacks.linkage.comparable_columns import Compared
 
 
+TRIAL, ENOUGH = 500, 20
+"""People linked to learn how far matches lie apart, and to tell which weights are better; how few
+gaps say nothing.
+"""
+TRIALS_AT_MOST, TRIAL_SHARE, TREE_COST = 16, 4, 8
+"""One trial takes at most one in so many parts of the work, and no other round of trials begins
+once they took one in so many together; to make a release ready for a trial is as much work as to
+compare so many people with all of it.
+"""
+MOST_LEARNT = 20_000
+"""People of whom weights are learnt at most."""
+RANDOM_PAIRS = 20_000
+"""Pairs that tell how near two random people are."""
+LINK_ROUNDS = 3
+FAR = 4.0
+"""Gaps that are so many times the deviation (1.4826 times the median gap) are outliers."""
+OUTLIERS = (1e-3, 0.5)
+FEWEST_OUTLIERS = 1e-4
+"""Where matches lie far apart for other reasons than outliers, as in skewed columns, no floor is
+better.
+"""
+WIDE = 1.0
+"""Matches that lie apart by more than so many deviations of a column are as far as others: nearness
+says nothing.
+"""
+LEAST_CLOSE = 0.01
+"""Where fewer matches are close than this, nearness says nothing and closeness is one level of
+agreement.
+"""
+
+
 def graded_rule(
     column: Compared,
     tolerance: float,
@@ -98,36 +129,6 @@ def graded_rule(
 # shares *m* and the gaps, and what follows from them gives the pairs of the next round. Where noise
 # or rounding make columns agree by chance, expectation and maximisation takes the chance for a
 # match, and links do not.
-
-TRIAL, ENOUGH = 500, 20
-"""People linked to learn how far matches lie apart, and to tell which weights are better; how few
-gaps say nothing.
-"""
-TRIALS_AT_MOST, TRIAL_SHARE, TREE_COST = 16, 4, 8
-"""One trial takes at most one in so many parts of the work, and no other round of trials begins
-once they took one in so many together; to make a release ready for a trial is as much work as to
-compare so many people with all of it.
-"""
-MOST_LEARNT = 20_000
-"""People of whom weights are learnt at most."""
-RANDOM_PAIRS = 20_000
-"""Pairs that tell how near two random people are."""
-LINK_ROUNDS = 3
-FAR = 4.0
-"""Gaps that are so many times the deviation (1.4826 times the median gap) are outliers."""
-OUTLIERS = (1e-3, 0.5)
-FEWEST_OUTLIERS = 1e-4
-"""Where matches lie far apart for other reasons than outliers, as in skewed columns, no floor is
-better.
-"""
-WIDE = 1.0
-"""Matches that lie apart by more than so many deviations of a column are as far as others: nearness
-says nothing.
-"""
-LEAST_CLOSE = 0.01
-"""Where fewer matches are close than this, nearness says nothing and closeness is one level of
-agreement.
-"""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,10 +52,23 @@ if TYPE_CHECKING:
     from sfumato.core.model import Posterior
 
 
-# The counts of patterns of agreement that follow from rules that grade it.
-
 MOST_COLUMNS = 27
 """Columns whose pattern fits a word."""
+FEW = 8
+"""Columns in which fewer than one in so many released records agree with an anchor are looked up
+record by record.
+"""
+PAIRS, FEWEST = 5_000_000, 500
+"""Pairs of distinct records that are counted; of longer files those of a random sample of the
+intruder's, no fewer than this.
+"""
+ANCHOR_SHARE = 4
+"""No more than one in so many parts of the work goes into counting pairs: then there are fewer
+records of the intruder.
+"""
+
+
+# The counts of patterns of agreement that follow from rules that grade it.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,12 +82,6 @@ class Holders:
     high: NDArray[np.float64]
     starts: NDArray[np.int64]
     records: NDArray[np.int64]
-
-
-FEW = 8
-"""Columns in which fewer than one in so many released records agree with an anchor are looked up
-record by record.
-"""
 
 
 def _holders(arrays: Arrays, k: int) -> Holders:
@@ -186,16 +193,6 @@ def count_patterns(
         ).astype(float)
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
     return Patterns(keys[:, None] // digits % LEVELS, counts)
-
-
-PAIRS, FEWEST = 5_000_000, 500
-"""Pairs of distinct records that are counted; of longer files those of a random sample of the
-intruder's, no fewer than this.
-"""
-ANCHOR_SHARE = 4
-"""No more than one in so many parts of the work goes into counting pairs: then there are fewer
-records of the intruder.
-"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

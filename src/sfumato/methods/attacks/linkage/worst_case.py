@@ -25,6 +25,26 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
 
 
+Solver = Literal["auto", "highspy", "scipy", "none"]
+NODE_COST = 20
+"""Times that a node of a search goes over all entries of the program, roughly."""
+ROOT_NODES = 20
+"""Nodes that the beginning of a search is as much work as."""
+SOLVER_SHARE = 4
+"""Times the work of an attack that all searches together may take."""
+PATIENCE = 10.0
+"""Times the seconds left that a solver may take by the clock on the wall where it knows no other: a
+busy machine must not decide.
+"""
+MOST_SOLVED = 500
+"""Units beyond which the program says nothing in any time there is."""
+TURNS = 30
+EDGE = 1e-6
+"""Parameters below this are tried as zero too: a solver's zero is not one, and ties hold at exact
+zeros only.
+"""
+
+
 # The mixed-integer program of worst-case linkage: the least that is not linked.
 
 
@@ -177,8 +197,6 @@ def extended(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.floa
 # Solvers of mixed-integer programs: HiGHS by highspy, which starts from a known solution, or by
 # scipy, which cannot.
 
-Solver = Literal["auto", "highspy", "scipy", "none"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Solution:
@@ -208,18 +226,6 @@ def choose_solver(solver: Solver) -> Solver:
     if solver == "highspy":
         require("highspy", extra="solvers", to="solve programs from a known start")
     return solver
-
-
-NODE_COST = 20
-"""Times that a node of a search goes over all entries of the program, roughly."""
-ROOT_NODES = 20
-"""Nodes that the beginning of a search is as much work as."""
-SOLVER_SHARE = 4
-"""Times the work of an attack that all searches together may take."""
-PATIENCE = 10.0
-"""Times the seconds left that a solver may take by the clock on the wall where it knows no other: a
-busy machine must not decide.
-"""
 
 
 def affordable_nodes(program: Program, work: int, nodes: int) -> int:
@@ -330,15 +336,6 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
     return Solution(
         point, bound if np.isfinite(bound) else 0.0, optimal, int(info.mip_node_count), stopped
     )
-
-
-MOST_SOLVED = 500
-"""Units beyond which the program says nothing in any time there is."""
-TURNS = 30
-EDGE = 1e-6
-"""Parameters below this are tried as zero too: a solver's zero is not one, and ties hold at exact
-zeros only.
-"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -39,17 +39,16 @@ if TYPE_CHECKING:
 
     from sfumato.methods.steps.local.axes import Axis
 
+
 SECOND = 10**9
 """Moments are counted in nanoseconds since the year 1."""
 DAY = 86_400 * SECOND
 MIDNIGHT = " 00:00:00"
 """How a time ends that says no more than its day."""
-
 SHARE_OF_SPREAD = 10
 """The default step is at least the interquartile range over this: some twenty cells for values that
 are spread evenly.
 """
-
 PERIODS: dict[str, int] = {
     "second": SECOND,
     "10 seconds": 10 * SECOND,
@@ -66,7 +65,6 @@ PERIODS: dict[str, int] = {
     "decade": 3_653 * DAY,
 }
 """The steps of dates and times, and how long each is at most."""
-
 Steps = Annotated[
     dict[str, int | float | str],
     COLUMNS,
@@ -78,8 +76,12 @@ Steps = Annotated[
     ),
 ]
 """The field of every step that writes ranges."""
-
 Source = Literal["recipe", "hierarchy", "default", "order"]
+_WHOLE = re.compile(r"(\d{1,300})(?:-(\d{1,300}))?|\[(\d{1,300})-(\d{1,300})\]", re.ASCII)
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_HALF_OPEN = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\)", re.ASCII)
+_OPEN = re.compile(rf"(<|>=)({_NUMBER})", re.ASCII)
+CellLimits = tuple[Sequence[float], Sequence[float]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -449,11 +451,6 @@ def _period_around(key: int, period: str) -> tuple[int, int]:
 
 # Level 1 of a hierarchy.
 
-_WHOLE = re.compile(r"(\d{1,300})(?:-(\d{1,300}))?|\[(\d{1,300})-(\d{1,300})\]", re.ASCII)
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_HALF_OPEN = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\)", re.ASCII)
-_OPEN = re.compile(rf"(<|>=)({_NUMBER})", re.ASCII)
-
 
 class LabelExtent(NamedTuple):
     """What a label of a hierarchy covers, from ``low`` on and before ``high``; None is an open
@@ -529,9 +526,6 @@ def hierarchy_grid(
         return labels[low] if nodes[low] == nodes[high] else join(low, high)
 
     return _from_cells(nodes, limits, write, "level 1 of the hierarchy", "hierarchy")
-
-
-CellLimits = tuple[Sequence[float], Sequence[float]]
 
 
 def _number_cells(

@@ -37,12 +37,15 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
+Range = tuple[int, int, int]
+"""An axis and the ranks from which and up to which its values are released as one."""
+Mode = Literal["strict", "relaxed"]
+Modes = Literal["strict", "relaxed", "single"]
+
+
 # Single-dimensional Mondrian: columns are cut at medians, each cut going through the whole table.
 #
 # Columns with neither an order nor a hierarchy stay as they are.
-
-Range = tuple[int, int, int]
-"""An axis and the ranks from which and up to which its values are released as one."""
 
 
 def plan_medians(
@@ -160,10 +163,6 @@ class Medians:
     def _ranges(self, a: int, cut: Cut) -> Iterator[Range]:
         ends = (*cut[1:], len(self.ground.axes[a].labels))
         yield from ((a, low, high) for low, high in zip(cut, ends, strict=True) if high - low > 1)
-
-
-Mode = Literal["strict", "relaxed"]
-Modes = Literal["strict", "relaxed", "single"]
 
 
 @parameters

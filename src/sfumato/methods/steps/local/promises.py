@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.local.regions import RegionCells
 
 
+LARGEST = 64
+"""Regions with more parts than this are left alone: one record is rarely what makes them wide."""
+GAIN = 1e-9
+AT_ONCE = 4
+"""In a round the best one in so many trims is made; the others are measured again."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Promises:
     """The models of a goal over the classes of a table.
@@ -286,10 +293,6 @@ def _as_released(
 
 # Dropping outliers: records without which the others of their region can be told more precisely.
 
-LARGEST = 64
-"""Regions with more parts than this are left alone: one record is rarely what makes them wide."""
-GAIN = 1e-9
-
 
 def drop_outliers(
     parts: Parts,
@@ -367,9 +370,6 @@ def _best_of_each(
 
 
 # Suppressing outliers: a few records without which the others of their region lose much less.
-
-AT_ONCE = 4
-"""In a round the best one in so many trims is made; the others are measured again."""
 
 
 def without_outliers(

@@ -25,18 +25,20 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.local.axes import Axis
 
 
+SUPPRESSED = -1
+"""The region of records that are dropped."""
+WORST = 5
+"""Regions that are told about because they lose most."""
+Cell = tuple[str | None, float]
+"""A released label and its loss."""
+
+
 # Class recodings: the plan of every local method.
 #
 # The classes of a table are cut into *regions*; all records of a region are released with the same
 # cells. Equal records may part ways: a class can be split over several regions, then its rows are
 # dealt out by their marks (what they say in all columns, see ``core/randomness.py``), so that
 # neither their order nor the pieces they come in matter.
-
-SUPPRESSED = -1
-"""The region of records that are dropped."""
-
-WORST = 5
-"""Regions that are told about because they lose most."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -344,9 +346,6 @@ def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, NDArray[np.int6
 # column's values (of its listed order), at most 1; ``(leaves−1)/(all leaves−1)`` of a node as the
 # hierarchy counts them, ``(values−1)/(all values−1)`` of a set.
 # Reference: Iyengar 2002, doi:10.1145/775047.775089.
-
-Cell = tuple[str | None, float]
-"""A released label and its loss."""
 
 
 @dataclasses.dataclass(frozen=True)

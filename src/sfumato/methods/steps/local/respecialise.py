@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.recoding.lattice import Judged, Lattice
 
 
-# Absorbing: records that no cell could take join the region that they widen least.
-
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
 Piece = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 NEAREST = (8, 56)
 """How many of the nearest regions are asked first, and how many then."""
+DEAREST_LOAN = 0.2
+"""Cells that borrow are tried while the cost of a record that gains by it stays below this."""
+
+
+# Absorbing: records that no cell could take join the region that they widen least.
 
 
 class Absorber:
@@ -201,9 +204,6 @@ def _smallest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 # records that no cheaper cell has taken: a cell is opened when its records alone keep the promises.
 # With nothing promised but a size, a cell that lacks a few records may borrow them from regions
 # that have more than they need; equal records then part ways.
-
-DEAREST_LOAN = 0.2
-"""Cells that borrow are tried while the cost of a record that gains by it stays below this."""
 
 
 def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from sfumato.core.step import Goal
 
 
+Encoding = Literal["base32", "hex"]
+ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+LONGEST: dict[Encoding, int] = {"base32": 51, "hex": 64}
+"""Characters that the 256 bits of a digest fill."""
+BITS: dict[Encoding, int] = {"base32": 5, "hex": 4}
+CLASSES = frozenset({"Nd", "Lu", "Ll", "Lt", "Lm", "Lo"})
+"""Digits and letters of any script; all other characters stay."""
+SMALL = 1 << 16
+ROUNDS = 12
+WIDEST = 1 << 48
+"""Halves below this are computed in machine words, many values at once."""
+
+
 # What a method is asked for.
 
 
@@ -66,13 +79,6 @@ def refuse_shared(codes: Sequence[str], known: Mapping[str, str], remedy: str) -
 
 # Digests of many texts at once, and codes written from them.
 
-Encoding = Literal["base32", "hex"]
-
-ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-LONGEST: dict[Encoding, int] = {"base32": 51, "hex": 64}
-"""Characters that the 256 bits of a digest fill."""
-BITS: dict[Encoding, int] = {"base32": 5, "hex": 4}
-
 
 def written(found: NDArray[np.uint8], encoding: Encoding, length: int) -> list[str]:
     """The first bits of every digest as text (RFC 4648 alphabets, without padding)."""
@@ -88,9 +94,6 @@ def written(found: NDArray[np.uint8], encoding: Encoding, length: int) -> list[s
 
 
 # What a character may become when the form of a value is kept.
-
-CLASSES = frozenset({"Nd", "Lu", "Ll", "Lt", "Lm", "Lo"})
-"""Digits and letters of any script; all other characters stay."""
 
 
 def alphabet_of(character: str) -> str:
@@ -155,11 +158,6 @@ class CharacterTable:
 # round adding a keyed function of one half to the other (Black & Rogaway 2002,
 # doi:10.1007/3-540-45760-7_9). As the halves are products of whole characters,
 # :math:`a \cdot b` is the size of the domain and nothing has to be walked.
-
-SMALL = 1 << 16
-ROUNDS = 12
-WIDEST = 1 << 48
-"""Halves below this are computed in machine words, many values at once."""
 
 
 def aes_blocks(

@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.pseudonyms.pseudonyms import Pseudonymize
 
 
-# Numbers in random order.
-
-
-def counter(asked: Asked) -> list[str]:
-    """The next numbers that no one has yet, given out in random order."""
-    first = 1 + max(map(int, asked.known.values()), default=0)
-    order = asked.goal.stream(f"numbers, {asked.domain}").permutation(len(asked.fresh))
-    return [str(first + place) for place in order.tolist()]
-
-
-# Names, addresses and numbers that look real and are nobody's on purpose.
-
 Fake = Literal[
     "name",
     "first_name",
@@ -50,6 +38,33 @@ Fake = Literal[
 ]
 ATTEMPTS = 200
 SAFE = {"email": "safe_email"}  # at domains that are reserved: nobody gets mail
+TABLE_ATTEMPTS = 100
+FULLEST = 0.5
+"""Share of all codes of a length that may be in use."""
+Algorithm = Literal["sha256", "sha1", "md5"]
+LENGTHS: dict[Algorithm, int] = {"sha256": 64, "sha1": 40, "md5": 32}
+WARNING = (
+    "{algorithm} without a key is no protection: whoever has a list of names or numbers hashes the"
+    " list and compares (billions of guesses a second). Everyone in such a list is named again. Use"
+    " 'method: keyed', or drop the column"
+)
+Method = Literal["keyed", "counter", "random_table", "format_preserving", "fake", "unkeyed_hash"]
+KEYED = frozenset({"keyed", "format_preserving", "fake"})
+CODED = frozenset({"keyed", "random_table"})
+LENGTH = 16
+
+
+# Numbers in random order.
+
+
+def counter(asked: Asked) -> list[str]:
+    """The next numbers that no one has yet, given out in random order."""
+    first = 1 + max(map(int, asked.known.values()), default=0)
+    order = asked.goal.stream(f"numbers, {asked.domain}").permutation(len(asked.fresh))
+    return [str(first + place) for place in order.tolist()]
+
+
+# Names, addresses and numbers that look real and are nobody's on purpose.
 
 
 def fake(asked: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str]:
@@ -111,10 +126,6 @@ def keyed(asked: Asked, encoding: Encoding, length: int) -> list[str]:
 
 # Random codes, which say nothing without the table that holds them.
 
-TABLE_ATTEMPTS = 100
-FULLEST = 0.5
-"""Share of all codes of a length that may be in use."""
-
 
 def random_table(asked: Asked, encoding: Encoding, length: int) -> list[str]:
     """A code of its own for every identity, drawn anew where it is taken.
@@ -152,14 +163,6 @@ def random_table(asked: Asked, encoding: Encoding, length: int) -> list[str]:
 
 # Hashes without a key: what others call pseudonyms, and what a list of names undoes.
 
-Algorithm = Literal["sha256", "sha1", "md5"]
-LENGTHS: dict[Algorithm, int] = {"sha256": 64, "sha1": 40, "md5": 32}
-WARNING = (
-    "{algorithm} without a key is no protection: whoever has a list of names or numbers hashes the"
-    " list and compares (billions of guesses a second). Everyone in such a list is named again. Use"
-    " 'method: keyed', or drop the column"
-)
-
 
 def unkeyed_hash(values: Sequence[str], algorithm: Algorithm) -> tuple[list[str], bool]:
     """The hexadecimal hash of every value, and whether the values were hashes of that length
@@ -175,12 +178,6 @@ def unkeyed_hash(values: Sequence[str], algorithm: Algorithm) -> tuple[list[str]
         hashlib.new(algorithm, value.encode(), usedforsecurity=False).hexdigest()
         for value in values
     ], False
-
-
-Method = Literal["keyed", "counter", "random_table", "format_preserving", "fake", "unkeyed_hash"]
-KEYED = frozenset({"keyed", "format_preserving", "fake"})
-CODED = frozenset({"keyed", "random_table"})
-LENGTH = 16
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

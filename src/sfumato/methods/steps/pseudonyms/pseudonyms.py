@@ -36,6 +36,17 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
+MOST_IDENTITIES = 5_000_000
+"""People whose pseudonyms are listed in memory while a table that comes in pieces is released:
+about two gigabytes.
+"""
+RARELY = 1e-6
+"""The chance of two pseudonyms being alike up to which nobody need look, where people are too many
+to list.
+"""
+Reference = Annotated[dict[str, str], BeforeValidator(reference_form), AfterValidator(dict)]
+
+
 # Who is in a table: the different identities, and where each is.
 
 
@@ -172,16 +183,6 @@ class Given:
         return asked.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
 
 
-MOST_IDENTITIES = 5_000_000
-"""People whose pseudonyms are listed in memory while a table that comes in pieces is released:
-about two gigabytes.
-"""
-RARELY = 1e-6
-"""The chance of two pseudonyms being alike up to which nobody need look, where people are too many
-to list.
-"""
-
-
 class People:
     """Learns who is in a table that comes in pieces, and gives everyone a pseudonym.
 
@@ -281,7 +282,6 @@ def _columns(given: Any) -> tuple[str, ...]:
 
 
 Columns = Annotated[tuple[str, ...], COLUMNS, BeforeValidator(_columns)]
-Reference = Annotated[dict[str, str], BeforeValidator(reference_form), AfterValidator(dict)]
 
 
 @parameters

@@ -23,18 +23,20 @@ from sfumato.core.portable import NoLocks, open_private, wait_for
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, did_you_mean
 
 __all__ = ["DomainSummary", "VaultAccess", "read_log", "reidentify", "rotate", "summary"]
+MAGIC = b"sfumato sealed 1\n"
+SALT_BYTES = 16
+NONCE_BYTES = 12
+MOST_BYTES = (1 << 31) - 1
+"""What one AES-GCM call takes: some thirty million people."""
+VERSION = 1
+LONGEST_REASON = 1000
+
 
 # Encrypted files: all or nothing is written, and what was changed is not read.
 #
 # A sealed file is ``magic ‖ salt (16) ‖ nonce (12) ‖ AES-256-GCM ciphertext``. The cipher key is
 # HKDF-SHA-256 of the user's key with that salt; salt and nonce are new at every write, and the
 # first three parts are authenticated too.
-
-MAGIC = b"sfumato sealed 1\n"
-SALT_BYTES = 16
-NONCE_BYTES = 12
-MOST_BYTES = (1 << 31) - 1
-"""What one AES-GCM call takes: some thirty million people."""
 
 
 def read_sealed(path: Path, key: bytes) -> bytes:
@@ -105,9 +107,6 @@ def _wait(handle: int, path: Path) -> None:
         raise OutputError(
             f"{path} is in use by another process ({error.strerror}); try again later"
         ) from None
-
-
-VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -252,8 +251,6 @@ def parts_of_identity(identity: str) -> tuple[str | None, ...]:
 # Who looked into a vault, when and why: a journal. The vault holds the number of its entries and
 # the hash of the last, encrypted, so that entries that were cut off, or a log that was written
 # anew, are noticed by whoever has the key. Never a name or a pseudonym.
-
-LONGEST_REASON = 1000
 
 
 @dataclasses.dataclass(frozen=True)

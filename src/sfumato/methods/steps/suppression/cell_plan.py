@@ -33,6 +33,22 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.recoding.global_recoding import Recoding
 
 
+MOST_CLASSES = 200
+MOST_CHOICES = 60_000
+"""Ways to hide columns of classes; a table with more is left to the greedy method."""
+MOST_ROUNDS = 200
+MOST_OPENED = 256
+"""Sets of columns with missing values as category that are tried; those left out bound what is
+proved.
+"""
+SLACK = 1e-6
+INFEASIBLE = 2
+"""What the solver says when nothing satisfies a program."""
+Method = Literal["greedy", "exact", "auto"]
+EFFORT = 1000
+"""Nodes of each branch and bound of the exact method."""
+
+
 # The fewest suppressed cells, by mixed-integer programming: for small tables.
 #
 # .. math:: \min \sum_{v,Q} w(Q)\, z_{vQ} \quad\text{with}\quad \sum_Q z_{vQ} \le n_v, \qquad
@@ -56,18 +72,6 @@ if TYPE_CHECKING:
 # The letter of the promise is cheap: k − 1 records without any cell left are compatible with
 # everybody. For tables with many rare records the fewest cells are just those, so the greedy method
 # protects more at a higher price.
-
-MOST_CLASSES = 200
-MOST_CHOICES = 60_000
-"""Ways to hide columns of classes; a table with more is left to the greedy method."""
-MOST_ROUNDS = 200
-MOST_OPENED = 256
-"""Sets of columns with missing values as category that are tried; those left out bound what is
-proved.
-"""
-SLACK = 1e-6
-INFEASIBLE = 2
-"""What the solver says when nothing satisfies a program."""
 
 
 def price_of(parts: SuppressedParts, prices: dict[str, float]) -> float:
@@ -372,11 +376,6 @@ def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> NDArray[np
             name
         )
     return apart & ~(blanks[:, None] | blanks[None, :])
-
-
-Method = Literal["greedy", "exact", "auto"]
-EFFORT = 1000
-"""Nodes of each branch and bound of the exact method."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 
     from sfumato.core.model import Model
 
+
 Combinations = int | Sequence[Sequence[str]]
+MOST_LOOKS = 400_000_000
+"""Classes looked at, over all sets of columns; then columns are only added one by one."""
+MOST_SETS = 4096
+MOST_MEMBERS = 4_000_000
+"""Group members held at a time."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -296,12 +302,6 @@ def require_enough(records: int, demands: Sequence[Demand]) -> None:
 # helped by others. A record whose cells are hidden can be confused with its whole group, whoever
 # else hides what: nothing rests on a chain of wildcards, and hiding more never makes anyone rarer.
 # Both make the result valid by construction; it is counted anew all the same.
-
-MOST_LOOKS = 400_000_000
-"""Classes looked at, over all sets of columns; then columns are only added one by one."""
-MOST_SETS = 4096
-MOST_MEMBERS = 4_000_000
-"""Group members held at a time."""
 
 
 def suppress_greedily(

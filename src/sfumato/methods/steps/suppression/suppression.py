@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
+Combination = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(tuple)]
+Named = Annotated[Sequence[Combination], Field(min_length=1), AfterValidator(tuple)]
+
+
 # Attribute suppression: columns are kept whole or dropped, nothing between.
 
 
@@ -178,10 +182,6 @@ def ends_only(lattice: Lattice) -> Lattice:
             int(high == top > 0) for high, top in zip(lattice.high, lattice.tops, strict=True)
         ),
     )
-
-
-Combination = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(tuple)]
-Named = Annotated[Sequence[Combination], Field(min_length=1), AfterValidator(tuple)]
 
 
 @parameters

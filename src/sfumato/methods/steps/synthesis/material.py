@@ -38,6 +38,11 @@ SKEWED = 2.0
 MOST_DECIMALS = 9
 VALUE, MISSING = 0, 1
 """States of a cell of numbers; special codes follow."""
+MOST_WHOLE = 2**53
+"""Whole numbers up to here are floating-point numbers too."""
+DAY = 86_400_000_000
+UNITS_OF_TIME = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1000)
+"""Days, hours, minutes, seconds and milliseconds in microseconds."""
 
 
 class ColumnForm(StrEnum):
@@ -48,10 +53,6 @@ class ColumnForm(StrEnum):
     CATEGORIES = "categories"
     ORDERED = "ordered"
     NUMBERS = "numbers"
-
-
-MOST_WHOLE = 2**53
-"""Whole numbers up to here are floating-point numbers too."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -302,11 +303,6 @@ def step_of(values: Floats) -> float | None:
         if (np.round(values, decimals) == values).all():
             return float(10.0**-decimals)
     return None
-
-
-DAY = 86_400_000_000
-UNITS_OF_TIME = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1000)
-"""Days, hours, minutes, seconds and milliseconds in microseconds."""
 
 
 def _unit_of_time(values: Floats) -> float:

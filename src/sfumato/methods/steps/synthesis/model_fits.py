@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from sfumato.methods.steps.synthesis.noisy_counts import Clique, Measured
 
+
 SETTINGS = {
     "JAX_ENABLE_X64": "1",
     "JAX_ENABLE_COMPILATION_CACHE": "0",
@@ -29,6 +30,10 @@ SETTINGS = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
 MISSING = "to fit models of noisy counts, install the extra: pip install 'sfumato[synthetic]'"
+OUT_OF_MEMORY = (
+    "synthesize_privately: the process that fits the model ran out of memory; what was spent stays"
+    " spent. Lower model_mb, declare fewer categories or bins, or take method: mst"
+)
 
 
 class Fitter(Protocol):
@@ -173,12 +178,6 @@ class ModelWorker(Fitter):
                 " or take method: mst"
             )
         return FittingFailed(OUT_OF_MEMORY if code == -9 else _broken(f"exit code {code}"))
-
-
-OUT_OF_MEMORY = (
-    "synthesize_privately: the process that fits the model ran out of memory; what was spent stays"
-    " spent. Lower model_mb, declare fewer categories or bins, or take method: mst"
-)
 
 
 def _broken(reason: str) -> str:

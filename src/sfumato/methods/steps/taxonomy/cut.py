@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.local.axes import Axis
 
+
 Cut = tuple[int, ...]
+MOST_LABELS = 200
+"""A class label with more values than this is no class label."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -317,9 +320,6 @@ def best_split(
 
 # The ground on which columns are cut: the classes of a table by their ranks, and what the models
 # say of them.
-
-MOST_LABELS = 200
-"""A class label with more values than this is no class label."""
 
 
 class Ground:

@@ -35,10 +35,16 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.local.axes import Axis
 
 
-# Points at which columns may be cut.
-
 Point = tuple[int, int]
 """An axis and the rank before which it is cut."""
+CutObjective = Literal["discernibility", "classification"]
+Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
+"""What sets cost at least, their rank among equals (long heads first), the points that are in and
+that may come in.
+"""
+
+
+# Points at which columns may be cut.
 
 
 def cuts_with(axes: Sequence[Axis], points: Collection[Point]) -> list[Cut]:
@@ -97,8 +103,6 @@ def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[
 
 
 # What sets of cut points cost, and what every set between two of them costs at least.
-
-CutObjective = Literal["discernibility", "classification"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -214,12 +218,6 @@ class CutCosts:
         cells = np.repeat(grouped.ids, np.diff(counts.starts)) * labels + counts.codes
         table = np.bincount(cells, weights=counts.counts, minlength=len(grouped.sizes) * labels)
         return np.asarray(grouped.sizes - table.reshape(-1, labels).max(axis=1))
-
-
-Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
-"""What sets cost at least, their rank among equals (long heads first), the points that are in and
-that may come in.
-"""
 
 
 @parameters
