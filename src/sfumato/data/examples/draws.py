@@ -56,17 +56,17 @@ class PhiloxDraws:
     def pick(self, size: int, weights: ArrayLike) -> NDArray[np.int64]:
         """Positions drawn in proportion to their weights."""
         steps = np.cumsum(np.asarray(weights, dtype=np.float64))
-        places: NDArray[np.int64] = np.searchsorted(
+        positions: NDArray[np.int64] = np.searchsorted(
             steps, self.uniform(size) * steps[-1], side="right"
         ).astype(np.int64)
-        return places
+        return positions
 
     def pick_each(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
         """One position per row of a matrix of weights."""
         steps = np.cumsum(weights, axis=1)
         limits = self.uniform(len(weights)) * steps[:, -1]
-        places: NDArray[np.int64] = (steps <= limits[:, None]).sum(axis=1).astype(np.int64)
-        return places
+        positions: NDArray[np.int64] = (steps <= limits[:, None]).sum(axis=1).astype(np.int64)
+        return positions
 
     def order(self, size: int) -> NDArray[np.int64]:
         """A random order of 0…size-1."""

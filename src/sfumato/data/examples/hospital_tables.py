@@ -184,8 +184,10 @@ def _owners(draws: PhiloxDraws, rows: int) -> NDArray[np.int64]:
     frequent = np.where(
         draws.chance(rows, 0.08), 0.12, 0.45
     )  # a few chronically ill come far more often
-    each = 1 + np.floor(np.log1p(-draws.uniform(rows)) / np.log1p(-frequent)).astype(np.int64)
-    return np.repeat(np.arange(rows, dtype=np.int64), each)[:rows]
+    visit_counts = 1 + np.floor(np.log1p(-draws.uniform(rows)) / np.log1p(-frequent)).astype(
+        np.int64
+    )
+    return np.repeat(np.arange(rows, dtype=np.int64), visit_counts)[:rows]
 
 
 def _visit_attributes() -> dict[str, Attribute]:

@@ -151,14 +151,14 @@ def _ages(draws: PhiloxDraws, home: Whole) -> Whole:
     """
     rows = len(home)
     first = np.searchsorted(home, home)
-    place = np.arange(rows) - first
+    position = np.arange(rows) - first
     head = (20 + np.floor(70 * (draws.uniform(rows) + draws.uniform(rows)) / 2).astype(np.int64))[
         first
     ]
     partner = np.clip(head + np.rint(4 * draws.bell(rows)).astype(np.int64), people.ADULT, 95)
     child = np.maximum(head - draws.whole(rows, 20, 38), 0)
     paired = draws.chance(rows, 0.85)
-    return np.select([place == 0, (place == 1) & paired], [head, partner], child)
+    return np.select([position == 0, (position == 1) & paired], [head, partner], child)
 
 
 def _educations(draws: PhiloxDraws, age: Whole) -> Whole:

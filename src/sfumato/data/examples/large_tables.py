@@ -75,7 +75,7 @@ def _large(
         raise ParameterError(f"columns must lie between 1 and {len(_MAKERS)}, not {columns}")
     detailed = either("distinct", distinct, ("few", "many")) == "many"
     draws = PhiloxDraws(seed)
-    age = _drawn(
+    age = _draw_codes(
         draws,
         at_least("rows", rows, 1),
         [4.0 if year < 60 else 4.0 * (1 - (year - 60) / 42) for year in range(OLDEST)],
@@ -86,7 +86,8 @@ def _large(
     attributes = {name: _attribute(name, detailed) for name in built} | {"illness": sensitive()}
     return from_columns(
         attributes,
-        built | {"illness": _enum(ILLNESSES, _drawn(draws, rows, _falling(len(ILLNESSES), 0.8)))},
+        built
+        | {"illness": _enum(ILLNESSES, _draw_codes(draws, rows, _falling(len(ILLNESSES), 0.8)))},
     )
 
 
@@ -100,7 +101,7 @@ def _quantiles(weights: Sequence[float]) -> NDArray[np.uint16]:
     return quantiles
 
 
-def _drawn(draws: PhiloxDraws, rows: int, weights: Sequence[float]) -> NDArray[np.uint16]:
+def _draw_codes(draws: PhiloxDraws, rows: int, weights: Sequence[float]) -> NDArray[np.uint16]:
     return _quantiles(weights)[draws.short(rows)]
 
 
@@ -117,7 +118,7 @@ def _drawn_by_age(
 
 
 def _falling(count: int, power: float) -> list[float]:
-    return [float((place + 1) ** -power) for place in range(count)]
+    return [float((rank + 1) ** -power) for rank in range(count)]
 
 
 def _enum(labels: Sequence[str], codes: NDArray[np.uint16]) -> pl.Series:
@@ -132,7 +133,7 @@ def _age(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
 
 
 def _zip(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
-    area = _drawn(draws, len(age), _falling(AREAS, 1.2))
+    area = _draw_codes(draws, len(age), _falling(AREAS, 1.2))
     if not detailed:
         return _enum([f"{7 * number % 1000:03d}" for number in range(AREAS)], area)
     codes = [
@@ -142,7 +143,7 @@ def _zip(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     ]
     return _enum(
         codes,
-        (area * np.uint16(ENDINGS) + _drawn(draws, len(age), _falling(ENDINGS, 0.5))).astype(
+        (area * np.uint16(ENDINGS) + _draw_codes(draws, len(age), _falling(ENDINGS, 0.5))).astype(
             np.uint16
         ),
     )
@@ -150,7 +151,7 @@ def _zip(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
 
 def _nationality(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     names = flat_names(hospital_words().nationalities)
-    return _enum(names, _drawn(draws, len(age), [20.0, *_falling(len(names) - 1, 1.5)]))
+    return _enum(names, _draw_codes(draws, len(age), [20.0, *_falling(len(names) - 1, 1.5)]))
 
 
 def _marital(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
@@ -162,21 +163,21 @@ def _marital(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any
 
 def _occupation(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     names = flat_names(hospital_words().occupations)
-    return _enum(names, _drawn(draws, len(age), _falling(len(names), 0.7)))
+    return _enum(names, _draw_codes(draws, len(age), _falling(len(names), 0.7)))
 
 
 def _size(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
-    return (1 + _drawn(draws, len(age), (22, 33, 18, 16, 6, 3, 1.5, 0.5))).astype(np.int16)
+    return (1 + _draw_codes(draws, len(age), (22, 33, 18, 16, 6, 3, 1.5, 0.5))).astype(np.int16)
 
 
 _MAKERS: dict[str, Callable[[PhiloxDraws, NDArray[np.uint16], bool], Any]] = {
     "age": _age,
-    "sex": lambda draws, age, detailed: _enum(SEXES, _drawn(draws, len(age), (51, 49))),
+    "sex": lambda draws, age, detailed: _enum(SEXES, _draw_codes(draws, len(age), (51, 49))),
     "zip": _zip,
     "nationality": _nationality,
     "marital_status": _marital,
     "education": lambda draws, age, detailed: _enum(
-        SCHOOLING, _drawn(draws, len(age), (1, 4, 18, 38, 4, 4, 17, 13, 1))
+        SCHOOLING, _draw_codes(draws, len(age), (1, 4, 18, 38, 4, 4, 17, 13, 1))
     ),
     "employment": lambda draws, age, detailed: _enum(
         EMPLOYMENTS, _drawn_by_age(draws, age, EMPLOYMENT_BY_AGE)
@@ -194,8 +195,8 @@ def _attribute(name: str, detailed: bool) -> Attribute:
         "birth_date": Kind.DATE,
         "education": Kind.ORDINAL,
     }
-    more = {"order": SCHOOLING} if name == "education" else {}
-    return quasi(_hierarchy(name, detailed), kinds.get(name, Kind.NOMINAL), **more)
+    options = {"order": SCHOOLING} if name == "education" else {}
+    return quasi(_hierarchy(name, detailed), kinds.get(name, Kind.NOMINAL), **options)
 
 
 def _hierarchy(name: str, detailed: bool) -> Hierarchy:

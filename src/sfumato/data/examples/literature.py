@@ -42,16 +42,18 @@ def direct() -> Attribute:
     return Attribute((Role.DIRECT,), kind=Kind.TEXT)
 
 
-def quasi(hierarchy: Hierarchy | None = None, kind: Kind = Kind.NOMINAL, **more: Any) -> Attribute:
+def quasi(
+    hierarchy: Hierarchy | None = None, kind: Kind = Kind.NOMINAL, **options: Any
+) -> Attribute:
     """Column an intruder may know."""
-    return Attribute((Role.QUASI,), kind=kind, hierarchy=hierarchy, **more)
+    return Attribute((Role.QUASI,), kind=kind, hierarchy=hierarchy, **options)
 
 
 def sensitive(
-    kind: Kind = Kind.NOMINAL, hierarchy: Hierarchy | None = None, **more: Any
+    kind: Kind = Kind.NOMINAL, hierarchy: Hierarchy | None = None, **options: Any
 ) -> Attribute:
     """Column an intruder wants to learn."""
-    return Attribute((Role.SENSITIVE,), kind=kind, hierarchy=hierarchy, **more)
+    return Attribute((Role.SENSITIVE,), kind=kind, hierarchy=hierarchy, **options)
 
 
 def plain(kind: Kind = Kind.NOMINAL) -> Attribute:
@@ -104,10 +106,10 @@ def either(name: str, option: str, choices: Iterable[str]) -> str:
     return option
 
 
-def at_least(name: str, number: int, least: int) -> int:
+def at_least(name: str, number: int, minimum: int) -> int:
     """The given number when it is large enough."""
-    if number < least:
-        raise ParameterError(f"{name} must be at least {least}, not {number}")
+    if number < minimum:
+        raise ParameterError(f"{name} must be at least {minimum}, not {number}")
     return number
 
 
@@ -296,9 +298,9 @@ def _regions(suppressed: str = "none") -> Example:
     first = {"gender": "female", "region": "rural", "education": "higher"} | (
         {} if suppressed == "none" else {suppressed: None}
     )
-    others = [("male", "rural", "higher")] * 3 + [("female", "rural", "lower")] * 3
+    other_rows = [("male", "rural", "higher")] * 3 + [("female", "rural", "lower")] * 3
     columns = {name: quasi(suppress(), missing=Missing.WILDCARD) for name in first}
-    rows = [tuple(first.values()), *others]
+    rows = [tuple(first.values()), *other_rows]
     return from_rows(
         {"record": plain(Kind.NUMERIC)} | columns,
         [(number, *row) for number, row in enumerate(rows, start=1)],

@@ -125,24 +125,24 @@ def postcodes(draws: PhiloxDraws, size: int) -> tuple[Words, NDArray[np.float64]
     there.
     """
     districts = hospital_words().districts
-    district = draws.pick(size, [place.share for place in districts])
+    district = draws.pick(size, [district_row.share for district_row in districts])
     third = words(
         [str(digit) for digit in range(10)],
         draws.pick(size, [(1 + digit) ** -1.6 for digit in range(10)]),
     )
     ending = words(
         DELIVERY_ENDINGS,
-        draws.pick(size, [1 / (1 + place) for place in range(len(DELIVERY_ENDINGS))]),
+        draws.pick(size, [1 / (1 + district_row) for district_row in range(len(DELIVERY_ENDINGS))]),
     )
-    codes = words([place.digits for place in districts], district) + third + ending
-    return codes, np.array([place.foreign for place in districts])[district]
+    codes = words([district_row.digits for district_row in districts], district) + third + ending
+    return codes, np.array([district_row.foreign for district_row in districts])[district]
 
 
 def nationalities(draws: PhiloxDraws, foreign: NDArray[np.float64]) -> Words:
     """German, or with the share of the place another nationality."""
     names, weights = _flat(hospital_words().nationalities)
-    other = words(names, draws.pick(len(foreign), weights))
-    return np.where(draws.chance(len(foreign), foreign), other, "German").astype(object)
+    foreign_names = words(names, draws.pick(len(foreign), weights))
+    return np.where(draws.chance(len(foreign), foreign), foreign_names, "German").astype(object)
 
 
 def marital(draws: PhiloxDraws, age: Whole) -> Words:
@@ -251,7 +251,7 @@ def check_digit(digits: str) -> int:
     >>> check_digit("7992739871")
     3
     """
-    doubled = [int(digit) * (2 - place % 2) for place, digit in enumerate(reversed(digits))]
+    doubled = [int(digit) * (2 - position % 2) for position, digit in enumerate(reversed(digits))]
     return -sum(value - 9 * (value > 9) for value in doubled) % 10
 
 

@@ -112,8 +112,8 @@ def _products(count: int) -> tuple[list[str], dict[str, Any]]:
         for i in range(count)
     ]
     departments: dict[str, dict[str, list[str]]] = {}
-    for place, name in enumerate(names):
-        group = place // PER_GROUP
+    for position, name in enumerate(names):
+        group = position // PER_GROUP
         departments.setdefault(f"department {group // PER_GROUP + 1}", {}).setdefault(
             f"group {group + 1}", []
         ).append(name)

@@ -196,8 +196,8 @@ def _raised_in_order(
         if not len(room):
             break
         among = room[: max(len(room) // 2, min(len(room), 4 * k))]
-        several = min(open_demands, len(among))
-        size = several if at_most is None else int(stream.integers(1, several + 1))
+        largest = min(open_demands, len(among))
+        size = largest if at_most is None else int(stream.integers(1, largest + 1))
         probed[stream.choice(among, size=size, replace=False)] += 1
     return None, open_demands
 

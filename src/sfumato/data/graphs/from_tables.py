@@ -124,14 +124,14 @@ def checked(
     return schema.columns(Role.FROM)[0], schema.columns(Role.TO)[0], unit
 
 
-def _fitting(table: pl.DataFrame, schema: Schema, source: Source, what: str) -> list[str]:
+def _fitting(table: pl.DataFrame, schema: Schema, source: Source, part: str) -> list[str]:
     """Columns that are not there, or have no role; a direct identifier may be gone already."""
     open_columns = [
         name
         for name in schema.attributes
         if name in table.columns or not schema[name].has(Role.DIRECT)
     ]
-    roles = ", ".join((*ANSWERS, Role.FROM, Role.TO) if what == "the ties" else ANSWERS)
+    roles = ", ".join((*ANSWERS, Role.FROM, Role.TO) if part == "the ties" else ANSWERS)
     problems = lacking(table.columns, source, open_columns)
     problems += without_role(table.columns, source, schema.attributes, roles)
     return problems + schema.undecided(source.name)
@@ -152,16 +152,17 @@ def _ends(schema: Schema, source: Source) -> list[str]:
             " served; keep the ties above some weight in a file of their own, and give the column"
             " role direct, which drops it"
         )
-    others = [
+    other_columns = [
         name
         for name, attribute in schema.attributes.items()
         if name != DIRECTED
         and not {Role.FROM, Role.TO, Role.DIRECT, Role.WEIGHT, Role.ASK} & set(attribute.roles)
     ]
-    if others:
+    if other_columns:
         problems.append(
-            f"{len(others)} column(s) of {source.name} say something about single ties, which no"
-            f" promise covers: {and_more(others)}; give them role direct, which drops them"
+            f"{len(other_columns)} column(s) of {source.name} say something about single ties,"
+            f" which no promise covers: {and_more(other_columns)}; give them role direct, which"
+            " drops them"
         )
     return problems
 
@@ -242,15 +243,15 @@ def _arcs(
 ) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Arcs as numbers of people, sorted, each once; and in counts what was left out."""
     alone = heads.is_null()
-    places = [_numbers(column, everybody) for column in (tails, heads)]
-    unknown = int(((places[0] < 0) | ((places[1] < 0) & ~alone.to_numpy())).sum())
+    endpoints = [_numbers(column, everybody) for column in (tails, heads)]
+    unknown = int(((endpoints[0] < 0) | ((endpoints[1] < 0) & ~alone.to_numpy())).sum())
     if unknown:
         raise UnreadableInput(
             f"{unknown:,} row(s) of {source.name} name somebody whom the table of people lacks; add"
             " these people to it, or take the rows out"
         )
     ties = ~alone.to_numpy()
-    tail, head = places[0][ties], places[1][ties]
+    tail, head = endpoints[0][ties], endpoints[1][ties]
     loops = tail == head
     keys = tail[~loops] * len(everybody) + head[~loops]
     distinct = ascending(keys)
@@ -264,7 +265,7 @@ def _arcs(
         ),
     )
     arcs = np.stack([distinct // len(everybody), distinct % len(everybody)]).astype(np.int32)
-    return arcs, tuple(f"{count:,} {what}" for count, what in remarks if count)
+    return arcs, tuple(f"{count:,} {remark}" for count, remark in remarks if count)
 
 
 def ascending(keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -305,8 +306,8 @@ def _numbers_of_whole(
     lowest, highest = int(numbers[0]), int(numbers[-1])
     inside = (ids >= lowest) & (ids <= highest) & column.is_not_null().to_numpy()
     if highest - lowest < DENSE * len(numbers):  # looked up in a table of all numbers in between
-        place = np.full(highest - lowest + 1, -1, dtype=np.int64)
-        place[numbers - lowest] = np.arange(len(numbers))
-        return np.where(inside, place[np.where(inside, ids - lowest, 0)], -1)
+        number_of_id = np.full(highest - lowest + 1, -1, dtype=np.int64)
+        number_of_id[numbers - lowest] = np.arange(len(numbers))
+        return np.where(inside, number_of_id[np.where(inside, ids - lowest, 0)], -1)
     positions = np.minimum(np.searchsorted(numbers, ids), len(numbers) - 1)
     return np.where(inside & (numbers[positions] == ids), positions, -1).astype(np.int64)

@@ -138,19 +138,19 @@ class PeopleGraph(PeopleData):
         """Where the ties to everybody come from."""
         return Rows(*kernels.graphs.one_way(self.nodes, self.arcs[1], self.arcs[0]))
 
-    def seen(self, who: str, directed: bool = False) -> Self:
+    def seen(self, asker: str, directed: bool = False) -> Self:
         """The same graph, if it may be looked at so: somebody who sees no direction refuses a
         directed graph by name.
         """
         if self.directed is True and not directed:
             raise ParameterError(
-                f"{who}: the ties of {self.source.name} have a direction, which this does not look"
-                " at; say 'directed: true' where there is such a parameter, or read the graph as"
-                " an undirected one"
+                f"{asker}: the ties of {self.source.name} have a direction, which this does not"
+                " look at; say 'directed: true' where there is such a parameter, or read the graph"
+                " as an undirected one"
             )
         if self.directed is False and directed:
             raise ParameterError(
-                f"{who}: directed is true, but the ties of {self.source.name} have no direction"
+                f"{asker}: directed is true, but the ties of {self.source.name} have no direction"
             )
         return self
 

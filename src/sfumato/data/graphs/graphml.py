@@ -95,10 +95,12 @@ def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> M
 
 
 def _frame(
-    rows: list[dict[str, Any]], ours: tuple[str, ...], path: Path, numbers: bool
+    rows: list[dict[str, Any]], own_columns: tuple[str, ...], path: Path, numbers: bool
 ) -> pl.DataFrame:
     names = [
-        name for name in dict.fromkeys(name for row in rows for name in row) if name not in ours
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if name not in own_columns
     ]
     try:
         columns = {name: pl.Series(name, [row.get(name) for row in rows]) for name in names}
@@ -106,9 +108,11 @@ def _frame(
         raise UnreadableInput(
             f"an attribute of {path.name} has values of several types; give it one"
         ) from None
-    ids = {name: pl.Series(name, [row[name] for row in rows], dtype=pl.String) for name in ours}
+    ids = {
+        name: pl.Series(name, [row[name] for row in rows], dtype=pl.String) for name in own_columns
+    }
     frame = pl.DataFrame({**ids, **columns})
-    return frame.with_columns(pl.col(ours).cast(pl.Int64)) if numbers else frame
+    return frame.with_columns(pl.col(own_columns).cast(pl.Int64)) if numbers else frame
 
 
 def write(tables: Mapping[str, pl.DataFrame], path: Path, *, directed: bool = False) -> None:

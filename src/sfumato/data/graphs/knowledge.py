@@ -173,9 +173,9 @@ def egos(graph: PeopleGraph, cap: int) -> Egos:
     settled = ~inside
     settled[small[decided]] = True
     words[small[decided]] = joined(words[small[decided]], codes[decided, 0])
-    more = np.zeros(graph.people, dtype=np.uint64)
-    more[small[decided]] = codes[decided, 1]
-    return Egos(words, more, settled)
+    second_words = np.zeros(graph.people, dtype=np.uint64)
+    second_words[small[decided]] = codes[decided, 1]
+    return Egos(words, second_words, settled)
 
 
 def ego_classes(forms: Egos) -> NDArray[np.int64]:
@@ -264,5 +264,5 @@ def with_label(
         return classes, np.bincount(classes)
     numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     keys = classes * (int(numbers.max()) + 1) + numbers
-    _, both, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    return both.astype(np.int64), sizes.astype(np.int64)
+    _, pairs, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    return pairs.astype(np.int64), sizes.astype(np.int64)

@@ -117,12 +117,15 @@ class NeighbourhoodAnonymization(Step):
     def _reached(self, graph: PeopleGraph, classes: Whole) -> PeopleGraph:
         tied = np.zeros((graph.people, graph.people), dtype=np.bool_)
         tied[graph.edges[0], graph.edges[1]] = tied[graph.edges[1], graph.edges[0]] = True
-        most = int(self.budget * graph.edges.shape[1])
+        budget_of_ties = int(self.budget * graph.edges.shape[1])
         while True:
             now = graph.with_edges(*np.nonzero(np.triu(tied)))
             forms = egos(now, self.cap)
             rare = self._rare(forms, classes)
-            if not forms.settled.all() or abs(now.edges.shape[1] - graph.edges.shape[1]) > most:
+            if (
+                not forms.settled.all()
+                or abs(now.edges.shape[1] - graph.edges.shape[1]) > budget_of_ties
+            ):
                 break
             if not rare.any():
                 return now
@@ -130,14 +133,14 @@ class NeighbourhoodAnonymization(Step):
                 break
         raise Unsatisfiable(
             f"neighbourhood_anonymization: {int(rare.sum()):,} of {graph.people:,} neighbourhoods"
-            f" were still too rare when the budget of ties ({most:,}) or the cap ({self.cap}) was"
-            f" reached; raise them, ask for a smaller k, or {FALLBACK}",
+            f" were still too rare when the budget of ties ({budget_of_ties:,}) or the cap"
+            f" ({self.cap}) was reached; raise them, ask for a smaller k, or {FALLBACK}",
             closest={"people_too_rare": int(rare.sum())},
         )
 
     def _rare(self, forms: Egos, classes: Whole) -> NDArray[np.bool_]:
-        both, sizes = with_label(ego_classes(forms), (classes + 1).astype(np.uint64))
-        rare: NDArray[np.bool_] = sizes[both] < self.k
+        pairs, sizes = with_label(ego_classes(forms), (classes + 1).astype(np.uint64))
+        rare: NDArray[np.bool_] = sizes[pairs] < self.k
         return rare
 
 
@@ -169,8 +172,8 @@ def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
     inner = [tied[np.ix_(row, row)] for row in ordered]
     target = np.logical_and.reduce(inner) if deletions else np.logical_or.reduce(inner)
     for row in ordered:  # neighbours may be shared: ties only go, or only come, so that it ends
-        here = np.ix_(row, row)
-        tied[here] = tied[here] & target if deletions else tied[here] | target
+        block = np.ix_(row, row)
+        tied[block] = tied[block] & target if deletions else tied[block] | target
     return int(tied.sum()) != before
 
 

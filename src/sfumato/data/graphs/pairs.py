@@ -64,9 +64,9 @@ def _groups(pairs: Whole, classes: Whole, k: int) -> Whole:
             groups[part] = count
             count += 1
             continue
-        here = pairs[:, part]
-        wider = int(np.ptp(here[1]) > np.ptp(here[0]))
-        part = part[np.lexsort((part, here[1 - wider], here[wider]))]
+        part_pairs = pairs[:, part]
+        wider = int(np.ptp(part_pairs[1]) > np.ptp(part_pairs[0]))
+        part = part[np.lexsort((part, part_pairs[1 - wider], part_pairs[wider]))]
         open_parts += [part[: len(part) // 2], part[len(part) // 2 :]]
     return groups
 
@@ -114,9 +114,9 @@ def _combination(amount: int, sizes: Whole) -> list[tuple[int, int, int]] | None
         for second in values:
             for back in range(first + 1):
                 for sign in (1, -1):
-                    rest = amount - sign * back * second
-                    if rest >= 0 and rest % first == 0:
-                        steps = [(first, rest // first, 1), (second, back, sign)]
+                    remainder = amount - sign * back * second
+                    if remainder >= 0 and remainder % first == 0:
+                        steps = [(first, remainder // first, 1), (second, back, sign)]
                         if best is None or sum(s * t for s, t, _ in steps) < sum(
                             s * t for s, t, _ in best
                         ):

@@ -77,10 +77,10 @@ class EdgesChanged(Utility):
 def _keys(
     graph: PeopleGraph, ends: NDArray[np.int32], origin: NDArray[np.int64] | None, directed: bool
 ) -> NDArray[np.int64]:
-    who = ends.astype(np.int64) if origin is None else origin[ends]
+    people = ends.astype(np.int64) if origin is None else origin[ends]
     if not directed:
-        who = np.sort(who, axis=0)
-    return ascending(who[0] * graph.people + who[1])
+        people = np.sort(people, axis=0)
+    return ascending(people[0] * graph.people + people[1])
 
 
 @parameters
@@ -134,12 +134,15 @@ class PathLengths(Utility):
         """Breadth first from a sample, in both graphs."""
         original, released = pair.original, pair.released
         order = Seed(0).stream(self.name).permutation(original.people)[: self.sources]
-        place = order
+        positions = order
         if released.origin is not None and (released.origin >= 0).all():
             number = np.full(original.people, -1, dtype=np.int64)
             number[released.origin] = np.arange(released.people)
-            place = number[order]
-        before, after = mean_distance(original, order), mean_distance(released, place[place >= 0])
+            positions = number[order]
+        before, after = (
+            mean_distance(original, order),
+            mean_distance(released, positions[positions >= 0]),
+        )
         meaning = (
             f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {percent(before[1])}"
             f" and {percent(after[1])} of pairs reach each other"

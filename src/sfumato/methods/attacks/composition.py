@@ -88,7 +88,7 @@ class Composition(Attack):
             shared = [common_people(scene.pair, release, self.people) for release in scene.others]
         except SchemaError as error:
             return str(error)
-        if not all(len(people.here) for people in shared):
+        if not all(len(people.own_rows) for people in shared):
             return NothingToAttack("nobody is in all tables")
         return None
 
@@ -141,7 +141,7 @@ class Composition(Attack):
         rows = np.unique(pair.rows)
         matches = [common_people(pair, release, self.people) for release in scene.others]
         for match, release in zip(matches, scene.others, strict=True):
-            rows = np.intersect1d(rows, match.here[np.isin(match.there, release.rows)])
+            rows = np.intersect1d(rows, match.own_rows[np.isin(match.other_rows, release.rows)])
         labels = tuple(pair.reading(column).labels)
         product = _distributions(pair, scene.intruder.knows, column, rows, labels)
         for match, release in zip(matches, scene.others, strict=True):
@@ -157,11 +157,11 @@ class Composition(Attack):
 @dataclasses.dataclass(frozen=True, eq=False)
 class CommonPeople:
     """People who are in two originals: row ``here[i]`` of the first and ``there[i]`` of the second
-    are one person's; ``here`` is sorted.
+    are one person's; ``own_rows`` is sorted.
     """
 
-    here: NDArray[np.int64]
-    there: NDArray[np.int64]
+    own_rows: NDArray[np.int64]
+    other_rows: NDArray[np.int64]
     same_table: bool = False
     ambiguous: int = 0
     """Rows of the first table whose person is not named uniquely in both."""
@@ -170,7 +170,7 @@ class CommonPeople:
         """The rows of the second table of the people of some rows of the first, all of whom are in
         both.
         """
-        return self.there[np.searchsorted(self.here, rows)]
+        return self.other_rows[np.searchsorted(self.own_rows, rows)]
 
 
 def common_people(

@@ -101,7 +101,7 @@ class AttackCost(Attack):
         files = files_of(scene)
         targets = np.flatnonzero(scene.intruder.truth >= 0)
         hunts: list[_Hunt] = []
-        dearest = len(files.ours.records) * len(files.columns) * DRAWN_ORDERS
+        dearest = len(files.released.records) * len(files.columns) * DRAWN_ORDERS
         people = scene.sampled(
             len(targets),
             "attack cost",
@@ -181,7 +181,7 @@ class _Hunt:
 
 def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
     """Seek one person by all facts known of them."""
-    records = files.ours.records
+    records = files.released.records
     facts = [_fits(column, files, at, row) for at, column in enumerate(files.columns)]
     usable_facts = [fact for fact in facts if fact is not None]
     usable_facts.sort(key=lambda fact: int(records[fact].sum()))
@@ -192,7 +192,7 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
         candidates, size = narrowing.left_after(candidates, size, fact)
         sizes.append(float(size))
         alone.append(float(size == 1))
-    own = files.ours.kind_of[np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])]
+    own = files.released.kind_of[np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])]
     own_candidate = (
         bool(np.isin(own, candidates).any() if candidates is not EVERYBODY else True)
         if len(own)
@@ -242,19 +242,19 @@ def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_
     """Per distinct released record whether a cell of the intruder's may be its; None where the
     intruder does not know the cell.
     """
-    value = int(column.theirs[row])
-    if column.missing_theirs[value] or column.open_theirs[value]:
+    value = int(column.intruder[row])
+    if column.missing_intruder[value] or column.open_intruder[value]:
         return None
-    labels = column.open_ours.copy()
+    labels = column.open_released.copy()
     if column.scale == "category":
-        starts, listed = column.theirs_fit_starts, column.theirs_fit[1]
+        starts, listed = column.intruder_fit_starts, column.intruder_fit[1]
         labels[listed[starts[value] : starts[value + 1]]] = True
     else:
         slack = 1e-9 * max(1.0, abs(column.span))
         position = column.places[value]
         with np.errstate(invalid="ignore"):
             labels |= (column.low - slack <= position) & (position <= column.high + slack)
-    return np.asarray(labels[files.ours.codes[:, at]], dtype=np.bool_)
+    return np.asarray(labels[files.released.codes[:, at]], dtype=np.bool_)
 
 
 def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[float], list[float]]:

@@ -152,7 +152,7 @@ class Crowd:
         np.minimum.at(codes, self.pair_classes[is_largest], self.pair_values[is_largest])
         return codes
 
-    def mine(self, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def includes_own(self, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Per row whether the pair of the person's true value is among some."""
         own_pairs: NDArray[np.bool_] = (self.pairs >= 0) & pairs[self.pairs]
         return own_pairs

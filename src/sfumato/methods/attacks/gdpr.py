@@ -317,9 +317,9 @@ class Half:
         released_kinds = alike_records(pair, [column.name for column in columns])
         files = Files(
             columns,
-            distinct([column.theirs for column in columns]),
+            distinct([column.intruder for column in columns]),
             released_kinds,
-            around.files.same,
+            around.files.true_pairs,
         )
         order, starts = around.by_kind
         part = Surroundings(files, files.plain, around.targets, around.own, around.members)
@@ -330,14 +330,14 @@ class Half:
     @functools.cached_property
     def having(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distinct records of all columns in order of those of these, and where each begins."""
-        amounts = np.bincount(self.kind_of, minlength=len(self.part.files.ours.records))
+        amounts = np.bincount(self.kind_of, minlength=len(self.part.files.released.records))
         return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
 
     def met(self, other_half: Half, target: int) -> tuple[bool, bool]:
         """Whether some released record is nearest to a target by both halves: as it is, and without
         the target's own.
         """
-        released_kinds = self.around.files.ours
+        released_kinds = self.around.files.released
         own = int(released_kinds.kind_of[self.around.own[target]])
         near = [
             half.part.near(target, np.ones(len(half.part.names))) for half in (self, other_half)

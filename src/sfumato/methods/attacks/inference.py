@@ -61,7 +61,7 @@ class Homogeneity(Attack):
 
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         certain = crowd.shares >= self.confidence - 1e-12
-        hit = crowd.mine(certain)
+        hit = crowd.includes_own(certain)
         classes = (
             int(certain.sum())
             if self.confidence > 0.5
@@ -183,7 +183,7 @@ class BackgroundKnowledge(Attack):
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         remaining = crowd.sizes[crowd.pair_classes] - self._excluded(crowd)
         posterior = crowd.counts / np.maximum(remaining, crowd.counts)
-        hit = crowd.mine(posterior >= self.confidence - 1e-12)
+        hit = crowd.includes_own(posterior >= self.confidence - 1e-12)
         exclusion = (
             f"{self.amount} other"
             f" {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
@@ -260,7 +260,7 @@ class Skewness(Attack):
 
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         lifts = crowd.shares / (crowd.totals[crowd.pair_values] / crowd.sizes.sum())
-        hit = crowd.mine(lifts >= self.lift - 1e-12)
+        hit = crowd.includes_own(lifts >= self.lift - 1e-12)
         message = (
             f"the {crowd.column} of {int(hit.sum()):,} records is at least {self.lift:g} times as"
             " frequent in their class as in the table; at most"

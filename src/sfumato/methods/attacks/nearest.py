@@ -70,10 +70,12 @@ class Surroundings:
         First as it is, then as if the target had not taken part: infinitely far where no record is
         left then.
         """
-        own = int(self.files.ours.kind_of[self.own[target]])
+        own = int(self.files.released.kind_of[self.own[target]])
         nearest_kinds = self.nearest(target, weights)
         return nearest_kinds, (
-            nearest_kinds if self.files.ours.records[own] > 1 else self._near(target, weights, own)
+            nearest_kinds
+            if self.files.released.records[own] > 1
+            else self._near(target, weights, own)
         )
 
     def nearest(self, target: int, weights: NDArray[np.float64] | None = None) -> Near:
@@ -110,7 +112,7 @@ class Surroundings:
         self, target: int, weights: NDArray[np.float64], skip: int
     ) -> kernels.neighbours.Query:
         """A target that seeks its nearest released record, but for the one to skip."""
-        record = int(self.files.theirs.kind_of[self.targets[target]])
+        record = int(self.files.intruder.kind_of[self.targets[target]])
         return kernels.neighbours.Query(record, skip, weights, TIE)
 
     @functools.cached_property
@@ -132,12 +134,12 @@ class Surroundings:
     @property
     def full_cost(self) -> int:
         """Cells that one target is compared with at most, by the time they take."""
-        return len(self.files.ours.records) * self._record_cost
+        return len(self.files.released.records) * self._record_cost
 
     @property
     def _record_cost(self) -> int:
         """What it costs to compare a target with one record."""
-        far = int(self.arrays.ours.bases[-1]) > NEARBY_CODES
+        far = int(self.arrays.released.bases[-1]) > NEARBY_CODES
         return len(self.names) * (FAR_CELL if far else 1)
 
     def sampled(self, scene: Scene, purpose: str) -> Iterator[int]:
@@ -149,7 +151,7 @@ class Surroundings:
     @functools.cached_property
     def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The released rows in order of their distinct record, and where those of each begin."""
-        released_kinds = self.files.ours
+        released_kinds = self.files.released
         return np.argsort(released_kinds.kind_of, kind="stable"), np.concatenate(
             [[0], np.cumsum(released_kinds.records)]
         )
@@ -157,10 +159,10 @@ class Surroundings:
     def rows(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
         """The released rows that have some of the distinct records, in order."""
         order, starts = self.by_kind
-        if 8 * int(self.files.ours.records[kinds].sum()) > len(order):
-            is_kind = np.zeros(len(self.files.ours.records), dtype=bool)
+        if 8 * int(self.files.released.records[kinds].sum()) > len(order):
+            is_kind = np.zeros(len(self.files.released.records), dtype=bool)
             is_kind[kinds] = True
-            return np.flatnonzero(is_kind[self.files.ours.kind_of])
+            return np.flatnonzero(is_kind[self.files.released.kind_of])
         return np.sort(slices_of(order, starts[kinds], starts[kinds + 1]))
 
 

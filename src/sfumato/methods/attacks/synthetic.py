@@ -316,13 +316,13 @@ def from_people(
         for c in columns
     ]
     intruder_kinds, nobody = (
-        distinct([c.theirs for c in columns]),
+        distinct([c.intruder for c in columns]),
         np.full(len(file), NOT_IN_FILE, dtype=np.int64),
     )
     ends = np.cumsum([0, *map(len, groups)])
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
-        released_kinds = distinct([c.ours[start:end] for c in columns])
+        released_kinds = distinct([c.released[start:end] for c in columns])
         files = Files(columns, intruder_kinds, released_kinds, np.zeros((0, 2), dtype=np.int64))
         searches.append(
             Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file))

@@ -187,15 +187,15 @@ def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]
         return lambda people: np.zeros((len(people), len(scene.pair.rows)))
     files = files_of(scene)
     arrays = files.plain
-    released_kinds = np.arange(len(files.ours.records))
+    released_kinds = np.arange(len(files.released.records))
 
     def near(people: NDArray[np.int64]) -> NDArray[np.float64]:
-        kinds, kind_numbers = np.unique(files.theirs.kind_of[people], return_inverse=True)
+        kinds, kind_numbers = np.unique(files.intruder.kind_of[people], return_inverse=True)
         pairs = np.column_stack(
             [np.repeat(kinds, len(released_kinds)), np.tile(released_kinds, len(kinds))]
         ).astype(np.int64)
         distances = arrays.costs(pairs).sum(axis=1).reshape(len(kinds), len(released_kinds))
-        return np.asarray(-distances[kind_numbers][:, files.ours.kind_of])
+        return np.asarray(-distances[kind_numbers][:, files.released.kind_of])
 
     return near
 

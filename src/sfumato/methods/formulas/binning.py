@@ -602,7 +602,7 @@ def distance_of_tables(
 def table_before(*columns: Binned) -> NDArray[np.float64]:
     """The table of some original columns: how many records are in each cell."""
     shape = tuple(len(column.names) for column in columns)
-    return counted([column.original for column in columns], shape).astype(np.float64)
+    return count_cells([column.original for column in columns], shape).astype(np.float64)
 
 
 def table_after(*columns: Binned) -> NDArray[np.float64]:
@@ -610,7 +610,7 @@ def table_after(*columns: Binned) -> NDArray[np.float64]:
     shape = tuple(len(column.spread) for column in columns)
     if math.prod(shape) > MOST_CELLS:
         return _table_of_combinations(columns)
-    table = counted([column.released for column in columns], shape).astype(np.float64)
+    table = count_cells([column.released for column in columns], shape).astype(np.float64)
     for column in columns:  # the first axis is spread out and becomes the last
         table = (
             np.moveaxis(table, 0, -1)
@@ -620,7 +620,7 @@ def table_after(*columns: Binned) -> NDArray[np.float64]:
     return table
 
 
-def counted(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64]:
+def count_cells(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64]:
     """How many rows have each combination of codes; the combinations are written in the narrowest
     type that holds them.
     """

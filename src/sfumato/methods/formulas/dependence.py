@@ -128,7 +128,7 @@ def dense(codes: Codes) -> Codes:
     return np.asarray(new_codes[codes], dtype=np.int64)
 
 
-def counted(keys: Codes) -> tuple[Codes, Codes]:
+def count_keys(keys: Codes) -> tuple[Codes, Codes]:
     """The distinct keys in order, and how often each occurs; few enough are counted without
     sorting.
     """
@@ -206,7 +206,7 @@ def _runs(ordered: Codes) -> tuple[Codes, Codes]:
 
 def open_records(q: Codes, label: Codes) -> NDArray[np.bool_]:
     """Per record whether its label leaves more than one value of the quasi-identifier open."""
-    pairs, _ = counted(label.astype(np.int64) * (int(q.max(initial=0)) + 1) + q)
+    pairs, _ = count_keys(label.astype(np.int64) * (int(q.max(initial=0)) + 1) + q)
     values = np.bincount(
         pairs // (int(q.max(initial=0)) + 1), minlength=int(label.max(initial=0)) + 1
     )
@@ -228,7 +228,7 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     """
     width = int(q.max(initial=0)) + 1
     own = context * width + q
-    keys, counts = counted(own)
+    keys, counts = count_keys(own)
     which, of = (
         np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own),
         keys // width,
@@ -330,7 +330,7 @@ def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
     width, height = int(q.max(initial=0)) + 1, int(r.max(initial=0)) + 1
     records, totals = len(q), np.bincount(r, minlength=height).astype(np.int64)
     prior = np.bincount(q, minlength=width) / max(1, records)
-    cells, counts = counted(r * width + q)
+    cells, counts = count_keys(r * width + q)
     value, of = cells % width, cells // width
     starts, _ = _runs(of)
     best = np.maximum.reduceat(counts, starts) if len(starts) else counts

@@ -34,7 +34,7 @@ from sfumato.methods.formulas.dependence import (
     Figures,
     NumberBlock,
     chosen_sum,
-    counted,
+    count_keys,
     dense,
     figures_of,
     frequent_codes,
@@ -269,7 +269,7 @@ class _Search:
             joint = self.pair.joint(name)
             of, counts = joint.label, joint.count
         else:
-            pairs, counts = counted(label.whole * len(before.labels) + codes.whole)
+            pairs, counts = count_keys(label.whole * len(before.labels) + codes.whole)
             of = pairs // len(before.labels)
         # How many bits of the values the labels leave open: one of T records, c of them with a
         # value, leaves Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c; a value that one record has adds
@@ -399,14 +399,14 @@ class _Search:
     def compared(self, q: _Quasi, column: str) -> Dependence | DependenceKind:
         """What a released column tells of a quasi-identifier: a dependence, unknown, or nothing."""
         near = self.near(q, column)
-        views = [view for view in self.views(column) if self.kept(q, column, view)]
+        views = [view for view in self.views(column) if self.is_preserved(q, column, view)]
         if not views and not near:
             return self.unknown(q, column)
         flagged = (*REFUSED, DependenceKind.NARROWS)
         first = self.whole_labels(q)
-        figures = self.measured(q, column, views, first, near=near)
+        figures = self.measure_column(q, column, views, first, near=near)
         if first != "all" and figures.finding(self.k or 2) in flagged:
-            figures = self.measured(q, column, views, "all", near=near)
+            figures = self.measure_column(q, column, views, "all", near=near)
         if figures.finding(self.k or 2) not in flagged:
             return self.unknown(q, column)
         if figures.records < FEW_ROWS:
@@ -432,7 +432,7 @@ class _Search:
                 self.classes(),
                 self.pair.released.encoded(column).narrow[self.rows].astype(np.int64),
             )
-            pairs, _ = counted(classes * (int(codes.max(initial=0)) + 1) + codes)
+            pairs, _ = count_keys(classes * (int(codes.max(initial=0)) + 1) + codes)
             return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
 
         is_same: bool = self.once(("same in classes", column, None), same)
@@ -484,7 +484,7 @@ class _Search:
             else DependenceKind.SILENT
         )
 
-    def kept(self, q: _Quasi, column: str, view: str | int) -> bool:
+    def is_preserved(self, q: _Quasi, column: str, view: str | int) -> bool:
         """Whether a pair is looked at closely: without labels, on a sample, anything at all goes
         along.
         """
@@ -545,7 +545,7 @@ class _Search:
             self.sets[name] = rows[_sample_records(rng, len(rows), SAMPLE)]
         return name
 
-    def measured(
+    def measure_column(
         self, q: _Quasi, column: str, views: Sequence[str | int], records: str, *, near: bool
     ) -> Figures:
         """The figures of a pair over a set of records: those of the view that tells most, and the

@@ -343,19 +343,19 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
 
 
 def frequent(
-    sets: ItemSets, m: int, least: int, limit: int = MOST_LISTED
+    sets: ItemSets, m: int, minimum_support: int, limit: int = MOST_LISTED
 ) -> dict[tuple[int, ...], int]:
-    """Sets of at most ``m`` items that at least ``least`` people carry, with their supports;
-    refused beyond ``limit``.
+    """Sets of at most ``m`` items that at least ``minimum_support`` people carry, with their
+    supports; refused beyond ``limit``.
 
     >>> frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
     {(0,): 3, (1,): 2, (0, 1): 2}
     """
-    if least < 1:
+    if minimum_support < 1:
         raise ParameterError("a frequent set has at least one carrier")
     work, order = ranked(sets)
     listed = _listed(work, m, limit)
-    kernels.baskets.frequent(work.kernel(), m, least, listed)
+    kernels.baskets.frequent(work.kernel(), m, minimum_support, listed)
     listed_count, count, _ = (int(number) for number in listed.tallies)
     if count > listed_count:
         raise ParameterError(

@@ -229,7 +229,7 @@ def candidates(itemsets: Mapping[Itemset, int]) -> Iterator[tuple[Association, i
                 )
 
 
-def mine(
+def mine_rules(
     transactions: Transactions, thresholds: Thresholds, largest: int = LARGEST_RULE
 ) -> set[Association]:
     """The rules that are found, with at most ``largest`` items each."""
@@ -284,7 +284,7 @@ def side_effects(
     """Compare the rules that are found before and after; the transactions are the same ones in the
     same order.
     """
-    old, new = mine(before, thresholds, largest), mine(after, thresholds, largest)
+    old, new = mine_rules(before, thresholds, largest), mine_rules(after, thresholds, largest)
     hidden = frozenset(sensitive)
     kinds = max(1, before.kinds, after.kinds)
     changed = np.setxor1d(before.owners * kinds + before.items, after.owners * kinds + after.items)

@@ -70,15 +70,15 @@ def ladder_by_nodes(
     rank[node_order] = np.arange(len(above))
     # Numbers of two bytes are sorted by counting them.
     rank = rank.astype(np.min_scalar_type(len(above)))
-    place = rank[node]
+    node_rank = rank[node]
     if values.is_sorted():
-        order = np.argsort(place, kind="stable")
+        order = np.argsort(node_rank, kind="stable")
     else:
         by_text = values.arg_sort().to_numpy().astype(np.int64)
-        order = by_text[np.argsort(place[by_text], kind="stable")]
+        order = by_text[np.argsort(node_rank[by_text], kind="stable")]
     bound = np.empty(len(values), dtype=np.int64)
     bound[order] = np.arange(len(values))
-    sizes = np.bincount(place, minlength=len(above))
+    sizes = np.bincount(node_rank, minlength=len(above))
 
     columns = list(zip(*(above[i] for i in node_order), strict=True))
     names: list[list[str | None]] = [list(dict.fromkeys(column)) for column in columns]

@@ -25,9 +25,9 @@ from sfumato.methods.hierarchies.number_intervals import (
     CellReading,
     Exact,
     exact,
+    format_position,
     on_axis,
     read,
-    written,
 )
 
 if TYPE_CHECKING:
@@ -69,16 +69,16 @@ def optimal_cuts(
     total = np.concatenate([[0], np.cumsum(sizes)])
     allowed = np.where(total[None, :] - total[:, None] >= at_least, costs, np.inf)
     best = allowed[0].copy()
-    best_cut, least = (0, best[count]), []
+    best_cut, best_starts = (0, best[count]), []
     for group in range(2, groups + 1):
         with_one_more = best[:, None] + allowed
-        least.append(np.argmin(with_one_more, axis=0))
+        best_starts.append(np.argmin(with_one_more, axis=0))
         best = np.min(with_one_more, axis=0)
         if best[count] < best_cut[1]:
             best_cut = (group - 1, best[count])
     cuts, end = [], count
     for step in range(best_cut[0] - 1, -1, -1):
-        end = int(least[step][end])
+        end = int(best_starts[step][end])
         cuts.append(end)
     return (float(best_cut[1]), tuple(reversed(cuts))) if np.isfinite(best_cut[1]) else None
 
@@ -135,12 +135,12 @@ class Items:
     sizes: NDArray[np.int64]
     costs: NDArray[np.float64]
 
-    def cut(self, place: int) -> int | float:
-        """The roundest number that lies above item ``place − 1`` and not above item ``place``."""
-        below, above = self.high[place - 1], self.low[place]
+    def cut(self, position: int) -> int | float:
+        """The roundest number that lies above item ``position − 1`` and not above ``position``."""
+        below, above = self.high[position - 1], self.low[position]
         for power in range(len(str(abs(above))), -1, -1):
             if (rounded := above // 10**power * 10**power) > below:
-                text = written(rounded, self.digits)
+                text = format_position(rounded, self.digits)
                 return float(text) if "." in text else int(text)
         return above
 
@@ -154,9 +154,12 @@ def items_of(together: JointCounts, measure: str) -> Items:
     digits = max([0, *(-number[1] for number in numbers if number is not None)])
     position = {code: on_axis(numbers[code], digits) for code in present}  # type: ignore[arg-type]
     axis = sorted(set(position.values()))
-    place = {at: i for i, at in enumerate(axis)}
+    item_of_position = {at: i for i, at in enumerate(axis)}
     own = np.array(
-        [place[position[code]] if code in position else -1 for code in range(len(numbers))],
+        [
+            item_of_position[position[code]] if code in position else -1
+            for code in range(len(numbers))
+        ],
         dtype=np.int64,
     )
     rows = own[together.own] >= 0
@@ -354,13 +357,15 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
     levels: list[tuple[float, ...]] = []
     while best is not None and best[1]:
         starts = (0, *best[1])
-        levels.append(tuple(items.cut(place) for place in best[1]))
+        levels.append(tuple(items.cut(position) for position in best[1]))
         ends = np.array([*starts, len(items.sizes)])
         sizes = np.array([items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)])
         joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, (len(starts) + 1) // 2, 1)
         halved = len(starts) > 2 and joined is not None
         best = (
-            (joined[0], tuple(starts[place] for place in joined[1])) if halved and joined else None
+            (joined[0], tuple(starts[position] for position in joined[1]))
+            if halved and joined
+            else None
         )
     return levels
 
@@ -425,14 +430,15 @@ class _Groups:
     def _label(self, level: int, position: float) -> str:
         low, high = extent = self.around(level, position)
         if low == EVERYWHERE[0]:
-            label = f"<{written(int(high), self.digits)}"
+            label = f"<{format_position(int(high), self.digits)}"
         elif high == EVERYWHERE[1]:
-            label = f">={written(int(low), self.digits)}"
+            label = f">={format_position(int(low), self.digits)}"
         elif self.whole:
             first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
             label = str(first) if first == last else f"{first}-{last}"
         else:
-            label = f"[{written(int(low), self.digits)}, {written(int(high), self.digits)})"
+            bounds = [format_position(int(bound), self.digits) for bound in (low, high)]
+            label = f"[{bounds[0]}, {bounds[1]})"
         self.extents[level][label] = extent
         return label
 

@@ -102,10 +102,10 @@ class Mask(Hierarchy):
         if int(texts.str.len_chars().max()) > self.length:  # type: ignore[arg-type]
             return None
         filled = texts if self.pad is None else texts.str.pad_start(self.length, self.pad)
-        shown = filled.str.tail(-1) if self.from_left else filled.str.head(-1)
+        visible = filled.str.tail(-1) if self.from_left else filled.str.head(-1)
         # Codes of different length never meet below the top.
         lengths = filled.str.len_chars().cast(pl.String)
-        nodes = (lengths + ":" + shown).rank("dense").to_numpy().astype(np.int64)
+        nodes = (lengths + ":" + visible).rank("dense").to_numpy().astype(np.int64)
         return ladder_by_nodes(self, texts, nodes, [], missing=missing)
 
     def too_short(self, values: Sequence[str]) -> int:

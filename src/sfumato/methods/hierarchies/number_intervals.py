@@ -70,14 +70,14 @@ def on_axis(number: Exact, digits: int) -> int:
     return mantissa * int(10 ** (exponent + digits))
 
 
-def written(position: int, digits: int) -> str:
+def format_position(position: int, digits: int) -> str:
     """A position as a plain decimal number.
 
     >>> written(2050, 2), written(-5, 1), written(20, 0)
     ('20.5', '-0.5', '20')
     """
-    whole, rest = divmod(abs(position), 10**digits)
-    fraction = str(rest).zfill(digits).rstrip("0") if rest else ""
+    whole, decimals = divmod(abs(position), 10**digits)
+    fraction = str(decimals).zfill(digits).rstrip("0") if decimals else ""
     return f"{'-' if position < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
 
 
@@ -222,11 +222,12 @@ class Grid:
         """How an interval is written."""
         low, high = extent
         if low == EVERYWHERE[0]:
-            return f"<{written(int(high), self.digits)}"
+            return f"<{format_position(int(high), self.digits)}"
         if high == EVERYWHERE[1]:
-            return f">={written(int(low), self.digits)}"
+            return f">={format_position(int(low), self.digits)}"
         if not whole:
-            return f"[{written(int(low), self.digits)}, {written(int(high), self.digits)})"
+            bounds = [format_position(int(bound), self.digits) for bound in (low, high)]
+            return f"[{bounds[0]}, {bounds[1]})"
         first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
         return str(first) if first == last else f"{first}-{last}"
 
@@ -334,14 +335,14 @@ class Intervals(Hierarchy):
                     f"widths must be growing multiples of each other; {width} is none of the one"
                     " before"
                 )
-        for what, bound, end in (
+        for parameter, bound, end in (
             ("open_below", self.open_below, grid.below),
             ("open_above", self.open_above, grid.above),
         ):
             if end is not None and (end - grid.origin) % grid.widths[-1]:
                 raise ParameterError(
-                    f"{what}={bound} must be a limit of the widest intervals: {self.origin} plus a"
-                    f" multiple of {self.widths[-1]}"
+                    f"{parameter}={bound} must be a limit of the widest intervals: {self.origin}"
+                    f" plus a multiple of {self.widths[-1]}"
                 )
         if grid.below is not None and grid.above is not None and grid.below > grid.above:
             raise ParameterError("open_below must not be greater than open_above")
@@ -378,9 +379,9 @@ class Intervals(Hierarchy):
         # The domain, given or found.
         spans = []
         for cell in ends:
-            known = [position for position in cell if position is not None]
-            if known:
-                spans.append((min(known), max(known)))
+            positions = [position for position in cell if position is not None]
+            if positions:
+                spans.append((min(positions), max(positions)))
         low, high = grid.lower, grid.upper
         if low is None:
             low = min((first for first, _ in spans), default=None)
@@ -446,7 +447,7 @@ class Intervals(Hierarchy):
         position = position if grid.upper is None else min(position, grid.upper)
         unit = 10**grid.digits
         whole = not any(limit % unit for limit in (*grid.widths, grid.origin))
-        return written(position // unit * unit if whole else position, grid.digits)
+        return format_position(position // unit * unit if whole else position, grid.digits)
 
 
 def intervals(

@@ -33,7 +33,7 @@ def facts(
 ) -> dict[str, Any]:
     """ε, δ, neighbours and assumptions; where draws are seeded, or ``broken`` says why, no ε."""
     why_not = broken or (None if draws.secure else REHEARSAL)
-    told: dict[str, Any] = {
+    claim: dict[str, Any] = {
         "epsilon": None if why_not else epsilon,
         "delta": None if why_not else delta,
         "neighbours": neighbours,
@@ -45,7 +45,7 @@ def facts(
             "releases of the same people add up: every run spends ε and δ again",
         ],
     }
-    return told if why_not is None else {**told, "not_certified_because": why_not}
+    return claim if why_not is None else {**claim, "not_certified_because": why_not}
 
 
 def warnings(draws: Draws, step: str, broken: str | None = None) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.reading import Reading
-from sfumato.methods.formulas.binning import counted
+from sfumato.methods.formulas.binning import count_cells
 from sfumato.methods.utility.cell_averages import (
     Classes,
     classes_of,
@@ -399,7 +399,7 @@ def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
     encoded = [encoded_of(pair, name, "original") for name in names]
     shape = tuple(len(column.labels) for column in encoded)
     if pair.original.copies is None and math.prod(shape) <= CHUNK:
-        counts = counted([column.narrow for column in encoded], shape).reshape(-1)
+        counts = count_cells([column.narrow for column in encoded], shape).reshape(-1)
         used = np.flatnonzero(counts)
         return _Combinations(names, np.unravel_index(used, shape), counts[used])
     if pair.original.copies is None and _mostly_distinct([column.narrow for column in encoded]):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Compared:
     """A column of both files.
 
-    ``theirs`` are the codes of the intruder's rows and ``ours`` those of the released rows;
+    ``intruder`` are the codes of the intruder's rows and ``released`` those of the released rows;
     ``places`` is where each of the intruder's values lies (NaN: nowhere), ``low`` to ``high`` where
     each released label may lie. On the scale ``category`` ``fitting[i]`` are the intruder's values,
     in order, that label *i* may stand for, and ``stands_for`` how many of the original's values it
@@ -40,21 +40,21 @@ class Compared:
 
     name: str
     scale: Scale
-    theirs: NDArray[np.int64]
-    ours: NDArray[np.int64]
+    intruder: NDArray[np.int64]
+    released: NDArray[np.int64]
     places: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     fitting: tuple[tuple[int, ...], ...]
     stands_for: NDArray[np.int64]
-    open_theirs: NDArray[np.bool_]
-    open_ours: NDArray[np.bool_]
-    missing_theirs: NDArray[np.bool_]
-    missing_ours: NDArray[np.bool_]
+    open_intruder: NDArray[np.bool_]
+    open_released: NDArray[np.bool_]
+    missing_intruder: NDArray[np.bool_]
+    missing_released: NDArray[np.bool_]
     span: float
 
     @functools.cached_property
-    def ours_fit(self) -> Lists:
+    def released_fit(self) -> Lists:
         """Per released label the intruder's values it may stand for, in order; nothing on a
         line.
         """
@@ -64,11 +64,11 @@ class Compared:
         )
 
     @functools.cached_property
-    def theirs_fit(self) -> Lists:
+    def intruder_fit(self) -> Lists:
         """Per value of the intruder the released labels that may stand for it, in order; nothing on
         a line.
         """
-        lengths, values = self.ours_fit
+        lengths, values = self.released_fit
         labels = np.repeat(np.arange(len(lengths)), lengths)[np.argsort(values, kind="stable")]
         return (
             np.bincount(values, minlength=len(self.places) if self.scale == "category" else 0),
@@ -76,11 +76,11 @@ class Compared:
         )
 
     @functools.cached_property
-    def theirs_fit_starts(self) -> NDArray[np.int64]:
+    def intruder_fit_starts(self) -> NDArray[np.int64]:
         """Where the released labels that may stand for each value of the intruder begin in
-        ``theirs_fit``.
+        ``intruder_fit``.
         """
-        return np.concatenate([[0], np.cumsum(self.theirs_fit[0])]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(self.intruder_fit[0])]).astype(np.int64)
 
 
 def common_columns(scene: Scene) -> tuple[str, ...]:
@@ -168,15 +168,19 @@ def compare(scene: Scene, name: str) -> Compared:
             between="the intruder's file and the table",
         )
     line = reading.scale != "category"
-    missing_theirs = np.array([value is None for value in intruder_codes.labels], dtype=bool)
-    missing_ours = np.array([label is None for label in reading.labels], dtype=bool)
+    missing_intruder = np.array([value is None for value in intruder_codes.labels], dtype=bool)
+    missing_released = np.array([label is None for label in reading.labels], dtype=bool)
     positions = _positions(attribute, reading, intruder_codes.labels)
     wildcard = attribute.missing is Missing.WILDCARD
     unreadable = (
-        np.isnan(reading.low) & ~missing_ours if line else np.zeros(len(missing_ours), dtype=bool)
+        np.isnan(reading.low) & ~missing_released
+        if line
+        else np.zeros(len(missing_released), dtype=bool)
     )
     nowhere = (
-        np.isnan(positions) & ~missing_theirs if line else np.zeros(len(missing_theirs), dtype=bool)
+        np.isnan(positions) & ~missing_intruder
+        if line
+        else np.zeros(len(missing_intruder), dtype=bool)
     )
     return Compared(
         name,
@@ -188,10 +192,10 @@ def compare(scene: Scene, name: str) -> Compared:
         reading.high,
         () if line else _fitting(reading, intruder_codes.labels),
         np.maximum(1, np.diff(reading.starts)),
-        nowhere | (missing_theirs & wildcard),
-        reading.everything | unreadable | (missing_ours & wildcard),
-        missing_theirs,
-        missing_ours,
+        nowhere | (missing_intruder & wildcard),
+        reading.everything | unreadable | (missing_released & wildcard),
+        missing_intruder,
+        missing_released,
         reading.span,
     )
 

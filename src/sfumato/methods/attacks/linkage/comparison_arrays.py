@@ -32,15 +32,15 @@ class ComparisonRule:
     """How one column is compared: its kind, its constants, and per value or label the numbers of
     its cells.
 
-    ``constants`` are those of :mod:`sfumato.kernels.linkage`. ``theirs`` and ``ours`` have per code
-    the low end, the high end and half the width to average over; for a category 0, the number of
-    other values it may stand for, and what agreeing costs.
+    ``constants`` are those of :mod:`sfumato.kernels.linkage`. ``intruder`` and ``released`` have
+    per code the low end, the high end and half the width to average over; for a category 0, the
+    number of other values it may stand for, and what agreeing costs.
     """
 
     kind: int
     constants: NDArray[np.float64]
-    theirs: NDArray[np.float64]
-    ours: NDArray[np.float64]
+    intruder: NDArray[np.float64]
+    released: NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,13 +64,13 @@ class Arrays:
     names: tuple[str, ...]
     kinds: NDArray[np.int64]
     constants: NDArray[np.float64]
-    theirs: Side
-    ours: Side
+    intruder: Side
+    released: Side
 
     @functools.cached_property
     def files(self) -> kernels.linkage.FileArrays:
         """The arrays of the loops: records of the intruder seek released ones."""
-        return self.compare_sides(self.theirs, self.ours)
+        return self.compare_sides(self.intruder, self.released)
 
     def compare_sides(self, side: Side, other_side: Side) -> kernels.linkage.FileArrays:
         """The arrays of the loops where records of one side seek those of the other."""
@@ -110,29 +110,29 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     """Put files and rules into arrays; columns that tell most come first, so that far records are
     given up early.
     """
-    order = sorted(range(len(rules)), key=lambda k: -_telling(files.ours, k, rules[k]))
+    order = sorted(range(len(rules)), key=lambda k: -_telling(files.released, k, rules[k]))
     columns, ordered_rules = [files.columns[k] for k in order], [rules[k] for k in order]
     return Arrays(
         tuple(column.name for column in columns),
         np.array([rule.kind for rule in ordered_rules], dtype=np.int64),
         np.array([rule.constants for rule in ordered_rules]).reshape(len(ordered_rules), CONSTANTS),
         _side(
-            files.theirs.codes[:, order],
-            files.theirs.records,
+            files.intruder.codes[:, order],
+            files.intruder.records,
             [
-                _marked(rule.theirs, rule.kind, c.open_theirs, c.missing_theirs)
+                _marked(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
                 for rule, c in zip(ordered_rules, columns, strict=True)
             ],
-            [c.theirs_fit for c in columns],
+            [c.intruder_fit for c in columns],
         ),
         _side(
-            files.ours.codes[:, order],
-            files.ours.records,
+            files.released.codes[:, order],
+            files.released.records,
             [
-                _marked(rule.ours, rule.kind, c.open_ours, c.missing_ours)
+                _marked(rule.released, rule.kind, c.open_released, c.missing_released)
                 for rule, c in zip(ordered_rules, columns, strict=True)
             ],
-            [c.ours_fit for c in columns],
+            [c.released_fit for c in columns],
         ),
     )
 

@@ -60,14 +60,18 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
     """
     from scipy.optimize import linear_sum_assignment
 
-    order = [np.argsort(side.kind_of, kind="stable") for side in (files.theirs, files.ours)]
-    table = distances(arrays)[np.ix_(files.theirs.kind_of[order[0]], files.ours.kind_of[order[1]])]
+    order = [np.argsort(side.kind_of, kind="stable") for side in (files.intruder, files.released)]
+    table = distances(arrays)[
+        np.ix_(files.intruder.kind_of[order[0]], files.released.kind_of[order[1]])
+    ]
     row_numbers, column_numbers = linear_sum_assignment(table)
-    searching, searched = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
+    searching, searched = (
+        (files.released, files.intruder) if backwards else (files.intruder, files.released)
+    )
     links = np.full(len(searching.kind_of), -1, dtype=np.int64)
     pairs = np.column_stack([order[0][row_numbers], order[1][column_numbers]])
     links[pairs[:, int(backwards)]] = searched.kind_of[pairs[:, 1 - int(backwards)]]
-    true_pairs = files.same[:, ::-1] if backwards else files.same
+    true_pairs = files.true_pairs[:, ::-1] if backwards else files.true_pairs
     rows = np.unique(true_pairs[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
     hits = np.bincount(
         true_pairs[links[true_pairs[:, 0]] == searched.kind_of[true_pairs[:, 1]], 0],
@@ -83,7 +87,7 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
 
 def distances(arrays: Arrays) -> NDArray[np.float64]:
     """The distance of each distinct record of the intruder to each released one."""
-    intruder_count, released_count = len(arrays.theirs.records), len(arrays.ours.records)
+    intruder_count, released_count = len(arrays.intruder.records), len(arrays.released.records)
     table = np.empty((intruder_count, released_count))
     released_kinds = np.arange(released_count)
     for i in range(intruder_count):
@@ -97,8 +101,10 @@ def by_classes(files: Files, nearest: Credits) -> Credits:
     """Link the same people as one who knows which values every class stands for: a random record of
     their class is taken.
     """
-    size = np.zeros(len(files.theirs.kind_of), dtype=np.int64)
-    size[files.same[:, 0]] = files.ours.records[files.ours.kind_of[files.same[:, 1]]]
+    size = np.zeros(len(files.intruder.kind_of), dtype=np.int64)
+    size[files.true_pairs[:, 0]] = files.released.records[
+        files.released.kind_of[files.true_pairs[:, 1]]
+    ]
     own = size[nearest.rows]
     credit = np.where(own > 0, 1 / np.maximum(1, own), 0.0)
     return Credits(nearest.rows, credit, own, np.zeros(len(own)), complete=nearest.complete)

@@ -96,10 +96,10 @@ def _standards(
     """What is taken off and what is divided by, for the intruder's file and for the release."""
     if column.scale == "order":
         return (0.0, max(1.0, column.span)), (0.0, max(1.0, column.span))
-    intruder_positions, released_positions = column.places[column.theirs], middle[column.ours]
+    intruder_positions, released_positions = column.places[column.intruder], middle[column.released]
     intruder_positions = intruder_positions[~np.isnan(intruder_positions)]
     released_positions = released_positions[
-        ~np.isnan(released_positions) & ~column.open_ours[column.ours]
+        ~np.isnan(released_positions) & ~column.open_released[column.released]
     ]
     pooled = moments(np.concatenate([intruder_positions, released_positions]))
     if standard == "pooled":
@@ -137,9 +137,11 @@ def _mean_gap(
     pairs of rows.
     """
     intruder_values = intruder_numbers[
-        column.theirs[~(column.open_theirs | column.missing_theirs)[column.theirs]]
+        column.intruder[~(column.open_intruder | column.missing_intruder)[column.intruder]]
     ]
-    right = released_numbers[column.ours[~(column.open_ours | column.missing_ours)[column.ours]]]
+    right = released_numbers[
+        column.released[~(column.open_released | column.missing_released)[column.released]]
+    ]
     if not len(intruder_values) or not len(right):
         return 0.0
     if square:
@@ -155,8 +157,12 @@ def _mean_gap(
 
 def _mean_disagreement(column: Compared, agreeing: NDArray[np.float64]) -> float:
     """The mean distance in a category over all pairs of rows that are not suppressed."""
-    intruder_counts = np.bincount(column.theirs, minlength=len(column.places)) * ~column.open_theirs
-    released_counts = np.bincount(column.ours, minlength=len(column.open_ours)) * ~column.open_ours
+    intruder_counts = (
+        np.bincount(column.intruder, minlength=len(column.places)) * ~column.open_intruder
+    )
+    released_counts = (
+        np.bincount(column.released, minlength=len(column.open_released)) * ~column.open_released
+    )
     pairs = float(intruder_counts.sum()) * float(released_counts.sum())
     if not pairs:
         return 0.0

@@ -39,9 +39,9 @@ class Files:
     """
 
     columns: tuple[Compared, ...]
-    theirs: Distinct
-    ours: Distinct
-    same: NDArray[np.int64]
+    intruder: Distinct
+    released: Distinct
+    true_pairs: NDArray[np.int64]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def files_of(scene: Scene) -> Files:
 
 def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
-    intruder_kinds = distinct([column.theirs for column in columns])
+    intruder_kinds = distinct([column.intruder for column in columns])
     released_kinds = alike_records(scene.pair, [column.name for column in columns])
     true_pairs = (
         same_person(scene.intruder.truth, scene.pair.rows)
@@ -158,13 +158,13 @@ class Look:
 
 def units_of(files: Files) -> Units:
     """All units; who has several released records is sought by the first."""
-    _, first = np.unique(files.same[:, 0], return_index=True)
-    true_pairs = files.same[first]
+    _, first = np.unique(files.true_pairs[:, 0], return_index=True)
+    true_pairs = files.true_pairs[first]
     kinds = np.column_stack(
-        [files.theirs.kind_of[true_pairs[:, 0]], files.ours.kind_of[true_pairs[:, 1]]]
+        [files.intruder.kind_of[true_pairs[:, 0]], files.released.kind_of[true_pairs[:, 1]]]
     )
     pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
-    return Units(pairs, people.astype(np.int64), files.ours.records[pairs[:, 1]])
+    return Units(pairs, people.astype(np.int64), files.released.records[pairs[:, 1]])
 
 
 class Looking:
@@ -185,7 +185,7 @@ class Looking:
         first: bool,
     ) -> tuple[NDArray[Any], ...]:
         """What :func:`sfumato.kernels.linkage.impostors` finds for all pairs."""
-        cost = max(1, len(arrays.ours.records) * max(family.width, len(arrays.kinds)))
+        cost = max(1, len(arrays.released.records) * max(family.width, len(arrays.kinds)))
         parts: list[tuple[NDArray[Any], ...]] = []
         pairs_done = 0
         while pairs_done < len(pairs) or not parts:
@@ -221,7 +221,7 @@ def _impostors(
     impostors = kernels.linkage.impostors(
         pairs, family.kind, parameters, KEPT, arrays.files, MARGIN, TIE
     )
-    cells = len(pairs) * len(arrays.ours.records) * max(family.width, len(arrays.kinds))
+    cells = len(pairs) * len(arrays.released.records) * max(family.width, len(arrays.kinds))
     return impostors, cells
 
 
@@ -276,7 +276,7 @@ class Pool:
         equal = family.of_weights(np.full(family.columns, 1 / family.columns))
         alike = units.records + self.look(equal).twins
         self.alone = units.people / alike
-        self.shared = units.people / (alike + arrays.ours.records.min(initial=1))
+        self.shared = units.people / (alike + arrays.released.records.min(initial=1))
 
     def worth(self, apart: NDArray[np.bool_], tied: NDArray[np.bool_]) -> float:
         """What is linked where some units are nearest alone and others with a tie."""
@@ -334,7 +334,7 @@ class Pool:
     def add_rows(self, fresh: NDArray[np.int64]) -> int:
         """Take in pairs (unit, released record); returns how many are new."""
         before = len(self.rows)
-        width = max(1, len(self.arrays.ours.records))
+        width = max(1, len(self.arrays.released.records))
         keys = np.unique(np.concatenate([self.rows, fresh]) @ np.array([width, 1]))
         rows = np.column_stack(np.divmod(keys, width))
         if len(rows) > before:

@@ -262,7 +262,7 @@ class LearnedLinkage(Attack):
         arrays, every = files.plain, units_of(files)
         looking = Looking(scene.require_time)
         units = _affordable(
-            scene, looking, arrays, _sample_units(scene, every, len(arrays.ours.records))
+            scene, looking, arrays, _sample_units(scene, every, len(arrays.released.records))
         )
         known_people = int((scene.intruder.truth >= 0).sum())
         people = (
@@ -284,7 +284,7 @@ class LearnedLinkage(Attack):
     def _result(self, scene: Scene, looking: Looking, arrays: Arrays, units: Units) -> Result:
         """What was learned of some units: by descent, on halves, and by the program."""
         family = family_of(self.aggregator, len(arrays.names))
-        if not len(units) or len(arrays.ours.records) < 2:
+        if not len(units) or len(arrays.released.records) < 2:
             worth = float(
                 (units.people / units.records).sum()
             )  # all released records are alike, so none is nearer than one's own
@@ -457,7 +457,7 @@ def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) ->
     """All units, or as many as the work is enough for: the first look at a few of them tells what
     one takes.
     """
-    if len(units) <= AT_LEAST or len(arrays.ours.records) < 2:
+    if len(units) <= AT_LEAST or len(arrays.released.records) < 2:
         return units
     order = scene.seed.stream("learned linkage: affordable").permutation(len(units))
     look(

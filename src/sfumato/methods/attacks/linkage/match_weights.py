@@ -201,16 +201,16 @@ def near_rule(
     plain = graded_rule(column, 0.0)
     costs = [best - bit for bit in (min(near.floor, top), 0.0, 0.0, 0.0)]
     constants = np.array([*costs, near.slope, best - exact, best - covered, best - top])
-    return ComparisonRule(NEARING, constants, plain.theirs, plain.ours), best
+    return ComparisonRule(NEARING, constants, plain.intruder, plain.released), best
 
 
 def deviation(column: Compared) -> float:
     """The standard deviation of both files together."""
     intruder_positions, released_positions = (
-        column.places[column.theirs],
-        (column.low / 2 + column.high / 2)[column.ours],
+        column.places[column.intruder],
+        (column.low / 2 + column.high / 2)[column.released],
     )
-    released_positions = released_positions[~column.open_ours[column.ours]]
+    released_positions = released_positions[~column.open_released[column.released]]
     positions = np.concatenate([intruder_positions, released_positions])
     return moments(positions[~np.isnan(positions)])[1]
 
@@ -318,10 +318,10 @@ class MatchLearning:
         draw = scene.seed.stream("linkage: random pairs")
         rows = [
             draw.integers(0, len(kinds), RANDOM_PAIRS)
-            for kinds in (files.theirs.kind_of, files.ours.kind_of)
+            for kinds in (files.intruder.kind_of, files.released.kind_of)
         ]
         pairs = np.column_stack(
-            [files.theirs.kind_of[rows[0]], files.ours.kind_of[rows[1]]]
+            [files.intruder.kind_of[rows[0]], files.released.kind_of[rows[1]]]
         ).astype(np.int64)
         self.random_gaps = {
             name: _gaps(arrays, self.place[name], pairs) for name in self.deviations
@@ -438,7 +438,7 @@ class MatchLearning:
         """The nearest record to everybody in the trial."""
         files, truth = files_of(self.trial), self.trial.intruder.truth
         self.scene.require_time()
-        lookup, size = Lookup(arrays), len(arrays.theirs.records)
+        lookup, size = Lookup(arrays), len(arrays.intruder.records)
         nearest_cost, tied, nearest_kind = (
             np.full(size, np.inf),
             np.zeros(size, dtype=np.int64),
@@ -450,10 +450,14 @@ class MatchLearning:
             part = order[start:end]
             nearest_cost[part], tied[part], nearest_kind[part] = lookup.nearest(part)
         self.spent += lookup.spent + lookup.cost * TREE_COST
-        hits = hits_of(arrays, files.same, files.theirs.kind_of, files.ours.kind_of, nearest_cost)
-        has_answer = (truth >= 0) & (tied[files.theirs.kind_of] > 0)
-        credit = hits[has_answer] / np.maximum(1, tied[files.theirs.kind_of[has_answer]])
-        alone = np.flatnonzero((nearest_kind >= 0) & (tied == arrays.ours.records[nearest_kind]))
+        hits = hits_of(
+            arrays, files.true_pairs, files.intruder.kind_of, files.released.kind_of, nearest_cost
+        )
+        has_answer = (truth >= 0) & (tied[files.intruder.kind_of] > 0)
+        credit = hits[has_answer] / np.maximum(1, tied[files.intruder.kind_of[has_answer]])
+        alone = np.flatnonzero(
+            (nearest_kind >= 0) & (tied == arrays.released.records[nearest_kind])
+        )
         pairs = np.column_stack([alone, nearest_kind[alone]]).astype(np.int64)
         return TrialLinks(float(credit.mean()) if len(credit) else 0.0, pairs, nearest_cost[alone])
 
@@ -495,11 +499,11 @@ def _gaps(arrays: Arrays, k: int, pairs: NDArray[np.int64]) -> NDArray[np.float6
     something.
     """
     intruder_numbers, released_numbers = (
-        arrays.theirs.numbers[pairs[:, 0], k],
-        arrays.ours.numbers[pairs[:, 1], k],
+        arrays.intruder.numbers[pairs[:, 0], k],
+        arrays.released.numbers[pairs[:, 1], k],
     )
-    both_present = (arrays.theirs.marks[pairs[:, 0], k] >= 0) & (
-        arrays.ours.marks[pairs[:, 1], k] >= 0
+    both_present = (arrays.intruder.marks[pairs[:, 0], k] >= 0) & (
+        arrays.released.marks[pairs[:, 1], k] >= 0
     )
     apart = np.maximum(
         released_numbers[:, 0] - intruder_numbers[:, 1],

@@ -49,9 +49,9 @@ def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPos
     """The originals nearest to each released record; with ``classes`` the people of its class,
     where these are fewer.
     """
-    _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(len(files.ours.records)))
-    candidates = np.minimum(tied, files.ours.records) if classes else tied
-    return EvenPosterior(candidates[files.ours.kind_of])
+    _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(len(files.released.records)))
+    candidates = np.minimum(tied, files.released.records) if classes else tied
+    return EvenPosterior(candidates[files.released.kind_of])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class WeighedPosterior:
     arrays: Arrays
 
     def __post_init__(self) -> None:
-        pairs = len(self.files.theirs.records) * len(self.files.ours.records)
+        pairs = len(self.files.intruder.records) * len(self.files.released.records)
         if pairs > MOST_PAIRS:
             raise ParameterError(
                 f"probabilistic linkage gives probabilities of up to {MOST_PAIRS:,} pairs of"
@@ -74,26 +74,26 @@ class WeighedPosterior:
     @property
     def records(self) -> int:
         """How many released records there are."""
-        return len(self.files.ours.kind_of)
+        return len(self.files.released.kind_of)
 
     def probabilities(self, kind: int) -> NDArray[np.float64]:
         """How likely it is that a distinct released record is one person of each distinct record of
         the intruder.
         """
-        intruder_kinds = np.arange(len(self.files.theirs.records))
+        intruder_kinds = np.arange(len(self.files.intruder.records))
         costs = self.arrays.costs(
             np.column_stack([intruder_kinds, np.full(len(intruder_kinds), kind)])
         ).sum(axis=1)
         weights = np.exp2(costs.min() - costs)
-        probabilities: NDArray[np.float64] = weights / (weights * self.files.theirs.records).sum()
+        probabilities: NDArray[np.float64] = weights / (weights * self.files.intruder.records).sum()
         return probabilities
 
     def likely(self, threshold: float | None) -> NDArray[np.int64]:
         """Per released record how many originals are at least as likely as asked for."""
-        counts = np.zeros(len(self.files.ours.records), dtype=np.int64)
+        counts = np.zeros(len(self.files.released.records), dtype=np.int64)
         for kind in range(len(counts)):
             chances = self.probabilities(kind)
             enough = chances > 0 if threshold is None else chances >= threshold - SLACK
-            counts[kind] = self.files.theirs.records[enough].sum()
-        candidate_counts: NDArray[np.int64] = counts[self.files.ours.kind_of]
+            counts[kind] = self.files.intruder.records[enough].sum()
+        candidate_counts: NDArray[np.int64] = counts[self.files.released.kind_of]
         return candidate_counts

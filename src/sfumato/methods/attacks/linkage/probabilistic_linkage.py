@@ -88,11 +88,11 @@ def _holders(arrays: Arrays, k: int) -> Holders:
     """Who holds what in a column: a category by its code, a place or range on the line in their
     order.
     """
-    ends, marks = arrays.ours.numbers[:, k, :2], arrays.ours.marks[:, k]
+    ends, marks = arrays.released.numbers[:, k, :2], arrays.released.marks[:, k]
     present = np.flatnonzero(marks >= 0)
     value_of, size = (
         np.full(len(marks), -1, dtype=np.int64),
-        int(arrays.ours.bases[k + 1] - arrays.ours.bases[k]),
+        int(arrays.released.bases[k + 1] - arrays.released.bases[k]),
     )
     if arrays.kinds[k] == CATEGORY:
         value_of[present] = marks[present]
@@ -114,7 +114,7 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int6
     """How many released records, in the mean over the anchors, may agree with an anchor in a
     column.
     """
-    intruder_side, marks = arrays.theirs, arrays.theirs.marks[anchors, k]
+    intruder_side, marks = arrays.intruder, arrays.intruder.marks[anchors, k]
     present_anchors = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
         ends = intruder_side.starts[intruder_side.bases[k] : intruder_side.bases[k + 1] + 1]
@@ -147,7 +147,7 @@ def count_patterns(
     see :func:`sfumato.kernels.linkage.pattern_counts`. ``between`` is called whenever ``at_once``
     cells were compared, at most, and may raise to stop.
     """
-    records = arrays.ours.records
+    records = arrays.released.records
     holders = [_holders(arrays, k) for k in range(len(arrays.kinds))]
     rarely_agrees = np.array(
         [FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(holders)]
@@ -178,7 +178,7 @@ def count_patterns(
         weights=np.bincount(classes.kind_of, weights=records, minlength=len(cells)).astype(float),
         record_weights=records.astype(float),
     )
-    weights = arrays.theirs.records.astype(float)
+    weights = arrays.intruder.records.astype(float)
     keys: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
     counts: NDArray[np.float64] = np.zeros(0)
     step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
@@ -333,7 +333,7 @@ class ProbabilisticLinkage(Attack):
         rounds = max(FEWEST_ROUNDS, min(ROUNDS, scene.work // max(1, patterns.levels.size)))
         estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, rounds, scene.require_time)
         way = MatchLearning(learning, arrays, estimated, self.tolerance).best()
-        return LearntWeights(patterns, way, int(arrays.theirs.records[anchors].sum()))
+        return LearntWeights(patterns, way, int(arrays.intruder.records[anchors].sum()))
 
     def _finding(
         self,
@@ -371,8 +371,8 @@ class ProbabilisticLinkage(Attack):
 
 def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:
     """Distinct records of the intruder whose pairs are counted: all, or a random sample."""
-    size = len(arrays.theirs.records)
-    records = max(1, len(arrays.ours.records))
+    size = len(arrays.intruder.records)
+    records = max(1, len(arrays.released.records))
     affordable = scene.affordable(
         max(FEWEST, PAIRS // records), ANCHOR_SHARE * records * len(arrays.kinds)
     )

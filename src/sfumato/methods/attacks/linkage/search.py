@@ -58,8 +58,10 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     backwards, released rows of someone in the intruder's file seek the intruder's rows. Where all
     would be too much work, a random sample is searched.
     """
-    searching, searched = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
-    true_pairs = files.same[:, ::-1] if backwards else files.same
+    searching, searched = (
+        (files.released, files.intruder) if backwards else (files.intruder, files.released)
+    )
+    true_pairs = files.true_pairs[:, ::-1] if backwards else files.true_pairs
     targets = (
         np.unique(true_pairs[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
     )
@@ -86,7 +88,7 @@ class Lookup:
 
     def __init__(self, arrays: Arrays, *, backwards: bool = False) -> None:
         searching, searched = (
-            (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
+            (arrays.released, arrays.intruder) if backwards else (arrays.intruder, arrays.released)
         )
         lists = holders(
             arrays.kinds, searched.marks, codes=int(searching.matches.max(initial=0)) + 1
@@ -121,7 +123,7 @@ def _searched(
     """Per distinct record the least distance and the records tied at it; 0 records where it was not
     searched.
     """
-    size = len((arrays.ours if backwards else arrays.theirs).records)
+    size = len((arrays.released if backwards else arrays.intruder).records)
     lookup = Lookup(arrays, backwards=backwards)
     nearest_cost, tied = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
     _, first = np.unique(kinds, return_index=True)

@@ -30,10 +30,10 @@ class KeptNumbers:
 
     def means(self, *, exactly: bool = False) -> Preserved:
         """How many standard deviations the means moved."""
-        moved = means_of(self.masked, self.block.weights) - means_of(
+        differences = means_of(self.masked, self.block.weights) - means_of(
             self.block.values, self.block.weights
         )
-        return self._told("means", exactly, _relative(moved, self.spread))
+        return self._preserved("means", exactly, _relative(differences, self.spread))
 
     def sums(self, *, exactly: bool = False) -> Preserved:
         """How far the (weighted) totals moved, as a share of the sum of absolute values; the worst
@@ -42,13 +42,13 @@ class KeptNumbers:
         worst = 0.0
         for rows in self.block.parts():
             weights, old = self.block.weights[rows], np.nan_to_num(self.block.values[rows])
-            moved = weights @ (np.nan_to_num(self.masked[rows]) - old)
-            worst = max(worst, _relative(moved, weights @ np.abs(old)))
-        return self._told("sums", exactly, worst)
+            differences = weights @ (np.nan_to_num(self.masked[rows]) - old)
+            worst = max(worst, _relative(differences, weights @ np.abs(old)))
+        return self._preserved("sums", exactly, worst)
 
     def variances(self) -> Preserved:
         """How far the variances moved, as a share of them."""
-        return self._told(
+        return self._preserved(
             "variances", False, _relative(np.diag(self.after - self.before), np.diag(self.before))
         )
 
@@ -56,16 +56,16 @@ class KeptNumbers:
         """How far the covariances of different columns moved, as a share of the product of standard
         deviations.
         """
-        moved = self.after - self.before
-        np.fill_diagonal(moved, 0.0)
-        return self._told(
-            "covariances", False, _relative(moved, np.outer(self.spread, self.spread))
+        differences = self.after - self.before
+        np.fill_diagonal(differences, 0.0)
+        return self._preserved(
+            "covariances", False, _relative(differences, np.outer(self.spread, self.spread))
         )
 
     def correlations(self) -> Preserved:
         """How far the correlations moved."""
-        moved = correlation_of(self.after) - correlation_of(self.before)
-        return self._told("correlations", False, float(np.abs(moved).max()))
+        differences = correlation_of(self.after) - correlation_of(self.before)
+        return self._preserved("correlations", False, float(np.abs(differences).max()))
 
     def distributions(self) -> Preserved:
         """How far the (weighted) distribution functions lie apart: Kolmogorov's distance."""
@@ -74,19 +74,19 @@ class KeptNumbers:
             kolmogorov(self.block.values[:, j], self.masked[:, j], self.block.weights)
             for j in columns
         ]
-        return self._told("distribution functions", False, max(apart))
+        return self._preserved("distribution functions", False, max(apart))
 
-    def exact(self, what: str) -> Preserved:
+    def exact(self, statistic: str) -> Preserved:
         """Something that a step keeps by how it works; checked by its caller."""
-        return self._told(what, True, 0.0)
+        return self._preserved(statistic, True, 0.0)
 
-    def _told(self, what: str, exactly: bool, off_by: float) -> Preserved:
-        return Preserved(what, self.block.names, exactly, off_by)
+    def _preserved(self, statistic: str, exactly: bool, off_by: float) -> Preserved:
+        return Preserved(statistic, self.block.names, exactly, off_by)
 
 
-def _relative(moved: Array, scale: Array) -> float:
+def _relative(differences: Array, scale: Array) -> float:
     """The largest move as a share of its scale; as it is where there is no scale."""
-    sizes = np.abs(moved)
+    sizes = np.abs(differences)
     return float(np.divide(sizes, scale, out=sizes.copy(), where=scale > 0).max(initial=0.0))
 
 

@@ -16,7 +16,7 @@ from sfumato.methods.steps.masking.masking_fields import Names, require_table
 from sfumato.methods.steps.microaggregation.centres import centres
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import Method, grouping, require_options
-from sfumato.methods.steps.microaggregation.preserved_groups import kept
+from sfumato.methods.steps.microaggregation.preserved_groups import preserved_facts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -184,7 +184,7 @@ class Microaggregate(ColumnStep):
         groupings = grouping(self, table, goal)
         groups = _with_gaps(table, groupings)
         columns = {name: _released(table, name, groups[name]) for name in self.columns}
-        facts = kept(table, columns, groups)
+        facts = preserved_facts(table, columns, groups)
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"averaged over groups of at least {self.k} ({self.method})"

@@ -29,7 +29,7 @@ class KeptFacts:
     owner: Mapping[str, Any]
 
 
-def kept(
+def preserved_facts(
     table: GroupedTable, columns: Mapping[str, pl.Series], groups: Mapping[str, Labels]
 ) -> KeptFacts:
     """Compare the released columns, in canonical order, with the original ones."""
@@ -53,9 +53,15 @@ def _lost(table: GroupedTable, groups: Mapping[str, Labels]) -> float:
     total = total_of(points)
     if total == 0.0:
         return 0.0
-    if all(one is labels[0] for one in labels) or len(labels) != points.shape[1]:
+    if (
+        all(column_labels is labels[0] for column_labels in labels)
+        or len(labels) != points.shape[1]
+    ):
         return error_of(points, labels[0][rows]) / total
-    return sum(error_of(points[:, [a]], one[rows]) for a, one in enumerate(labels)) / total
+    return (
+        sum(error_of(points[:, [a]], column_labels[rows]) for a, column_labels in enumerate(labels))
+        / total
+    )
 
 
 def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[Preserved]:
@@ -79,8 +85,8 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
     was, is_now = (share * from_old**2).sum(axis=0), (share * from_new**2).sum(axis=0)
     varies = was > 0
     scale = np.sqrt(np.where(varies, was, 1.0))
-    what = "weighted means" if table.weighted else "means"
-    yield Preserved(what, names, True, float((np.abs(new - old) / scale).max()))
+    statistic = "weighted means" if table.weighted else "means"
+    yield Preserved(statistic, names, True, float((np.abs(new - old) / scale).max()))
     yield Preserved(
         "variances", names, False, float(np.abs(1 - is_now[varies] / was[varies]).max(initial=0.0))
     )

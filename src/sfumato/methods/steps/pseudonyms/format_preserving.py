@@ -55,7 +55,7 @@ class Asked:
     def fresh(self) -> list[str]:
         """The identities that have no pseudonym yet."""
         return (
-            [one for one in self.identities if one not in self.known]
+            [identity for identity in self.identities if identity not in self.known]
             if self.known
             else list(self.identities)
         )
@@ -68,9 +68,9 @@ class Asked:
         return [codes[identity] for identity in self.identities]
 
 
-def refuse_shared(codes: Sequence[str], known: Mapping[str, str], remedy: str) -> None:
+def refuse_shared(codes: Sequence[str], stored_codes: Mapping[str, str], remedy: str) -> None:
     """Raise where two identities would have one pseudonym."""
-    shared = len(codes) + len(known) - len({*codes, *known.values()})
+    shared = len(codes) + len(stored_codes) - len({*codes, *stored_codes.values()})
     if shared:
         raise ParameterError(
             f"{shared:,} identities would share a pseudonym with another; {remedy}"
@@ -80,17 +80,19 @@ def refuse_shared(codes: Sequence[str], known: Mapping[str, str], remedy: str) -
 # Digests of many texts at once, and codes written from them.
 
 
-def written(found: NDArray[np.uint8], encoding: Encoding, length: int) -> list[str]:
+def encode_digests(digest_bytes: NDArray[np.uint8], encoding: Encoding, length: int) -> list[str]:
     """The first bits of every digest as text (RFC 4648 alphabets, without padding)."""
     if encoding == "hex":
-        text = np.ascontiguousarray(found[:, : (length + 1) // 2]).tobytes().hex()
+        text = np.ascontiguousarray(digest_bytes[:, : (length + 1) // 2]).tobytes().hex()
         width = 2 * ((length + 1) // 2)
     else:
         width = length
-        bits = np.unpackbits(found, axis=1)[:, : 5 * length].reshape(len(found), length, 5)
+        bits = np.unpackbits(digest_bytes, axis=1)[:, : 5 * length].reshape(
+            len(digest_bytes), length, 5
+        )
         fives = bits @ np.array([16, 8, 4, 2, 1], dtype=np.uint8)
         text = np.frombuffer(ALPHABET, dtype=np.uint8)[fives].tobytes().decode("ascii")
-    return [text[start : start + length] for start in range(0, width * len(found), width)]
+    return [text[start : start + length] for start in range(0, width * len(digest_bytes), width)]
 
 
 # What a character may become when the form of a value is kept.
@@ -133,12 +135,12 @@ class CharacterTable:
         alphabets = [alphabet_of(chr(point)) for point in self.points.tolist()]
         self.alphabets = sorted(set(alphabets))
         number = {alphabet: i for i, alphabet in enumerate(self.alphabets)}
-        places = [
+        positions = [
             alphabet.index(chr(p))
             for alphabet, p in zip(alphabets, self.points.tolist(), strict=True)
         ]
         self.numbers = np.array([number[a] for a in alphabets], dtype=np.int64)
-        self.places = np.array(places, dtype=np.int64)
+        self.places = np.array(positions, dtype=np.int64)
         self.sizes = np.array([len(a) for a in alphabets], dtype=np.int64)
         self.first = np.array([ord(a[0]) for a in alphabets], dtype=np.int64)
         starts = np.cumsum([0, *(len(a) for a in self.alphabets)])
@@ -196,11 +198,11 @@ def feistel(
     """
     mixed, limits = [half.copy() for half in halves], [size.astype(np.uint64) for size in sizes]
     for turn in range(ROUNDS):
-        side, other = turn % 2, 1 - turn % 2
-        words = aes_blocks(key, tweaks, mixed[other], turn)
+        side, other_side = turn % 2, 1 - turn % 2
+        words = aes_blocks(key, tweaks, mixed[other_side], turn)
         size = limits[side]
-        moved = (mixed[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
-        mixed[side] = moved.astype(np.int64)
+        shifted = (mixed[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
+        mixed[side] = shifted.astype(np.int64)
     return mixed[0], mixed[1]
 
 
@@ -210,9 +212,9 @@ def feistel_wide(
     """Permute one pair of halves of any size; HMAC-SHA-256 is the keyed function."""
     mixed = list(halves)
     for turn in range(ROUNDS):
-        side, other = turn % 2, 1 - turn % 2
-        width = (sizes[other].bit_length() + 7) // 8
-        message = tweak + bytes([turn]) + mixed[other].to_bytes(width, "big")
+        side, other_side = turn % 2, 1 - turn % 2
+        width = (sizes[other_side].bit_length() + 7) // 8
+        message = tweak + bytes([turn]) + mixed[other_side].to_bytes(width, "big")
         mixed[side] = (
             mixed[side] + _wide_number(key, message, sizes[side].bit_length() + 64)
         ) % sizes[side]
@@ -269,17 +271,17 @@ def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[s
     form = np.where(sizes > 1, table.first[rows], points).astype("<u4")
     tweaks, form_number = _tweaks(form, keys.forms)
     varying = sizes > 1
-    left = varying & (np.cumsum(varying, axis=1) <= varying.sum(axis=1, keepdims=True) // 2)
-    masks = (left, varying & ~left)
+    left_half = varying & (np.cumsum(varying, axis=1) <= varying.sum(axis=1, keepdims=True) // 2)
+    masks = (left_half, varying & ~left_half)
     with np.errstate(over="ignore"):
         widths = [np.where(mask, sizes, 1).astype(np.float64).prod(axis=1) for mask in masks]
-    places = table.places[rows].copy()
+    positions = table.places[rows].copy()
     small = widths[0] <= SMALL / widths[1]
     wide = np.maximum(widths[0], widths[1]) >= WIDEST
-    _permute_small(places, sizes, np.flatnonzero(small), (keys.blocks, tweaks, form_number))
-    _permute_many(places, sizes, masks, np.flatnonzero(~small & ~wide), (keys.blocks, tweaks))
-    _permute_wide(places, sizes, masks, np.flatnonzero(wide), (keys.wide, tweaks))
-    text = table.flat[table.starts[rows] + places].astype("<u4").tobytes().decode("utf-32-le")
+    _permute_small(positions, sizes, np.flatnonzero(small), (keys.blocks, tweaks, form_number))
+    _permute_many(positions, sizes, masks, np.flatnonzero(~small & ~wide), (keys.blocks, tweaks))
+    _permute_wide(positions, sizes, masks, np.flatnonzero(wide), (keys.wide, tweaks))
+    text = table.flat[table.starts[rows] + positions].astype("<u4").tobytes().decode("utf-32-le")
     return [text[start : start + length] for start in range(0, len(text), length)]
 
 
@@ -293,36 +295,36 @@ def _tweaks(
     of_row = [
         numbers.setdefault(whole[s : s + width], len(numbers)) for s in range(0, len(whole), width)
     ]
-    keyed = digests(secret, (one.decode("utf-32-le") for one in numbers))[:, :8]
+    keyed = digests(secret, (number.decode("utf-32-le") for number in numbers))[:, :8]
     words = np.ascontiguousarray(keyed).view(">u8").ravel().astype(np.uint64)
     index = np.array(of_row, dtype=np.int64)
     return words[index], index
 
 
 def _ranked(
-    places: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_]
+    positions: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """The characters under a mask as one number a row, first character first."""
-    rank = np.zeros(len(places), dtype=np.int64)
-    for c in range(places.shape[1]):
-        rank = np.where(mask[:, c], rank * sizes[:, c] + places[:, c], rank)
+    rank = np.zeros(len(positions), dtype=np.int64)
+    for c in range(positions.shape[1]):
+        rank = np.where(mask[:, c], rank * sizes[:, c] + positions[:, c], rank)
     return rank
 
 
 def _unrank(
-    places: NDArray[np.int64],
+    positions: NDArray[np.int64],
     sizes: NDArray[np.int64],
     mask: NDArray[np.bool_],
     rank: NDArray[np.int64],
 ) -> None:
     """Write numbers back as characters: the inverse of ranking."""
-    for c in reversed(range(places.shape[1])):
-        places[:, c] = np.where(mask[:, c], rank % sizes[:, c], places[:, c])
+    for c in reversed(range(positions.shape[1])):
+        positions[:, c] = np.where(mask[:, c], rank % sizes[:, c], positions[:, c])
         rank = np.where(mask[:, c], rank // sizes[:, c], rank)
 
 
 def _permute_small(
-    places: NDArray[np.int64],
+    positions: NDArray[np.int64],
     sizes: NDArray[np.int64],
     rows: NDArray[np.int64],
     keyed: tuple[bytes, NDArray[np.uint64], NDArray[np.int64]],
@@ -331,18 +333,18 @@ def _permute_small(
     order = rows[np.argsort(form_number[rows], kind="stable")]
     starts = np.flatnonzero(np.diff(form_number[order], prepend=-1))
     for members in np.split(order, starts[1:]) if len(order) else ():
-        inside, mask = places[members], sizes[members] > 1
+        inside, mask = positions[members], sizes[members] > 1
         size = int(sizes[members[0]].prod())
         if size > 1:
             permutation = shuffled(secret, int(tweaks[members[0]]), size)
             _unrank(
                 inside, sizes[members], mask, permutation[_ranked(inside, sizes[members], mask)]
             )
-            places[members] = inside
+            positions[members] = inside
 
 
 def _permute_many(
-    places: NDArray[np.int64],
+    positions: NDArray[np.int64],
     sizes: NDArray[np.int64],
     masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     rows: NDArray[np.int64],
@@ -350,17 +352,21 @@ def _permute_many(
 ) -> None:
     if not len(rows):
         return
-    inside, within, (left, right) = places[rows], sizes[rows], (masks[0][rows], masks[1][rows])
-    limits = (np.where(left, within, 1).prod(axis=1), np.where(right, within, 1).prod(axis=1))
-    halves = (_ranked(inside, within, left), _ranked(inside, within, right))
-    moved = feistel(keyed[0], keyed[1][rows], halves, limits)
-    for mask, rank in zip((left, right), moved, strict=True):
+    inside, within, (left_half, right) = (
+        positions[rows],
+        sizes[rows],
+        (masks[0][rows], masks[1][rows]),
+    )
+    limits = (np.where(left_half, within, 1).prod(axis=1), np.where(right, within, 1).prod(axis=1))
+    halves = (_ranked(inside, within, left_half), _ranked(inside, within, right))
+    permuted = feistel(keyed[0], keyed[1][rows], halves, limits)
+    for mask, rank in zip((left_half, right), permuted, strict=True):
         _unrank(inside, within, mask, rank)
-    places[rows] = inside
+    positions[rows] = inside
 
 
 def _permute_wide(
-    places: NDArray[np.int64],
+    positions: NDArray[np.int64],
     sizes: NDArray[np.int64],
     masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     rows: NDArray[np.int64],
@@ -373,11 +379,11 @@ def _permute_wide(
         halves, limits = [0, 0], [1, 1]
         for side in (0, 1):
             for c, radix in zip(columns[side], radices[side], strict=True):
-                halves[side] = halves[side] * radix + int(places[row, c])
+                halves[side] = halves[side] * radix + int(positions[row, c])
                 limits[side] *= radix
         tweak = int(keyed[1][row]).to_bytes(8, "big")
-        moved = feistel_wide(keyed[0], tweak, (halves[0], halves[1]), (limits[0], limits[1]))
+        permuted = feistel_wide(keyed[0], tweak, (halves[0], halves[1]), (limits[0], limits[1]))
         for side in (0, 1):
-            rank = moved[side]
+            rank = permuted[side]
             for c, radix in zip(reversed(columns[side]), reversed(radices[side]), strict=True):
-                rank, places[row, c] = divmod(rank, radix)
+                rank, positions[row, c] = divmod(rank, radix)

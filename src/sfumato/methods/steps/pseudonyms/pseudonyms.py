@@ -85,11 +85,11 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
     rows = {}
     for name, (texts, codes) in identities.items():
         if texts[: len(every)] != every:
-            place: dict[str | None, int] = {
+            number_of_text: dict[str | None, int] = {
                 **{text: i for i, text in enumerate(every)},
                 None: len(every),
             }
-            rows[name] = np.array([place[text] for text in texts], dtype=np.int64)[codes]
+            rows[name] = np.array([number_of_text[text] for text in texts], dtype=np.int64)[codes]
         else:
             rows[name] = codes
     return Identities(every, rows)
@@ -171,16 +171,16 @@ class Given:
 
     def held(self) -> Given:
         """The same in the room that a large table leaves."""
-        texts, codes = (pl.Series(each, dtype=pl.String) for each in (self.texts, self.codes))
+        texts, codes = (pl.Series(values, dtype=pl.String) for values in (self.texts, self.codes))
         return dataclasses.replace(self, texts=texts, codes=codes)
 
     def codes_of(self, step: Pseudonymize, identities: Sequence[str], goal: Goal) -> Sequence[str]:
         """The pseudonyms of some identities."""
         if self.codes is None:
             return made_by(step, Asked(identities, {}, self.key, step.domain, goal)).codes
-        asked = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
+        requested = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
         table = pl.DataFrame({"text": self.texts, "code": self.codes})
-        return asked.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
+        return requested.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
 
 
 class People:
@@ -208,8 +208,8 @@ class People:
             )
 
     def _merge(self, fresh: pl.DataFrame) -> None:
-        both = fresh if self.merged is None else pl.concat([self.merged, fresh])
-        self.merged = both.group_by("").agg(pl.exclude("").sum())
+        all_counts = fresh if self.merged is None else pl.concat([self.merged, fresh])
+        self.merged = all_counts.group_by("").agg(pl.exclude("").sum())
         if self.merged.height > MOST_IDENTITIES:
             self._require_by_value()
             self.many, self.merged = True, None
@@ -227,37 +227,39 @@ class People:
         """The pseudonyms of all, or how each is made where they are too many."""
         if self.many:
             return self._too_many()
-        found = (
+        identities = (
             pl.DataFrame({"": []}, schema={"": pl.String})
             if self.merged is None
             else self.merged.sort("")
         )
         repeated = {
-            name: int((found[str(place)] > 1).sum()) if found.width > 1 else 0
-            for place, name in enumerate(self.step.replaced)
+            name: int((identities[str(position)] > 1).sum()) if identities.width > 1 else 0
+            for position, name in enumerate(self.step.replaced)
         }
-        return self.step.given(found[""].to_list(), repeated, self.key, self.goal).held()
+        return self.step.given(identities[""].to_list(), repeated, self.key, self.goal).held()
 
     def _too_many(self) -> Given:
         step = self.step
         if step.method == "keyed":
             step.require_apart(self.cells)
-        told = (
+        warning = (
             f"more than {MOST_IDENTITIES:,} people were pseudonymized: it was not counted how many"
             " have several rows, nor whether two share a pseudonym. Rows of one person can be"
             " linked"
         )
         exactly = step.method != "fake"
-        kept = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
+        preserved = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
         owner = {"identities": f"more than {MOST_IDENTITIES:,}"}
-        return Given(None, None, (kept,), (told, *step.key_warnings()), owner, self.key)
+        return Given(None, None, (preserved,), (warning, *step.key_warnings()), owner, self.key)
 
 
 def _numbered(counts: Iterable[NDArray[np.int64]]) -> dict[str, pl.Series]:
     """Counts as columns that no identity can be confused with: the name of a column may mean
     something to a frame.
     """
-    return {str(place): pl.Series(count, dtype=pl.Int64) for place, count in enumerate(counts)}
+    return {
+        str(position): pl.Series(count, dtype=pl.Int64) for position, count in enumerate(counts)
+    }
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -271,9 +273,9 @@ class Pseudonymized(Masked):
     after_writing: Callable[[], None] | None = dataclasses.field(default=None, repr=False)
 
 
-def _columns(given: Any) -> tuple[str, ...]:
+def _columns(columns: Any) -> tuple[str, ...]:
     """One name or several, none twice."""
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
     if not names or not all(isinstance(name, str) for name in names):
         raise ParameterError("should name one column or several")
     if len(set(names)) < len(names):
@@ -450,20 +452,20 @@ class Pseudonymize(ColumnStep):
         people = identities_of(dataset, self.columns, together=self.together)
         if goal.facts is None:
             repeated = {name: int((people.counted(name) > 1).sum()) for name in self.replaced}
-            given = self.given(people.texts, repeated, self.read_key(), goal)
-            codes = given.codes
+            assignment = self.given(people.texts, repeated, self.read_key(), goal)
+            codes = assignment.codes
         else:
-            given = goal.facts
-            codes = given.codes_of(self, people.texts, goal)
+            assignment = goal.facts
+            codes = assignment.codes_of(self, people.texts, goal)
         return Pseudonymized(
             actions=dict.fromkeys(self.replaced, f"pseudonymized ({self.method})"),
             columns={name: people.written(name, codes, self._dtype()) for name in self.replaced},
             attributes=attributes,
-            preserved=given.preserved,
-            warnings=given.warnings,
+            preserved=assignment.preserved,
+            warnings=assignment.warnings,
             public={"pseudonyms": self._public()},
-            owner=given.owner,
-            after_writing=given.storing,
+            owner=assignment.owner,
+            after_writing=assignment.storing,
         )
 
     def given(
@@ -475,13 +477,13 @@ class Pseudonymize(ColumnStep):
         remembered = (
             read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
         )
-        asked = Asked(texts, remembered, key, self.domain, goal)
-        pseudonyms = made_by(self, asked)
-        ordered = asked.ordered(pseudonyms.codes)
+        request = Asked(texts, remembered, key, self.domain, goal)
+        pseudonyms = made_by(self, request)
+        ordered = request.ordered(pseudonyms.codes)
         return Given(
             texts,
             ordered,
-            preserved=(_kept(self.replaced, ordered),),
+            preserved=(_preserved_equality(self.replaced, ordered),),
             warnings=(*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal)),
             owner={"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)},
             storing=self._storing(key, texts, ordered),
@@ -539,11 +541,11 @@ class Pseudonymize(ColumnStep):
         return pl.Int64() if self.method == "counter" else pl.String()
 
     def _public(self) -> dict[str, Any]:
-        given = {
+        options = {
             name: getattr(self, name)
             for name in ("method", "together", "length", "encoding", "algorithm", "kind")
         }
-        return {name: value for name, value in given.items() if value}
+        return {name: value for name, value in options.items() if value}
 
     def _linkable(self, repeated: Mapping[str, int], goal: Goal) -> Sequence[str]:
         """Warnings about what pseudonyms do not hide."""
@@ -580,7 +582,7 @@ def _after(name: str, attribute: Attribute) -> Attribute:
     return dataclasses.replace(attribute, **_changes(attribute))
 
 
-def _kept(columns: tuple[str, ...], codes: Sequence[str]) -> Preserved:
+def _preserved_equality(columns: tuple[str, ...], codes: Sequence[str]) -> Preserved:
     """Equal values stay equal, and different ones different but for people who share a fake."""
     shared = 1 - len(set(codes)) / max(1, len(codes))
     return Preserved("which values are equal", columns, not shared, shared)

@@ -107,7 +107,7 @@ def _shares(counts: Codes, masses: Floats | None) -> Floats:
     return np.asarray(totals / totals.sum(), dtype=np.float64)
 
 
-def drawn(
+def draw_answers(
     answers: Answers, strata: Codes, matrices: list[tuple[Codes, AnswerMatrix]], uniforms: Floats
 ) -> Codes:
     """Per row the answer that is released: drawn by the matrix of its stratum."""

@@ -163,14 +163,14 @@ class SwapAcross(ColumnStep):
 
 def _take_values(name: str, dataset: Table, second: Table, donor: Codes) -> pl.Series:
     """A column in which rows with a donor have its value; missing stays missing."""
-    first, theirs = as_ours(name, dataset.column(name), second.column(name))
+    first, donor_values = as_ours(name, dataset.column(name), second.column(name))
     missing = (
         first.is_null()
         if not first.dtype.is_float()
         else first.is_null() | first.is_nan().fill_null(value=True)
     )
     from_donor = (donor >= 0) & ~missing.to_numpy()
-    column = pl.concat([first, theirs]).gather(
+    column = pl.concat([first, donor_values]).gather(
         np.where(from_donor, len(first) + donor, np.arange(len(first)))
     )
     return column.fill_nan(None) if column.dtype.is_float() else column

@@ -36,8 +36,8 @@ class SwapSpace:
     that lack a number.
     """
 
-    ours: Floats
-    theirs: Floats
+    records: Floats
+    donors: Floats
     our_blocks: Codes
     their_blocks: Codes
 
@@ -130,8 +130,8 @@ def nearest_donors(
         donor_numbers = donors[their_members[block]]
         if block and len(seeker_numbers) and len(donor_numbers):
             matched = _matched(
-                space.ours[seekers[seeker_numbers]],
-                space.theirs[donor_numbers],
+                space.records[seekers[seeker_numbers]],
+                space.donors[donor_numbers],
                 reach,
                 once,
                 stream,

@@ -35,7 +35,7 @@ from sfumato.methods.steps.swapping.answer_matrices import (
     Invariant,
     Value,
     dense,
-    drawn,
+    draw_answers,
     epsilon_of,
     finite,
 )
@@ -231,7 +231,7 @@ class Pram(ColumnStep):
             answers, title = question.answers, question.answers.title
             unit = carrier_of(dataset, answers.columns, question.strata)
             uniforms = goal.keyed(f"pram {title}").uniforms(marks_by(dataset, unit))
-            released = drawn(answers, question.strata, question.occurring_matrices, uniforms)
+            released = draw_answers(answers, question.strata, question.occurring_matrices, uniforms)
             columns |= answers.written(dataset, released)
             preserved.append(_frequencies(dataset, answers, released))
             epsilons[title] = epsilon_of(question.matrices)

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 def values_kept(columns: Sequence[str], partner: Codes, once: str = "") -> Preserved:
     """The multiset of values is the same: every carrier's value is given to exactly one carrier."""
-    given = np.bincount(partner, minlength=len(partner))
-    off = float((given != 1).mean()) if len(given) else 0.0
+    uses = np.bincount(partner, minlength=len(partner))
+    off = float((uses != 1).mean()) if len(uses) else 0.0
     return Preserved(f"frequencies of all values{once}", tuple(columns), off == 0.0, off)
 
 
 def table_kept(
-    what: str, columns: Sequence[str], before: Sequence[Codes], after: Sequence[Codes]
+    statistic: str, columns: Sequence[str], before: Sequence[Codes], after: Sequence[Codes]
 ) -> Preserved:
     """A table of counts: half the sum of the differences of its shares."""
     off = table_shift(before, after)
-    return Preserved(what, tuple(columns), off == 0.0, off)
+    return Preserved(statistic, tuple(columns), off == 0.0, off)
 
 
 def table_shift(before: Sequence[Codes], after: Sequence[Codes]) -> float:
@@ -38,8 +38,8 @@ def table_shift(before: Sequence[Codes], after: Sequence[Codes]) -> float:
     n = len(before[0])
     if not n:
         return 0.0
-    both = np.concatenate([np.stack(before, axis=1), np.stack(after, axis=1)])
-    ids = combined(list(both.T))
+    combinations = np.concatenate([np.stack(before, axis=1), np.stack(after, axis=1)])
+    ids = combined(list(combinations.T))
     change = np.bincount(ids[:n], minlength=int(ids.max()) + 1) - np.bincount(
         ids[n:], minlength=int(ids.max()) + 1
     )
@@ -85,7 +85,7 @@ def correlations_kept(
 
 
 def mean_kept(
-    what: str, name: str, before: Floats, after: Floats, weights: Floats | None = None
+    statistic: str, name: str, before: Floats, after: Floats, weights: Floats | None = None
 ) -> Preserved:
     """A mean, weighted where weights are given, in standard deviations of the original."""
     present = ~(np.isnan(before) | np.isnan(after))
@@ -93,9 +93,9 @@ def mean_kept(
     shares = np.ones(len(old)) if weights is None else weights[present]
     spread = float(old.std()) if len(old) else 0.0
     if not shares.sum() or not spread:
-        return Preserved(what, (name,), False, 0.0)
+        return Preserved(statistic, (name,), False, 0.0)
     off = (
         abs(float(np.average(new, weights=shares)) - float(np.average(old, weights=shares)))
         / spread
     )
-    return Preserved(what, (name,), False, off)
+    return Preserved(statistic, (name,), False, off)

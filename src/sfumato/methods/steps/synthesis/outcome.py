@@ -35,7 +35,7 @@ def identifiers(like: pl.Series, numbers: Rows) -> pl.Series:
     return series if like.dtype.is_numeric() else series.cast(pl.String)
 
 
-def put(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
+def put_cells(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
     """A column with other cells at some places."""
     if cells.dtype != column.dtype:
         column = column.cast(cells.dtype)
@@ -109,7 +109,9 @@ class ToldOfDraws:
     kept_rules: int
 
 
-def told(ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]) -> ToldOfDraws:
+def summarize_draws(
+    ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]
+) -> ToldOfDraws:
     """What is drawn that few people have, and which learnt rules gave way; ``rows`` are the records
     learnt from.
     """

@@ -34,9 +34,9 @@ from sfumato.methods.steps.synthesis.outcome import (
     COPY,
     MARGINALS,
     identifiers,
-    put,
+    put_cells,
     stacked,
-    told,
+    summarize_draws,
     weights_kept,
     with_totals,
 )
@@ -651,7 +651,8 @@ class _Run:
         where = new_positions[self.canonical[self.rows[at_risk]]]
         columns = {n: self.dataset.column(n).gather(retained_rows) for n in self.dataset.columns}
         columns |= {
-            name: put(columns[name], where, self._cells(name, draw)) for name, draw in draws.items()
+            name: put_cells(columns[name], where, self._cells(name, draw))
+            for name, draw in draws.items()
         }
         share = (
             ""
@@ -681,7 +682,7 @@ class _Run:
         return rows_at_risk
 
     def _tell(self, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> None:
-        summary = told(ground, self.rows, copies)
+        summary = summarize_draws(ground, self.rows, copies)
         self.warnings += summary.warnings
         self.owner |= summary.owner
         self.kept_rules = summary.kept_rules

@@ -82,7 +82,7 @@ class CutRecoding(Plan):
                 for c in self.columns
             },
             **(
-                {"grid": {name: dict(said) for name, said in self.grid.items()}}
+                {"grid": {name: dict(axis) for name, axis in self.grid.items()}}
                 if self.grid
                 else {}
             ),
@@ -215,8 +215,8 @@ def _mean_loss(
     classes: ClassTable, losses: Mapping[str, NDArray[np.float64]], gone: NDArray[np.bool_]
 ) -> float:
     """Mean loss of a cell; those of suppressed records count 1."""
-    kept = classes.records * ~gone
-    lost = sum(float(kept @ loss[classes.codes(name)]) for name, loss in losses.items())
+    retained_records = classes.records * ~gone
+    lost = sum(float(retained_records @ loss[classes.codes(name)]) for name, loss in losses.items())
     cells = classes.total * len(classes.columns)
     return (
         (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells if cells else 0.0
@@ -306,10 +306,10 @@ def best_split(
     the right. ``first`` has the first rank of every rank's cell: no cell is split. None where that
     leaves no split.
     """
-    left = sums[low + 1 : high] - sums[low]
+    left_counts = sums[low + 1 : high] - sums[low]
     right = sums[high] - sums[low + 1 : high]
-    sizes = np.stack([left.sum(axis=1), right.sum(axis=1)])
-    within = (sizes * np.stack([entropy(left), entropy(right)])).sum(axis=0)
+    sizes = np.stack([left_counts.sum(axis=1), right.sum(axis=1)])
+    within = (sizes * np.stack([entropy(left_counts), entropy(right)])).sum(axis=0)
     within = np.where((sizes > 0).all(axis=0), within, np.inf)
     if first is not None:
         within = np.where(first[low + 1 : high] == np.arange(low + 1, high), within, np.inf)
@@ -404,9 +404,9 @@ class Ground:
         table, ids = self.merged(cuts)
         member = np.zeros(len(table), dtype=np.int64)
         member[ids] = np.arange(len(ids))
-        other = copy.copy(self)
-        other.classes, other.ranks = table, [ranks[member] for ranks in self.ranks]
-        return other
+        ground = copy.copy(self)
+        ground.classes, ground.ranks = table, [ranks[member] for ranks in self.ranks]
+        return ground
 
     def holds(self, cuts: Sequence[Cut]) -> bool:
         """Whether every class keeps every promise, and nothing must be suppressed."""

@@ -113,8 +113,8 @@ class TopDownSpecialization(_GreedyCut):
         if not ground.holds(cuts):
             raise ground.refuse()
         search = _Specialising(ground, cuts)
-        for done in search.run():
-            goal.progress(done, "specialising")
+        for share in search.run():
+            goal.progress(share, "specialising")
         return _released(
             ground, search.cuts, "top-down specialization", {"specialisations": search.made}
         )
@@ -151,12 +151,14 @@ class _Specialising:
     def run(self) -> Iterator[float]:
         """Make one specialisation after the other; yields how much of all values is told apart."""
         values = sum(len(axis.labels) for axis in self.ground.axes)
-        while (chosen := self._next()) is not None:
+        while (specialization := self._next()) is not None:
             self.made += 1
-            self.candidates.remove(chosen)
-            self.cuts = self._after(chosen)
-            for low, high in itertools.pairwise([chosen.low, *chosen.starts, chosen.high]):
-                self._consider(chosen.a, low, high)
+            self.candidates.remove(specialization)
+            self.cuts = self._after(specialization)
+            for low, high in itertools.pairwise(
+                [specialization.low, *specialization.starts, specialization.high]
+            ):
+                self._consider(specialization.a, low, high)
             yield sum(map(len, self.cuts)) / values
 
     def _next(self) -> _Specialization | None:
@@ -197,9 +199,9 @@ class _Specialising:
                 _Specialization(a, low, high, starts, gain(sums, [low, *starts, high]))
             )
 
-    def _after(self, chosen: _Specialization) -> list[Cut]:
-        cut = tuple(sorted({*self.cuts[chosen.a], *chosen.starts}))
-        return [*self.cuts[: chosen.a], cut, *self.cuts[chosen.a + 1 :]]
+    def _after(self, specialization: _Specialization) -> list[Cut]:
+        cut = tuple(sorted({*self.cuts[specialization.a], *specialization.starts}))
+        return [*self.cuts[: specialization.a], cut, *self.cuts[specialization.a + 1 :]]
 
     def _classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The class of every point with records, and the sizes of the classes."""
@@ -218,8 +220,10 @@ class _Specialising:
         split = np.bincount(dense, weights=self.records[member])
         touched = np.zeros(len(sizes), dtype=np.bool_)
         touched[ids[member]] = True
-        others = sizes[~touched]
-        smallest = min(int(split.min()), int(others.min()) if len(others) else int(sizes.max()))
+        untouched = sizes[~touched]
+        smallest = min(
+            int(split.min()), int(untouched.min()) if len(untouched) else int(sizes.max())
+        )
         return int(sizes.min()) - smallest
 
 
@@ -254,8 +258,8 @@ class BottomUpGeneralization(_GreedyCut):
         """Generalise until the promises hold."""
         ground = Ground(dataset, goal, self.name, label=self.label)
         search = _Generalising(ground)
-        for done in search.run():
-            goal.progress(done, "generalising")
+        for share in search.run():
+            goal.progress(share, "generalising")
         return _released(
             ground, search.cuts, "bottom-up generalization", {"generalizations": search.made}
         )
@@ -297,12 +301,12 @@ class _Generalising:
         """
         everything = max(1, len(self.nodes))
         while not self.ground.holds(self.cuts):
-            chosen = self._next()
-            if chosen is None:
+            generalization = self._next()
+            if generalization is None:
                 raise self.ground.refuse(forms=("tree",))
             self.made += 1
-            self.nodes.remove(chosen)
-            self.cuts = self._after(chosen)
+            self.nodes.remove(generalization)
+            self.cuts = self._after(generalization)
             yield self.made / everything
 
     def _next(self) -> _Generalization | None:
@@ -311,9 +315,9 @@ class _Generalising:
         ids, sizes = self._classes(self.cuts)
         gains = [self._anonymity_gained(node, ids, sizes) for node in ready]
         helping = [
-            (round(n.loss / more, 12), i)
-            for i, (n, more) in enumerate(zip(ready, gains, strict=True))
-            if more
+            (round(n.loss / gained, 12), i)
+            for i, (n, gained) in enumerate(zip(ready, gains, strict=True))
+            if gained
         ]
         ranked = helping or [(round(node.loss, 12), i) for i, node in enumerate(ready)]
         return ready[min(ranked)[1]] if ranked else None

@@ -52,35 +52,37 @@ def cuts_with(axes: Sequence[Axis], points: Collection[Point]) -> list[Cut]:
     return [(0, *sorted(rank for b, rank in points if b == a)) for a in range(len(axes))]
 
 
-def points_of_all(ground: Ground, most: int) -> tuple[list[Point], int]:
+def points_of_all(ground: Ground, limit: int) -> tuple[list[Point], int]:
     """At most so many cut points of all columns together, and how many there could be."""
     possible = [
         [rank for rank in range(1, len(axis.labels)) if axis.may_cut_before(rank)]
         for axis in ground.axes
     ]
-    given = shares([len(ranks) for ranks in possible], most)
+    quotas = shares([len(ranks) for ranks in possible], limit)
     points = [
         (a, rank)
         for a, ranks in enumerate(possible)
-        for rank in _quantiles(ground, a, ranks, given[a])
+        for rank in _quantiles(ground, a, ranks, quotas[a])
     ]
     return points, sum(map(len, possible))
 
 
-def shares(wanted: Sequence[int], most: int) -> list[int]:
-    """Share out ``most`` evenly; who wants less leaves the rest to the others.
+def shares(demands: Sequence[int], limit: int) -> list[int]:
+    """Share out ``limit`` evenly; who wants less leaves the rest to the others.
 
     >>> shares([1, 10, 4], 9)
     [1, 4, 4]
     """
-    given = [0] * len(wanted)
-    while sum(given) < min(most, sum(wanted)):
-        least = min(g for g, w in zip(given, wanted, strict=True) if g < w)
+    quotas = [0] * len(demands)
+    while sum(quotas) < min(limit, sum(demands)):
+        smallest = min(g for g, w in zip(quotas, demands, strict=True) if g < w)
         first = next(
-            a for a, (g, w) in enumerate(zip(given, wanted, strict=True)) if g < w and g == least
+            a
+            for a, (g, w) in enumerate(zip(quotas, demands, strict=True))
+            if g < w and g == smallest
         )
-        given[first] += 1
-    return given
+        quotas[first] += 1
+    return quotas
 
 
 def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[int]:
@@ -94,12 +96,12 @@ def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[
     before = np.cumsum(records)[np.array(possible) - 1] / max(
         1.0, float(records.sum())
     )  # share of records before each
-    chosen: list[int] = []
+    quantiles: list[int] = []
     for i in range(1, share + 1):
         distance = np.abs(before - i / (share + 1))
-        distance[chosen] = np.inf
-        chosen.append(int(np.argmin(distance)))
-    return [possible[at] for at in sorted(chosen)]
+        distance[quantiles] = np.inf
+        quantiles.append(int(np.argmin(distance)))
+    return [possible[at] for at in sorted(quantiles)]
 
 
 # What sets of cut points cost, and what every set between two of them costs at least.
@@ -167,8 +169,8 @@ class CutCosts:
             return math.inf, len(grouped.sizes)
         member = np.zeros(len(self._finest.sizes), dtype=np.int64)
         member[self._finest.ids] = np.arange(len(grouped.ids))
-        kept = ~gone[grouped.ids[member]]
-        return float(self._least_costs(self._finest)[kept].sum()) + suppressed * self.each, len(
+        retained = ~gone[grouped.ids[member]]
+        return float(self._least_costs(self._finest)[retained].sum()) + suppressed * self.each, len(
             grouped.sizes
         )
 
@@ -354,15 +356,15 @@ class Enumeration:
         self.progress(min(1.0, self.costs.looked_at / self.effort), "cutting")
         return self.costs.looked_at < self.effort
 
-    def _greedy(self, chosen: frozenset[Point], points: list[Point]) -> None:
+    def _greedy(self, points_in_use: frozenset[Point], points: list[Point]) -> None:
         """Put in or take out one point at a time as long as that helps most."""
-        cost = self._keep(chosen)
+        cost = self._keep(points_in_use)
         while self._goes_on():
-            nearby = [(self._keep(chosen ^ {point}), point) for point in points]
+            nearby = [(self._keep(points_in_use ^ {point}), point) for point in points]
             if not nearby or min(nearby)[0] >= cost:
                 return
             cost, point = min(nearby)
-            chosen = chosen ^ {point}
+            points_in_use = points_in_use ^ {point}
 
     def _look(self, bound: float, head: frozenset[Point], tail: list[Point]) -> Iterator[Waiting]:
         """Judge a head, and find the longer heads that may be better. Points that split many
@@ -374,10 +376,10 @@ class Enumeration:
         if self.costs.bound(head, head.union(tail))[0] >= self.cost:
             return
         useful = sorted(self._useful(head, tail), key=lambda entry: (-entry[2], entry[0]))
-        for i, (point, least, _) in enumerate(useful):
+        for i, (point, lower_bound, _) in enumerate(useful):
             self.made += 1
             yield (
-                max(bound, least),
+                max(bound, lower_bound),
                 -len(head),
                 self.made,
                 head | {point},
@@ -392,8 +394,8 @@ class Enumeration:
         """
         while True:
             everything = head.union(tail)
-            looked = [(point, *self.costs.bound(head | {point}, everything)) for point in tail]
-            useful = [entry for entry in looked if entry[1] < self.cost]
+            bounds = [(point, *self.costs.bound(head | {point}, everything)) for point in tail]
+            useful = [entry for entry in bounds if entry[1] < self.cost]
             if len(useful) == len(tail):
                 return useful
             tail = [point for point, *_ in useful]
