@@ -73,7 +73,7 @@ def on_axis(number: Exact, digits: int) -> int:
 def format_position(position: int, digits: int) -> str:
     """A position as a plain decimal number.
 
-    >>> written(2050, 2), written(-5, 1), written(20, 0)
+    >>> format_position(2050, 2), format_position(-5, 1), format_position(20, 0)
     ('20.5', '-0.5', '20')
     """
     whole, decimals = divmod(abs(position), 10**digits)
