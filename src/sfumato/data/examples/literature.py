@@ -240,9 +240,9 @@ def patients(*, release: str = "none") -> Table:
     of Passau, 2021/22.
     """
     people = as_dataset("patients", _patients(release))
-    return (
-        people if release == "none" else dataclasses.replace(people, origin=np.arange(len(people)))
-    )
+    if release == "none":
+        return people
+    return dataclasses.replace(people, origin=np.arange(len(people)))
 
 
 def _patients(release: str = "none") -> Example:

@@ -130,7 +130,10 @@ def sight(asker: str, scene: Scene, directed: bool | None) -> tuple[PeopleGraph,
     """Original and release, and whether the intruder looks at the direction of ties: as asked, or
     where the release has one.
     """
-    looks = bool(scene.pair.released.directed) if directed is None else directed
+    if directed is None:
+        looks = bool(scene.pair.released.directed)
+    else:
+        looks = directed
     return scene.pair.original.seen(asker, looks), scene.pair.released.seen(asker, looks), looks
 
 
@@ -138,11 +141,9 @@ def without_direction(scene: Scene) -> str:
     """What a sentence adds where an intruder could have looked at the direction of ties, and did
     not.
     """
-    return (
-        "; a lower bound, since the direction of ties is not looked at"
-        if scene.pair.released.directed
-        else ""
-    )
+    if scene.pair.released.directed:
+        return "; a lower bound, since the direction of ties is not looked at"
+    return ""
 
 
 class CandidateAttack(Attack):
@@ -258,11 +259,11 @@ class EgoGraph(CandidateAttack):
             egos(scene.pair.released, self.cap),
         )
         open_cases = int((~originals.settled).sum())
-        remark = (
-            f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare"
-            if open_cases
-            else ""
-        )
+        remark = ""
+        if open_cases:
+            remark = (
+                f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare"
+            )
         candidates = Candidates(originals.words, scene, answers.words)
         knowledge = "how a person's neighbours are tied to each other"
         remark += without_direction(scene)

@@ -57,7 +57,9 @@ def parts_of(
             f"{tails.null_count():,} row(s) of {source.name} have nobody in the column of role"
             " from; who has no tie stands there alone, and the column of role to is empty"
         )
-    ids = None if people is None or unit is None else people[unit]
+    ids = None
+    if not (people is None or unit is None):
+        ids = people[unit]
     tails, heads, ids = _alike(tails, heads, ids, source)
     everybody = _everybody(tails, heads, ids, source)
     arcs, notes = _arcs(tails, heads, everybody, source)
@@ -77,7 +79,9 @@ def parts_of(
             for name in columns
             if name != unit and not schemas["people"][name].has(Role.DIRECT)
         ]
-        own = people.select(columns)[ids.arg_sort()] if columns else None
+        own = None
+        if columns:
+            own = people.select(columns)[ids.arg_sort()]
     return GraphParts(len(everybody), arcs, own, _directed(data, source), notes)
 
 
@@ -108,7 +112,9 @@ def checked(
             *_fitting(tables["people"], beside, source, "the people"),
             *_people(beside, source),
         ]
-        unit = beside.columns(Role.UNIT)[0] if beside.columns(Role.UNIT) else None
+        unit = None
+        if beside.columns(Role.UNIT):
+            unit = beside.columns(Role.UNIT)[0]
     elif beside is not None:
         problems.append(
             f"the recipe of {source.name} says what the people's own columns are, but there is no"

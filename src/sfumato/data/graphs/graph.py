@@ -157,11 +157,9 @@ class PeopleGraph(PeopleData):
     @property
     def quasi(self) -> tuple[str, ...]:
         """The people's own columns that an intruder may know."""
-        return (
-            ()
-            if self.beside is None or self.own is None
-            else tuple(c for c in self.beside.quasi if c in self.own)
-        )
+        if self.beside is None or self.own is None:
+            return ()
+        return tuple(c for c in self.beside.quasi if c in self.own)
 
     @cached_property
     def labels(self) -> NDArray[np.uint64]:
@@ -176,8 +174,13 @@ class PeopleGraph(PeopleData):
         """
         tail, head = self.schema.columns(Role.FROM)[0], self.schema.columns(Role.TO)[0]
         ends = self.arcs if self.directed else self.edges
-        unit = None if self.beside is None else self.beside.columns(Role.UNIT)[0]
-        lonely = np.flatnonzero(self.ties.degrees == 0) if unit is None else np.zeros(0, np.int64)
+        unit = None
+        if self.beside is not None:
+            unit = self.beside.columns(Role.UNIT)[0]
+        if unit is None:
+            lonely = np.flatnonzero(self.ties.degrees == 0)
+        else:
+            lonely = np.zeros(0, np.int64)
         alone = pl.Series(head, [None] * len(lonely), dtype=pl.Int64)
         data = pl.DataFrame({tail: np.append(ends[0].astype(np.int64), lonely)}).with_columns(
             pl.concat([pl.Series(head, ends[1].astype(np.int64)), alone])
@@ -187,9 +190,10 @@ class PeopleGraph(PeopleData):
         tables = {"data": data.sort(tail, head, nulls_last=True)}
         if unit is not None:
             numbers = pl.DataFrame({unit: np.arange(self.nodes, dtype=np.int64)})
-            tables["people"] = (
-                numbers if self.own is None else numbers.hstack(self.own.get_columns())
-            )
+            if self.own is None:
+                tables["people"] = numbers
+            else:
+                tables["people"] = numbers.hstack(self.own.get_columns())
         return tables
 
     def to_graphml(self, path: str | Path) -> None:
@@ -211,7 +215,10 @@ class PeopleGraph(PeopleData):
         if not self.directed:
             arcs = np.stack([arcs.min(axis=0), arcs.max(axis=0)])
         keys = ascending(arcs[0] * self.nodes + arcs[1])
-        origin = order if self.origin is None else self.origin[order]
+        if self.origin is None:
+            origin = order
+        else:
+            origin = self.origin[order]
         return dataclasses.replace(
             self,
             arcs=np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32),

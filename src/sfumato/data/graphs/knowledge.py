@@ -39,7 +39,9 @@ def joined(*words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def views(graph: PeopleGraph, directed: bool) -> tuple[tuple[Rows, np.uint64], ...]:
     """The rows of neighbours to look at: ties, or ties from and ties to a person."""
-    return ((graph.out, OUTWARD), (graph.into, INWARD)) if directed else ((graph.ties, OUTWARD),)
+    if directed:
+        return ((graph.out, OUTWARD), (graph.into, INWARD))
+    return ((graph.ties, OUTWARD),)
 
 
 def degree_words(graph: PeopleGraph, directed: bool = False) -> NDArray[np.uint64]:

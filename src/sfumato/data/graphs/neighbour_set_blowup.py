@@ -73,11 +73,10 @@ class NeighbourSetBlowup(Step):
         """Cut people into blocks and count what changes."""
         graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
-        masked, classes, gone = (
-            without_rare(graph, self.k)
-            if self.with_attributes
-            else (graph, np.zeros(graph.people, np.int64), 0)
-        )
+        if self.with_attributes:
+            masked, classes, gone = without_rare(graph, self.k)
+        else:
+            masked, classes, gone = (graph, np.zeros(graph.people, np.int64), 0)
         edges = blown_up(masked, blocks_of(masked, classes, self.k), self.closed)
         counts = changes(graph, edges)
         total = sum(counts.values())

@@ -92,11 +92,10 @@ class NeighbourhoodAnonymization(Step):
         graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
         self._require_small(graph)
-        masked, classes, gone = (
-            without_rare(graph, self.k)
-            if self.with_attributes
-            else (graph, np.zeros(graph.people, np.int64), 0)
-        )
+        if self.with_attributes:
+            masked, classes, gone = without_rare(graph, self.k)
+        else:
+            masked, classes, gone = (graph, np.zeros(graph.people, np.int64), 0)
         edges = self._reached(masked, classes)
         counts = changes(graph, edges)
         return GraphPlan(edges, counts, suppressed_warning(gone), float(sum(counts.values())))
@@ -170,10 +169,16 @@ def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
     size = min(len(row) for row in rows)
     ordered = [row[np.lexsort((row, -tied[np.ix_(row, row)].sum(axis=1)))][:size] for row in rows]
     inner = [tied[np.ix_(row, row)] for row in ordered]
-    target = np.logical_and.reduce(inner) if deletions else np.logical_or.reduce(inner)
+    if deletions:
+        target = np.logical_and.reduce(inner)
+    else:
+        target = np.logical_or.reduce(inner)
     for row in ordered:  # neighbours may be shared: ties only go, or only come, so that it ends
         block = np.ix_(row, row)
-        tied[block] = tied[block] & target if deletions else tied[block] | target
+        if deletions:
+            tied[block] = tied[block] & target
+        else:
+            tied[block] = tied[block] | target
     return int(tied.sum()) != before
 
 

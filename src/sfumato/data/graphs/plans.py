@@ -102,13 +102,11 @@ def without_rare(graph: PeopleGraph, k: int) -> tuple[PeopleGraph, NDArray[np.in
 
 def suppressed_warning(count: int) -> tuple[str, ...]:
     """What is said of people whose quasi-identifiers had to go."""
+    if not count:
+        return ()
     return (
         (
-            (
-                f"the quasi-identifiers of {count:,} people are missing in the release: too few"
-                " share them"
-            ),
-        )
-        if count
-        else ()
+            f"the quasi-identifiers of {count:,} people are missing in the release: too few"
+            " share them"
+        ),
     )

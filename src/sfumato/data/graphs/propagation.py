@@ -70,7 +70,10 @@ class SeedAndPropagate(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Propagate from the seeds."""
         original, released, directed = sight(self.name, scene, self.directed)
-        own = scene.others[0] if scene.others else self._sampled(original, scene, directed)
+        if scene.others:
+            own = scene.others[0]
+        else:
+            own = self._sampled(original, scene, directed)
         released_position = np.full(original.people, -1, dtype=np.int64)
         released_position[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(
             scene.pair.truth >= 0
@@ -109,7 +112,9 @@ class SeedAndPropagate(Attack):
         stream = scene.seed.stream(f"{self.name}: known ties")
         ends = (graph.arcs if directed else graph.edges).astype(np.int64)
         sample = ends[:, stream.random(ends.shape[1]) < self.known_ties]
-        return graph.with_arcs(*sample) if directed else graph.with_edges(*sample)
+        if directed:
+            return graph.with_arcs(*sample)
+        return graph.with_edges(*sample)
 
     def _mapped(
         self,
@@ -125,7 +130,10 @@ class SeedAndPropagate(Attack):
             np.full(released.people, -1, dtype=np.int64),
         )
         mapping[seeds], reverse[released_position[seeds]] = released_position[seeds], seeds
-        directed = bool(scene.pair.released.directed) if self.directed is None else self.directed
+        if self.directed is None:
+            directed = bool(scene.pair.released.directed)
+        else:
+            directed = self.directed
         own_rows, released_rows = _rows(own, directed), _rows(released, directed)
         while True:
             matched = 0
@@ -168,9 +176,8 @@ class SeedAndPropagate(Attack):
 def _rows(graph: PeopleGraph, directed: bool) -> tuple[NDArray[Any], ...]:
     """The rows that scores are added up along, each with its way back."""
     none = nothing(graph.people)
-    four = (
-        (graph.out, graph.into, graph.into, graph.out)
-        if directed
-        else (graph.ties, graph.ties, none, none)
-    )
+    if directed:
+        four = (graph.out, graph.into, graph.into, graph.out)
+    else:
+        four = (graph.ties, graph.ties, none, none)
     return tuple(part for rows in four for part in rows)

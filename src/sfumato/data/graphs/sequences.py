@@ -38,7 +38,10 @@ def anonymous_degrees(degrees: Whole, k: int, *, by_median: bool = False) -> Who
     end = len(ordered)
     while end > 0:
         start = int(ends[end])
-        levels[start:end] = ordered[(start + end) // 2] if by_median else ordered[start]
+        if by_median:
+            levels[start:end] = ordered[(start + end) // 2]
+        else:
+            levels[start:end] = ordered[start]
         end = start
     degrees_of_levels = np.empty_like(levels)
     degrees_of_levels[order] = levels

@@ -32,7 +32,9 @@ ENOUGH = 1e-6
 def _relative(before: float, after: float) -> float:
     """How far two numbers are apart as a share of the larger one: 0 to 1."""
     largest = max(abs(before), abs(after))
-    return 0.0 if largest == 0 else min(1.0, abs(before - after) / largest)
+    if largest == 0:
+        return 0.0
+    return min(1.0, abs(before - after) / largest)
 
 
 @parameters
@@ -77,7 +79,10 @@ class EdgesChanged(Utility):
 def _keys(
     graph: PeopleGraph, ends: NDArray[np.int32], origin: NDArray[np.int64] | None, directed: bool
 ) -> NDArray[np.int64]:
-    people = ends.astype(np.int64) if origin is None else origin[ends]
+    if origin is None:
+        people = ends.astype(np.int64)
+    else:
+        people = origin[ends]
     if not directed:
         people = np.sort(people, axis=0)
     return ascending(people[0] * graph.people + people[1])

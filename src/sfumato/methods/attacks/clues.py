@@ -147,17 +147,22 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
     centres = np.unique(released[~np.isnan(released)])
     positions = np.searchsorted(centres, released)
     slack = 1e-9 * max(1.0, abs(reading.span))
-    below = np.concatenate([[-np.inf], centres[:-1]]) - slack if len(centres) else centres
-    above = np.concatenate([centres[1:], [np.inf]]) + slack if len(centres) else centres
+    if len(centres):
+        below = np.concatenate([[-np.inf], centres[:-1]]) - slack
+    else:
+        below = centres
+    if len(centres):
+        above = np.concatenate([centres[1:], [np.inf]]) + slack
+    else:
+        above = centres
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]][:, None]
         spot = np.minimum(positions, max(0, len(centres) - 1))[None, :]
-        inside = (
-            (below[spot] <= value) & (value <= above[spot])
-            if len(centres)
-            else np.zeros((len(targets), len(released)))
-        )
+        if len(centres):
+            inside = (below[spot] <= value) & (value <= above[spot])
+        else:
+            inside = np.zeros((len(targets), len(released)))
         both_missing = np.isnan(value) & np.isnan(released)[None, :]
         return np.where(inside.astype(bool) | both_missing, 0.0, -np.inf)
 

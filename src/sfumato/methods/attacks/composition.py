@@ -107,7 +107,10 @@ class Composition(Attack):
         pair = scene.pair
         under = np.full(len(pair.original), -1, dtype=np.int64)
         under[pair.rows] = true_labels(pair, column)
-        true = posteriors[np.arange(len(rows)), under[rows]] if len(rows) else np.zeros(0)
+        if len(rows):
+            true = posteriors[np.arange(len(rows)), under[rows]]
+        else:
+            true = np.zeros(0)
         hit = (true >= self.confidence - 1e-12) & (under[rows] >= 0)
         message = (
             f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases"

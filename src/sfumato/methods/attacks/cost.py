@@ -137,11 +137,10 @@ class AttackCost(Attack):
             "sound": float(np.mean(sound)) if sound else None,
             "ladder": _ladder(scene),
         }
-        effort = (
-            f"{work / unique_people:,.0f} tests of a fact for each of them"
-            if unique_people
-            else f"{work:,.0f} tests of a fact in vain"
-        )
+        if unique_people:
+            effort = f"{work / unique_people:,.0f} tests of a fact for each of them"
+        else:
+            effort = f"{work:,.0f} tests of a fact in vain"
         sentence = (
             f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an"
             f" intruder is left with {curve[-1]['candidates']:,.1f} of"
@@ -193,11 +192,11 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
         sizes.append(float(size))
         alone.append(float(size == 1))
     own = files.released.kind_of[np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])]
-    own_candidate = (
-        bool(np.isin(own, candidates).any() if candidates is not EVERYBODY else True)
-        if len(own)
-        else None
-    )
+    own_candidate = None
+    if len(own):
+        own_candidate = bool(
+            np.isin(own, candidates).any() if candidates is not EVERYBODY else True
+        )
     random = _any_order(scene, narrowing, row)
     cells = narrowing.cells + len(facts) * len(records) + len(scene.pair.rows)
     return _Hunt(

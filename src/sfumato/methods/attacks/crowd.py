@@ -51,7 +51,10 @@ def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
     """
     keys, size = np.zeros(len(codes[0]), dtype=np.int64), 1
     for part in codes:
-        width = int(part.max()) + 1 if len(part) else 1
+        if len(part):
+            width = int(part.max()) + 1
+        else:
+            width = 1
         if size * width > WORD:
             keys, first = _in_order(keys)
             size = len(first)
@@ -126,11 +129,10 @@ class Crowd:
         keys = cell_counts[0] * width + cell_counts[1]
         true_keys = classes * width + truth
         at = np.minimum(np.searchsorted(keys, true_keys), max(0, len(keys) - 1))
-        pairs = (
-            np.where((truth >= 0) & (keys[at] == true_keys), at, -1)
-            if len(keys)
-            else np.full(len(truth), -1)
-        )
+        if len(keys):
+            pairs = np.where((truth >= 0) & (keys[at] == true_keys), at, -1)
+        else:
+            pairs = np.full(len(truth), -1)
         return cls(column, classes, labels, sizes, totals, truth, pairs, *cell_counts)
 
     @property
@@ -228,9 +230,10 @@ def standing_under(reading: Reading) -> NDArray[np.int64]:
 
 def _wide_labels(reading: Reading) -> list[int]:
     """The labels that stand for more than one value but not for all, the narrowest first."""
-    covers_many = (
-        np.diff(reading.starts) > 1 if reading.scale == "category" else reading.high > reading.low
-    )
+    if reading.scale == "category":
+        covers_many = np.diff(reading.starts) > 1
+    else:
+        covers_many = reading.high > reading.low
     wide = np.flatnonzero(covers_many & ~reading.everything)
     return sorted(wide.tolist(), key=lambda label: (reading.loss[label], label))
 

@@ -119,7 +119,9 @@ def _enumerated(
         for cell in cells:
             lowest[cell] = min(lowest[cell], counts.get(cell, 0))
             greatest[cell] = max(greatest[cell], counts.get(cell, 0))
-    return None if greatest[cells[0]] < 0 else _bounds(parts, lowest, greatest)
+    if greatest[cells[0]] < 0:
+        return None
+    return _bounds(parts, lowest, greatest)
 
 
 def _solved(
@@ -173,7 +175,9 @@ def _extreme(cp: Any, model: Any, total: Any, *, minimise: bool) -> int | None:
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return 0  # nothing was proved within the work
     bound = float(solver.best_objective_bound)
-    return max(0, math.ceil(bound - 1e-6)) if minimise else math.floor(bound + 1e-6)
+    if minimise:
+        return max(0, math.ceil(bound - 1e-6))
+    return math.floor(bound + 1e-6)
 
 
 def _bounds(
@@ -316,9 +320,10 @@ def _limits(
         for class_number in class_numbers:
             size = len(released.rows[class_number])
             if size >= k:
-                limits[class_number, c] = (
-                    k - 1 if size >= 2 * k and assumed in ("release", "class") else size - 1
-                )
+                if size >= 2 * k and assumed in ("release", "class"):
+                    limits[class_number, c] = k - 1
+                else:
+                    limits[class_number, c] = size - 1
     return limits
 
 
@@ -358,11 +363,9 @@ def bounds_of(
         column_bounds_by_column[c] = _spread(
             column_bounds(size, len(free), largest_part), free, len(released.parts(class_number, c))
         )
-    allowed = (
-        _allowed(released, class_number, linked, boxes)
-        if size <= most_together and linked
-        else None
-    )
+    allowed = None
+    if size <= most_together and linked:
+        allowed = _allowed(released, class_number, linked, boxes)
     if allowed is not None:
         counts = [len(released.parts(class_number, c)) for c in linked]
         with contextlib.suppress(MissingExtra):  # then what single columns say has to do
@@ -512,7 +515,10 @@ def _audit_class(
             pinned += [
                 rows[inside] for inside, n in zip(within, counts, strict=True) if n == len(rows) - 1
             ]
-    narrowed_rows = np.unique(np.concatenate(pinned)) if pinned else np.zeros(0, dtype=np.int64)
+    if pinned:
+        narrowed_rows = np.unique(np.concatenate(pinned))
+    else:
+        narrowed_rows = np.zeros(0, dtype=np.int64)
     return ClassAudit(
         rows,
         tuple(right),
@@ -625,13 +631,17 @@ class Downcoding(Attack):
     def _assumed(self, scene: Scene) -> str:
         if self.assume != "auto":
             return self.assume
-        return "table" if any(step.fineness == "table" for step in scene.steps) else "release"
+        if any(step.fineness == "table" for step in scene.steps):
+            return "table"
+        return "release"
 
 
 def promised_k(scene: Scene) -> int | None:
     """The largest k of k-anonymity among the promises, or None if there is none above 1."""
     crowd_sizes = [model.crowd for model in scene.models if model.crowd is not None]
-    return max(crowd_sizes) if crowd_sizes and max(crowd_sizes) > 1 else None
+    if crowd_sizes and max(crowd_sizes) > 1:
+        return max(crowd_sizes)
+    return None
 
 
 def _only_k(scene: Scene) -> bool:

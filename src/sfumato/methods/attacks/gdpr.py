@@ -83,7 +83,9 @@ class SinglingOut(Attack):
         if not known_columns or not len(scene.pair.released):
             return NothingToAttack("this intruder knows no column of the release")
         unheld = scene.pair.learnt_from is None or scene.held_out is None
-        return NO_CONTROL if unheld and not scene.pair.aligned else None
+        if unheld and not scene.pair.aligned:
+            return NO_CONTROL
+        return None
 
     def attack(self, scene: Scene) -> Finding:
         """Make predicates of random records and count whom they fit."""
@@ -221,14 +223,16 @@ class CellHolders:
         """Of all rows, or of ``rows``, which are then known by their place among these."""
         self.reading, self.released = reading, reading.released
         self.looked_at = 0
-        self.original = reading.original if rows is None else reading.original[rows]
+        if rows is None:
+            self.original = reading.original
+        else:
+            self.original = reading.original[rows]
         self.line = reading.scale != "category"
         self.slack = 1e-9 * max(1.0, abs(reading.span))
-        self.codes = (
-            np.argsort(reading.places, kind="stable")
-            if self.line
-            else np.arange(len(reading.values))
-        )
+        if self.line:
+            self.codes = np.argsort(reading.places, kind="stable")
+        else:
+            self.codes = np.arange(len(reading.values))
         self.places = reading.places[self.codes]
         counts = np.bincount(self.original, minlength=len(reading.values))
         self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
@@ -254,7 +258,9 @@ class CellHolders:
         first = np.searchsorted(self.places, reading.low[label] - self.slack, "left")
         last = np.searchsorted(self.places, reading.high[label] + self.slack, "right")
         none = np.isnan(reading.low[label]) or first >= last
-        return (np.zeros(0, dtype=np.int64),) * 2 if none else (np.array([first]), np.array([last]))
+        if none:
+            return (np.zeros(0, dtype=np.int64),) * 2
+        return (np.array([first]), np.array([last]))
 
     def count(self, label: int) -> int:
         """How many original rows a label may stand for."""
@@ -294,7 +300,8 @@ def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np
     while checked < len(candidates) and sum(map(len, batches)) < SETTLED:
         rows, checked = candidates[checked : 8 * checked + AT_FIRST], 8 * checked + AT_FIRST
         for c, (column, label) in enumerate(zip(columns, labels, strict=True)):
-            rows = rows if c == narrow else rows[column.fits(rows, label)]
+            if c != narrow:
+                rows = rows[column.fits(rows, label)]
         batches.append(rows)
     return np.concatenate(batches)
 
@@ -656,7 +663,9 @@ class _Secret:
             return None
         if self.reading.scale != "category":
             positions = self._middle[labels]
-            return float(np.nanmean(positions)) if not np.isnan(positions).all() else None
+            if np.isnan(positions).all():
+                return None
+            return float(np.nanmean(positions))
         if self.beliefs is None:
             return float(np.bincount(labels).argmax())
         counts = np.bincount(labels, minlength=len(self.reading.labels))
@@ -671,7 +680,10 @@ class _Secret:
         """Cells that a guess from so many rows looks at, by the time they take."""
         if self.reading.scale != "category":
             return GUESS_CELLS + rows
-        tallied = len(self.reading.labels) if self.beliefs is None else self.beliefs.size
+        if self.beliefs is None:
+            tallied = len(self.reading.labels)
+        else:
+            tallied = self.beliefs.size
         return GUESS_CELLS + rows + tallied
 
     def right(self, guess: float | None, value: int) -> bool:

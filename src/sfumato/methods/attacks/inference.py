@@ -62,16 +62,13 @@ class Homogeneity(Attack):
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         certain = crowd.shares >= self.confidence - 1e-12
         hit = crowd.includes_own(certain)
-        classes = (
-            int(certain.sum())
-            if self.confidence > 0.5
-            else len(set(crowd.pair_classes[certain].tolist()))
-        )
-        how = (
-            "all records have"
-            if self.confidence == 1
-            else f"{percent(self.confidence)} or more of the records have"
-        )
+        if self.confidence > 0.5:
+            classes = int(certain.sum())
+        else:
+            classes = len(set(crowd.pair_classes[certain].tolist()))
+        how = "all records have"
+        if self.confidence != 1:
+            how = f"{percent(self.confidence)} or more of the records have"
         message = (
             f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}:"
             f" {int(hit.sum()):,} records"
@@ -340,20 +337,18 @@ class Similarity(Attack):
 
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         reading = scene.pair.reading(crowd.column)
-        near, hit = (
-            self._on_a_line(scene, crowd)
-            if reading.scale != "category"
-            else self._below_a_node(scene, crowd)
-        )
+        if reading.scale != "category":
+            near, hit = self._on_a_line(scene, crowd)
+        else:
+            near, hit = self._below_a_node(scene, crowd)
         message = (
             f"in {int(near.sum()):,} of {len(near):,} classes the values of {crowd.column} are"
             f" close: {int(hit.sum()):,} records"
         )
-        guess = (
-            self._guess_on_a_line(reading)
-            if reading.scale != "category"
-            else _guess_of_nodes(scene, crowd)
-        )
+        if reading.scale != "category":
+            guess = self._guess_on_a_line(reading)
+        else:
+            guess = _guess_of_nodes(scene, crowd)
         details = {"classes": int(near.sum())}
         message = f"{message}; for all alike {percent(guess)} are as close"
         return Finding(
@@ -390,7 +385,9 @@ class Similarity(Attack):
         np.fmin.at(low, crowd.pair_classes, reading.low[crowd.pair_values])
         np.fmax.at(high, crowd.pair_classes, reading.high[crowd.pair_values])
         low_ends = reading.low[crowd.pair_values][~np.isnan(reading.low[crowd.pair_values])]
-        width = float(np.nanmax(reading.high) - np.nanmin(reading.low)) if low_ends.size else 0.0
+        width = 0.0
+        if low_ends.size:
+            width = float(np.nanmax(reading.high) - np.nanmin(reading.low))
         if width <= 0:
             return np.zeros(len(crowd.sizes), dtype=bool), np.zeros(len(crowd.classes), dtype=bool)
         near: NDArray[np.bool_] = np.isfinite(low) & (

@@ -136,20 +136,26 @@ class IntervalDisclosure(Attack):
         few_combinations = len(reading.values) * len(reading.labels) <= len(
             labels
         )  # pairs of a value and a label, each looked at once
-        cells = distinct([values, labels]) if few_combinations and len(labels) else None
-        value, label = (values, labels) if cells is None else (cells.codes[:, 0], cells.codes[:, 1])
+        cells = None
+        if few_combinations and len(labels):
+            cells = distinct([values, labels])
+        if cells is None:
+            value, label = (values, labels)
+        else:
+            value, label = (cells.codes[:, 0], cells.codes[:, 1])
         position, hits = reading.places[value], []
         for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
             narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
             hits.append(
                 narrow[label] & (position >= low[label] - 1e-12) & (position <= high[label] + 1e-12)
             )
-        shares = (
-            np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64))
-            if hits[0].size
-            else np.zeros(0)
-        )
-        return shares if cells is None else shares[cells.kind_of]
+        if hits[0].size:
+            shares = np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64))
+        else:
+            shares = np.zeros(0)
+        if cells is None:
+            return shares
+        return shares[cells.kind_of]
 
     def _ends(self, reading: Reading, records: NDArray[np.int64]) -> Iterator[Ends]:
         """Per width the ends of the interval around every label, as often released as ``records``
@@ -162,11 +168,9 @@ class IntervalDisclosure(Attack):
         first, last = np.zeros(len(middle), dtype=np.int64), np.zeros(len(middle), dtype=np.int64)
         first[order] = np.searchsorted(sorted_values, middle[order], side="left")
         last[order] = np.searchsorted(sorted_values, middle[order], side="right") - 1
-        spread = (
-            float(np.std(sorted_values, ddof=1))
-            if self.kind == "deviation" and len(sorted_values) > 1
-            else 0.0
-        )
+        spread = 0.0
+        if self.kind == "deviation" and len(sorted_values) > 1:
+            spread = float(np.std(sorted_values, ddof=1))
         for window in map(float, self.widths):
             if self.kind == "deviation" or not sorted_values.size:
                 half = window / 100 * spread

@@ -137,7 +137,9 @@ class LogLinear(Attack):
         if self.fraction is None and weights_of(scene.pair.released) is None:
             return not_a_sample(scene)
         cells = math.prod(len(scene.pair.reading(c).labels) for c in columns)
-        return None if cells <= MOST_CELLS else f"the grid of the keys has {cells:,} cells"
+        if cells <= MOST_CELLS:
+            return None
+        return f"the grid of the keys has {cells:,} cells"
 
     def attack(self, scene: Scene) -> Finding:
         """Fit the model and add up the risks of the sample uniques."""

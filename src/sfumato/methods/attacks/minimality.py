@@ -238,7 +238,9 @@ def _expected(
     after = [np.array([1.0])]
     for term in reversed(terms_of_groups):
         after.append(np.convolve(after[-1], term)[: carriers + 1])
-    weight = float(before[-1][carriers]) if len(before[-1]) > carriers else 0.0
+    weight = 0.0
+    if len(before[-1]) > carriers:
+        weight = float(before[-1][carriers])
     sums = []
     for i, term in enumerate(terms_of_groups):
         other_groups = np.convolve(before[i], after[len(sizes) - 1 - i])[: carriers + 1]

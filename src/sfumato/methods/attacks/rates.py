@@ -137,7 +137,9 @@ class Successes:
         0.2155
         """
         remaining = 1 - self.control_share
-        return (self.share - self.control_share) / remaining if remaining > 1e-12 else 0.0
+        if not (remaining > 1e-12):
+            return 0.0
+        return (self.share - self.control_share) / remaining
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -138,7 +138,10 @@ def _checked(dataset: Table, names: tuple[str, ...], max_size: int | None, fract
         raise SchemaError("special uniques need at least one column and one row")
     if not 0 < fraction <= 1:
         raise ParameterError("the sampling fraction must be above 0 and at most 1")
-    size = len(names) if max_size is None else min(max_size, len(names))
+    if max_size is None:
+        size = len(names)
+    else:
+        size = min(max_size, len(names))
     if size < 1:
         raise ParameterError("sets of columns must have at least one column")
     subsets = sum(math.comb(len(names), s) for s in range(1, size + 1))
@@ -271,20 +274,24 @@ class Suda(Attack):
             return NothingToAttack("this intruder knows no column of the release")
         size = min(self.most or 3 if len(columns) > 12 else self.most or len(columns), len(columns))
         subsets = sum(math.comb(len(columns), s) for s in range(1, size + 1))
-        return (
-            None
-            if subsets <= MOST_SUBSETS and len(columns) <= MOST_COLUMNS
-            else f"{subsets:,} sets of columns are too many"
-        )
+        if subsets <= MOST_SUBSETS and len(columns) <= MOST_COLUMNS:
+            return None
+        return f"{subsets:,} sets of columns are too many"
 
     def attack(self, scene: Scene) -> Finding:
         """Score every released record."""
         columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        max_size = self.most if self.most is not None or len(columns) <= 12 else 3
+        if self.most is not None or len(columns) <= 12:
+            max_size = self.most
+        else:
+            max_size = 3
         sets = sum(
             math.comb(len(columns), size) for size in range(1, (max_size or len(columns)) + 1)
         )
-        between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
+        if sets * len(scene.pair.released) <= AT_ONCE:
+            between = bool
+        else:
+            between = scene.require_time
         uniques = special_uniques(
             scene.pair.released,
             columns,

@@ -96,7 +96,9 @@ def out_of_reach(scene: Scene) -> str | None:
         return NothingToAttack(SOMEBODYS)
     if not data_columns(pair):
         return NothingToAttack("no column was released in which a record could be a copy")
-    return NO_CONTROL if pair.learnt_from is None or scene.held_out is None else None
+    if pair.learnt_from is None or scene.held_out is None:
+        return NO_CONTROL
+    return None
 
 
 def _groups(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -448,7 +450,9 @@ class DrawnEvidence:
         caught = np.cumsum(member[order])[ends] / max(1, int(member.sum()))
         alarms = np.cumsum(~member[order])[ends] / max(1, int((~member).sum()))
         allowed = int(np.searchsorted(alarms, FEW_ALARMS, side="right"))
-        return float(caught[allowed - 1] - alarms[allowed - 1]) if allowed else 0.0
+        if not allowed:
+            return 0.0
+        return float(caught[allowed - 1] - alarms[allowed - 1])
 
     @functools.cached_property
     def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -109,11 +109,9 @@ class Transparency(Attack):
         single = narrowing.candidates == 1
         sure = single & narrowing.contained
         limited = len(narrowing.targets) < len(people)
-        sample = (
-            f" (a random sample of {len(narrowing.targets):,}, to bound the work)"
-            if limited
-            else ""
-        )
+        sample = ""
+        if limited:
+            sample = f" (a random sample of {len(narrowing.targets):,}, to bound the work)"
         message = (
             f"knowing how it was made leaves {float(narrowing.candidates.mean()):,.1f} records a"
             f" person on average; {percent(float(credit.mean()))} of the people are found,"

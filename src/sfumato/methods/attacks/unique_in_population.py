@@ -37,7 +37,9 @@ def share_unique_in_population(
     compared as numbers, 30 and 30.0 are the same.
     """
     alone, unique_in_both = _unique(sample, population, columns, original)
-    return float(unique_in_both[alone].mean()) if alone.any() else 0.0
+    if not alone.any():
+        return 0.0
+    return float(unique_in_both[alone].mean())
 
 
 @parameters

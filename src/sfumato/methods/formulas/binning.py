@@ -108,7 +108,10 @@ def number_names(edges: Sequence[float], *, whole: bool, below: bool, above: boo
     if above:
         names[-1] = f"≥ {_short(edges[-2])}"
     if below:
-        names[0] = f"< {_short(edges[1])}" if len(names) > 1 else "all"
+        if len(names) > 1:
+            names[0] = f"< {_short(edges[1])}"
+        else:
+            names[0] = "all"
     return names
 
 
@@ -121,7 +124,10 @@ def date_edges(low: float, high: float, max_bins: int) -> tuple[list[float], lis
     (['1970-01-01', '1970-01-02'], ['1870–1879', '1880–1889'], '1970-01')
     """
     for days in DAYS:
-        edges, names = _by_days(low, high, days) if high - low <= max_bins * days else ([], [])
+        if high - low <= max_bins * days:
+            edges, names = _by_days(low, high, days)
+        else:
+            edges, names = ([], [])
         if edges and len(names) <= max_bins:
             return edges, names
     spans = ((m, _month(low) // m, _month(high) // m) for m in MONTHS)
@@ -147,7 +153,9 @@ def _period(month: int, months: int) -> str:
         return f"{year}-{inside + 1:02d}"
     if months in (3, 6):
         return f"{year} {'Q' if months == 3 else 'H'}{inside // months + 1}"
-    return str(year) if months == 12 else f"{year}–{year + months // 12 - 1}"
+    if months == 12:
+        return str(year)
+    return f"{year}–{year + months // 12 - 1}"
 
 
 def _month(days: float) -> int:
@@ -267,11 +275,10 @@ def binned(
         )
     elif blind:
         ends = reading.places[~np.isnan(reading.places)]
-        low, high = (
-            (ends.min(keepdims=True), ends.max(keepdims=True))
-            if len(ends)
-            else (np.full(1, np.nan),) * 2
-        )
+        if len(ends):
+            low, high = (ends.min(keepdims=True), ends.max(keepdims=True))
+        else:
+            low, high = (np.full(1, np.nan),) * 2
         nothing = _spread_of_ranges(edges, low, high)
     return _without_unused(reading, names, bin_of, labels, nothing)
 
@@ -319,11 +326,9 @@ def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
         return 0.0, 1.0, positions
     upto = np.cumsum(reading.before.counts[order])
     low, high = (_quantile(positions, upto, share) for share in (0.01, 0.99))
-    return (
-        (low, high, positions)
-        if high > low
-        else (float(positions[0]), float(positions[-1]), positions)
-    )
+    if high > low:
+        return (low, high, positions)
+    return (float(positions[0]), float(positions[-1]), positions)
 
 
 def weighted_quantile(
@@ -359,15 +364,18 @@ def _borders(
     """Borders of bins for numbers, and the names of the bins."""
     if even:
         return _even(reading, max_bins)
-    return (
-        _calendar(reading, max_bins) if attribute.kind is Kind.DATE else _round(reading, max_bins)
-    )
+    if attribute.kind is Kind.DATE:
+        return _calendar(reading, max_bins)
+    return _round(reading, max_bins)
 
 
 def _even(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
     """Bins of equal width."""
     low, high, _ = _span(reading)
-    edges = np.linspace(low, high, max_bins + 1) if high > low else np.array([low, low + 1.0])
+    if high > low:
+        edges = np.linspace(low, high, max_bins + 1)
+    else:
+        edges = np.array([low, low + 1.0])
     return edges, [str(number) for number in range(len(edges) - 1)]
 
 
@@ -534,18 +542,24 @@ def _everything(reading: Reading, attribute: Attribute) -> NDArray[np.int64]:
     if reading.scale != "category":
         return reading.line
     if attribute.hierarchy is None:
-        return _written_so(reading.values) if TOP in reading.values else every
+        if TOP in reading.values:
+            return _written_so(reading.values)
+        return every
     try:
         ladder = bind_column(attribute.hierarchy, reading.before)
     except SchemaError:  # a hierarchy that does not know its column says nothing about it
-        return _written_so(reading.values) if TOP in reading.values else every
+        if TOP in reading.values:
+            return _written_so(reading.values)
+        return every
     below = np.zeros(len(ladder.labels[0]), dtype=bool)
     for level, labels in enumerate(ladder.labels):
         if TOP in labels:
             below |= np.isin(ladder.climb(0, level), _written_so(labels))
     leaves = ladder.codes_of(reading.values)
     is_leaf = leaves >= 0
-    return every[is_leaf & below[leaves]] if below.any() else every[is_leaf]
+    if below.any():
+        return every[is_leaf & below[leaves]]
+    return every[is_leaf]
 
 
 def _written_so(labels: Sequence[str | None]) -> NDArray[np.int64]:
@@ -612,11 +626,10 @@ def table_after(*columns: Binned) -> NDArray[np.float64]:
         return _table_of_combinations(columns)
     table = count_cells([column.released for column in columns], shape).astype(np.float64)
     for column in columns:  # the first axis is spread out and becomes the last
-        table = (
-            np.moveaxis(table, 0, -1)
-            if column.plain
-            else np.tensordot(table, column.spread, axes=(0, 0))
-        )
+        if column.plain:
+            table = np.moveaxis(table, 0, -1)
+        else:
+            table = np.tensordot(table, column.spread, axes=(0, 0))
     return table
 
 

@@ -68,7 +68,9 @@ def needed_epsilon(t: float, n: int, smallest: int) -> float:
     if not t >= 1:
         raise ParameterError("a multiplicative t is at least 1, where 1 means equal")
     share = _share(n, smallest)
-    return math.inf if smallest == n else math.log((t - share) / (1 - share))
+    if smallest == n:
+        return math.inf
+    return math.log((t - share) / (1 - share))
 
 
 def _share(n: int, smallest: int) -> float:

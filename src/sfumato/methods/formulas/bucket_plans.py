@@ -60,7 +60,9 @@ class BucketPlan:
     @property
     def class_sizes(self) -> list[int]:
         """Records of every class."""
-        return class_sizes(self.n, self.classes) if self.classes else []
+        if not self.classes:
+            return []
+        return class_sizes(self.n, self.classes)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -135,7 +137,10 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
         raise ParameterError(f"n is a number of records, from 1 to {LARGEST:,}")
     if k < 2:
         raise ParameterError("k must be at least 2")
-    bucket_number = min(bucket_count(t), k) if buckets is None else buckets
+    if buckets is None:
+        bucket_number = min(bucket_count(t), k)
+    else:
+        bucket_number = buckets
     if not 2 <= bucket_number <= k:
         raise ParameterError(
             f"there must be 2 to k = {k} buckets: every class needs a record of each"
@@ -165,12 +170,17 @@ def _worth_trying(n: int, k: int, t: float, buckets: int) -> Iterator[int]:
 
     for size in range(k, n + 1):
         if can_be_filled(size):
-            fewest = n // (size + 1) + 1 if can_be_filled(size + 1) else -(-n // size)
+            if can_be_filled(size + 1):
+                fewest = n // (size + 1) + 1
+            else:
+                fewest = -(-n // size)
             yield from range(n // size, fewest - 1, -1)
 
 
 def _span(low: int, high: int) -> str:
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    if low == high:
+        return f"{low:,}"
+    return f"{low:,} to {high:,}"
 
 
 def _finite(value: float) -> float | None:
@@ -199,9 +209,10 @@ class _Room:
     def __init__(self, n: int, classes: int, buckets: int) -> None:
         self.n, self.classes, self.shares = n, classes, bucket_sizes(n, buckets)
         small, larger = divmod(n, classes)
-        self.sizes = (
-            [(small + 1, larger), (small, classes - larger)] if larger else [(small, classes)]
-        )
+        if larger:
+            self.sizes = [(small + 1, larger), (small, classes - larger)]
+        else:
+            self.sizes = [(small, classes)]
 
     def holds(self, t: float) -> bool:
         """Whether there are counts within the factor t."""

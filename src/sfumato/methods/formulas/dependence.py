@@ -86,12 +86,17 @@ class Figures:
     @property
     def line_gain(self) -> float:
         """The same of the line."""
-        return 0.0 if self.line is None else share_gained(self.line, self.line_base)
+        if self.line is None:
+            return 0.0
+        return share_gained(self.line, self.line_base)
 
     def finding(self, k: int = 2) -> DependenceKind:
         """What the figures mean where classes of ``k`` are promised."""
         steep = self.base > STEEP  # there both are unstable
-        gain, bits = (0.0, 0.0) if steep else (self.gain, self.bits)
+        if steep:
+            gain, bits = (0.0, 0.0)
+        else:
+            gain, bits = (self.gain, self.bits)
         line_gain = 0.0 if self.line_base > STEEP else self.line_gain
         line = self.line is not None and self.line >= LINE and line_gain >= STRONG
         if not self.chance and self.records >= FEWEST_OPEN:
@@ -114,7 +119,9 @@ def share_gained(rate: float, base: float) -> float:
     >>> share_gained(0.75, 0.5), share_gained(0.5, 0.8), share_gained(1.0, 1.0)
     (0.5, 0.0, 0.0)
     """
-    return max(0.0, (rate - base) / (1 - base)) if base < 1 else 0.0
+    if not (base < 1):
+        return 0.0
+    return max(0.0, (rate - base) / (1 - base))
 
 
 # Codes.
@@ -196,11 +203,10 @@ def within_labels(values: Numbers, label: Codes, max_codes: int = MOST_QUASI) ->
 
 def _runs(ordered: Codes) -> tuple[Codes, Codes]:
     """Where runs of equal codes start in an ordered array, and how long they are."""
-    starts = (
-        np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
-        if len(ordered)
-        else np.zeros(0, int)
-    )
+    if len(ordered):
+        starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
+    else:
+        starts = np.zeros(0, int)
     return starts, np.diff(np.append(starts, len(ordered)))
 
 
@@ -236,11 +242,17 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     totals = np.bincount(context)
     starts, _ = _runs(of)
     best = np.zeros(len(totals), dtype=np.int64)
-    best[of[starts]] = np.maximum.reduceat(counts, starts) if len(starts) else 0
+    if len(starts):
+        best[of[starts]] = np.maximum.reduceat(counts, starts)
+    else:
+        best[of[starts]] = 0
     tied = np.bincount(of, weights=counts == best[of], minlength=len(totals))
     lesser = np.where(counts < best[of], counts, 0)
     second = np.zeros(len(totals), dtype=np.int64)
-    second[of[starts]] = np.maximum.reduceat(lesser, starts) if len(starts) else 0
+    if len(starts):
+        second[of[starts]] = np.maximum.reduceat(lesser, starts)
+    else:
+        second[of[starts]] = 0
     same_count, other_count = counts[which] - 1, totals[context] - 1
     own_is_best = same_count + 1 == best[context]
     rival = np.where(own_is_best & (tied[context] == 1), second[context], best[context])
@@ -265,7 +277,9 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     p0 = (same0 + 1 / width) / (others0 + 1)
     p1 = (same1 + 2 * p0) / (others1 + 2)
     before, after = -float(np.log2(p0).mean()), -float(np.log2(p1).mean())
-    bits = max(0.0, 1 - after / before) if before >= LEAST_ENTROPY else 0.0
+    bits = 0.0
+    if before >= LEAST_ENTROPY:
+        bits = max(0.0, 1 - after / before)
     sure = _sure_values(r, hit0, hit1, same0 / np.maximum(1, others0))
     counts = np.bincount(r)
     return Figures(
@@ -333,13 +347,19 @@ def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
     cells, counts = count_keys(r * width + q)
     value, of = cells % width, cells // width
     starts, _ = _runs(of)
-    best = np.maximum.reduceat(counts, starts) if len(starts) else counts
+    if len(starts):
+        best = np.maximum.reduceat(counts, starts)
+    else:
+        best = counts
     top = np.zeros(height, dtype=np.int64)
     top[of[starts]] = best
     tied = np.bincount(of, weights=counts == top[of], minlength=height)
     lesser = np.where(counts < top[of], counts, 0)
     second = np.zeros(height, dtype=np.int64)
-    second[of[starts]] = np.maximum.reduceat(lesser, starts) if len(starts) else lesser
+    if len(starts):
+        second[of[starts]] = np.maximum.reduceat(lesser, starts)
+    else:
+        second[of[starts]] = lesser
     # The own record left out, a value stays the most frequent one if it led by two; by one, it is
     # tied with another.
     lead = np.where(tied > 1, 0, top - second)

@@ -159,7 +159,10 @@ def find_dependences(
     A quasi-identifier that was dropped counts as one label for all. Where rows belong to persons,
     one row of each is looked at. ``quasi`` limits the quasi-identifiers that are looked at.
     """
-    identifiers = pair.original.schema.quasi if quasi is None else tuple(quasi)
+    if quasi is None:
+        identifiers = pair.original.schema.quasi
+    else:
+        identifiers = tuple(quasi)
     # Released columns but for quasi-identifiers themselves and numbers of units.
     not_compared = {Role.QUASI, Role.UNIT, Role.DIRECT, Role.KEY}
     columns = tuple(
@@ -204,7 +207,10 @@ class _Search:
         else:
             persons = pair.original.encoded(person).narrow[pair.rows]
             self.rows = np.sort(np.unique(persons, return_index=True)[1]).astype(np.int64)
-        self.origin = pair.rows if len(self.rows) == len(pair.released) else pair.rows[self.rows]
+        if len(self.rows) == len(pair.released):
+            self.origin = pair.rows
+        else:
+            self.origin = pair.rows[self.rows]
         self.records = len(self.rows)
         rng = np.random.default_rng(self.records)
         self.sets: dict[str, Any] = {
@@ -251,7 +257,10 @@ class _Search:
             own += self.sums(identifier, [c for c in self.columns if c not in alone])
             dependences += own
             self.known = {key: value for key, value in self.known.items() if name != key[-1]}
-        classes = self.classes() if dependences else np.zeros(0, dtype=np.int64)
+        if dependences:
+            classes = self.classes()
+        else:
+            classes = np.zeros(0, dtype=np.int64)
         return Dependences(tuple(dependences), compared, tuple(unknown), classes, self.rows, self.k)
 
     # quasi-identifiers
@@ -332,7 +341,9 @@ class _Search:
 
         def numbers_of_records() -> RecordColumn | None:
             read = number_reader(self.pair.released, column)
-            return None if read is None else RecordColumn(read, self.rows)
+            if read is None:
+                return None
+            return RecordColumn(read, self.rows)
 
         numbers: RecordColumn | None = self.once(("numbers", column, None), numbers_of_records)
         return numbers
@@ -348,9 +359,10 @@ class _Search:
         """Codes of a released column; ``view``: bins of numbers, a part of a date, or whether there
         is a value.
         """
-        of = (
-            records if records.startswith("labels of ") else None
-        )  # forgotten with the quasi-identifier
+        # forgotten with the quasi-identifier
+        of = None
+        if records.startswith("labels of "):
+            of = records
         key = (
             "codes",
             column,
@@ -478,11 +490,9 @@ class _Search:
         r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]
         label_and_released = dense(label * (int(r.max(initial=0)) + 1) + r)
         repeated = np.bincount(label_and_released)[label_and_released] > 1
-        return (
-            DependenceKind.UNKNOWN
-            if int(repeated.sum()) < FEWEST_REPEATS
-            else DependenceKind.SILENT
-        )
+        if int(repeated.sum()) < FEWEST_REPEATS:
+            return DependenceKind.UNKNOWN
+        return DependenceKind.SILENT
 
     def is_preserved(self, q: _Quasi, column: str, view: str | int) -> bool:
         """Whether a pair is looked at closely: without labels, on a sample, anything at all goes
@@ -568,11 +578,9 @@ class _Search:
             line_figures = self.once(
                 ("line", column, q.name), lambda: line_of(values, labels, released)
             )
-        return (
-            best
-            if line_figures is None
-            else dataclasses.replace(best, line=line_figures[0], line_base=line_figures[1])
-        )
+        if line_figures is None:
+            return best
+        return dataclasses.replace(best, line=line_figures[0], line_base=line_figures[1])
 
     def beyond_chance(
         self, q: _Quasi, column: str, views: Sequence[str | int], figures: Figures, *, near: bool
@@ -592,7 +600,10 @@ class _Search:
             by_chance[turn, 2] = max(table.sure for table in tables)
             if near and numbers is not None and q.values is not None:
                 line = line_of(q.values.whole, q.label.whole, numbers[order])
-                by_chance[turn, 3] = 0.0 if line is None else share_gained(line[0], line[1])
+                if line is None:
+                    by_chance[turn, 3] = 0.0
+                else:
+                    by_chance[turn, 3] = share_gained(line[0], line[1])
         usual = np.quantile(by_chance, QUANTILE, axis=0)
         usual = np.maximum(usual, by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0))
         return dataclasses.replace(
@@ -653,11 +664,9 @@ class _Search:
         predicted = predicted_sum(values, block.columns[:, list(term_numbers)])
         off = np.abs(values - predicted)
         is_known = ~np.isnan(off)
-        spread = (
-            np.median(np.abs(values[is_known] - np.median(values[is_known])))
-            if is_known.any()
-            else 0.0
-        )
+        spread = 0.0
+        if is_known.any():
+            spread = np.median(np.abs(values[is_known] - np.median(values[is_known])))
         if (
             len(term_numbers) < 2
             or not is_known.any()

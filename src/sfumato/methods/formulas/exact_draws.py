@@ -38,10 +38,14 @@ class Draws:
     def __init__(self, generator: np.random.Generator | None = None) -> None:
         self.secure = generator is None
         self._generator = generator
-        self._bytes: Callable[[int], bytes] = (
-            secrets.token_bytes if generator is None else generator.bytes
-        )
-        self._below: Below = secrets.randbelow if generator is None else _seeded(generator)
+        if generator is None:
+            self._bytes: Callable[[int], bytes] = secrets.token_bytes
+        else:
+            self._bytes = generator.bytes
+        if generator is None:
+            self._below: Below = secrets.randbelow
+        else:
+            self._below = _seeded(generator)
 
     @classmethod
     def of(cls, goal: Goal, purpose: str) -> Draws:
@@ -156,7 +160,10 @@ def _by_opendp(scale: Fraction, count: int) -> Any | None:
         return None
     dp.enable_features("contrib")
     near = float(scale)
-    wide = near if Fraction(near) >= scale else math.nextafter(near, math.inf)
+    if Fraction(near) >= scale:
+        wide = near
+    else:
+        wide = math.nextafter(near, math.inf)
     vectors = dp.vector_domain(dp.atom_domain(T="i64"))
     return dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=wide)([0] * count)
 

@@ -132,7 +132,10 @@ def ranked(
     Items that nobody has are left out. ``first`` marks items that come before all others.
     """
     supports = sets.supports
-    late = np.zeros(sets.size, dtype=bool) if first is None else ~first
+    if first is None:
+        late = np.zeros(sets.size, dtype=bool)
+    else:
+        late = ~first
     order = np.lexsort((np.arange(sets.size), supports, late))
     order = order[supports[order] > 0].astype(np.int64)
     image = np.full(sets.size, -1, dtype=np.int32)
@@ -199,7 +202,10 @@ def violating(
     if m < 1 or k < 0:
         raise ParameterError("sets have at least one item, and k is not negative")
     work, order = ranked(sets, new)
-    roots = len(order) if new is None else int(new[order].sum())
+    if new is None:
+        roots = len(order)
+    else:
+        roots = int(new[order].sum())
     listed = _listed(work, m, limit)
     secret = without_items(len(sets)) if private is None else private
     room = max(secret.size, 1)
@@ -297,7 +303,10 @@ def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> NDArray[np.
     counts = np.empty(len(queries), dtype=np.int64)
     for number, query in enumerate(queries):
         items = sorted(set(query), key=lambda item: int(sets.supports[item]))
-        carriers = np.arange(len(sets)) if not items else sets.carriers(items[0]).astype(np.int64)
+        if not items:
+            carriers = np.arange(len(sets))
+        else:
+            carriers = sets.carriers(items[0]).astype(np.int64)
         for item in items[1:]:
             carriers = np.intersect1d(carriers, sets.carriers(item), assume_unique=True)
         counts[number] = len(carriers)

@@ -126,7 +126,10 @@ def overlap_bounds(
     >>> overlap_bounds(5, 5, 25), overlap_bounds(20, 20, 25), overlap_bounds(5, 5, 25, common=3)
     ((1, 5), (15, 20), (1, 3))
     """
-    largest = min(first, second) if common is None else min(first, second, common)
+    if common is None:
+        largest = min(first, second)
+    else:
+        largest = min(first, second, common)
     return max(1, first + second - people), max(1, largest)
 
 

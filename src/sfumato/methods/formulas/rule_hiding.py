@@ -69,7 +69,9 @@ class Proof:
     @property
     def gap(self) -> float:
         """How far the cost may be above the best one, as a share of it."""
-        return 0.0 if self.optimal else (self.cost - self.bound) / max(1.0, self.cost)
+        if self.optimal:
+            return 0.0
+        return (self.cost - self.bound) / max(1.0, self.cost)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -195,9 +197,10 @@ class _Work:
         holders, left_support = self.supporting(rule), self.now.support(rule.left)
         if not self.thresholds.found(len(holders), left_support):
             return False
-        largest_support = (
-            self.thresholds.most_hidden(left_support) if rule.right else self.thresholds.support - 1
-        )
+        if rule.right:
+            largest_support = self.thresholds.most_hidden(left_support)
+        else:
+            largest_support = self.thresholds.support - 1
         item = _most_frequent(self.now, rule.right or rule.left)
         return self.take([(t, item) for t in holders[: len(holders) - largest_support]])
 
@@ -595,11 +598,9 @@ class _Program:
             constraints=LinearConstraint(matrix, rows.low, rows.high),
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
-        bound = (
-            None
-            if solution.mip_dual_bound is None or not np.isfinite(solution.mip_dual_bound)
-            else solution.mip_dual_bound
-        )
+        bound = None
+        if not (solution.mip_dual_bound is None or not np.isfinite(solution.mip_dual_bound)):
+            bound = solution.mip_dual_bound
         if solution.x is None:
             return None, bound
         amounts = np.rint(solution.x[:width]).astype(np.int64)
@@ -626,7 +627,10 @@ class _Program:
             rows.add({rule.both: 1.0}, {a: slack}, -np.inf, smallest_support - 1 + slack)
             slack = (q - p) * self.most[rule.both] + 1
             rows.add(_difference(rule, p, q), {b: slack}, -np.inf, slack - 1)
-            g = {2 * len(rules_shown) + number - sensitive: 1.0} if number >= sensitive else {}
+            if number >= sensitive:
+                g = {2 * len(rules_shown) + number - sensitive: 1.0}
+            else:
+                g = {}
             rows.add({}, {a: 1.0, b: 1.0, **g}, 1, np.inf)
 
     def _keep_rules(
@@ -660,7 +664,9 @@ def _fraction(exact: Fraction) -> tuple[int, int]:
 
 def _difference(rule: Association, p: int, q: int) -> dict[Itemset, float]:
     """The coefficients of q·s(X ∪ Y) − p·s(X)."""
-    return {rule.both: float(q), rule.left: -float(p)} if rule.right else {rule.both: float(q - p)}
+    if rule.right:
+        return {rule.both: float(q), rule.left: -float(p)}
+    return {rule.both: float(q - p)}
 
 
 class _Rows:
@@ -711,5 +717,8 @@ class _Rows:
         cells = [
             (row, at, value) for row, terms in enumerate(self.rest) for at, value in terms.items()
         ]
-        rows, column_numbers, values = zip(*cells, strict=True) if cells else ((), (), ())
+        if cells:
+            rows, column_numbers, values = zip(*cells, strict=True)
+        else:
+            rows, column_numbers, values = ((), (), ())
         return csr_matrix((values, (rows, column_numbers)), shape=(len(self.rest), width))

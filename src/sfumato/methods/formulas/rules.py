@@ -140,9 +140,10 @@ class Thresholds:
         >>> Thresholds.of(2, 0.7).confidence
         Fraction(7, 10)
         """
-        exact = (
-            confidence if isinstance(confidence, Fraction) else Fraction(repr(float(confidence)))
-        )
+        if isinstance(confidence, Fraction):
+            exact = confidence
+        else:
+            exact = Fraction(repr(float(confidence)))
         return cls(support, exact)
 
     def found(self, rule_support: int, left_support: int) -> bool:

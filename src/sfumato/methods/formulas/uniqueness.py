@@ -317,14 +317,16 @@ class Uniques:
     @property
     def share(self) -> float:
         """Share of the population that is unique, which is also that of the sample."""
-        return self.number / self.population if self.population else 0.0
+        if not self.population:
+            return 0.0
+        return self.number / self.population
 
     @property
     def how(self) -> str:
         """By which estimator, and whether it was capped."""
-        return (
-            f"{self.estimator}, capped at what the sample allows" if self.capped else self.estimator
-        )
+        if self.capped:
+            return f"{self.estimator}, capped at what the sample allows"
+        return self.estimator
 
 
 def population_uniques(
@@ -353,14 +355,13 @@ def population_uniques(
 
 def _estimate(sample: Frequencies, estimator: Estimator) -> tuple[float, str]:
     simple = zayatz(sample)
-    estimator_used = (
-        ("pitman" if sample.fraction <= 0.1 else "snb") if estimator == "dankar" else estimator
-    )
-    fitted = (
-        {"pitman": pitman, "snb": slide_negative_binomial}[estimator_used](sample)
-        if estimator_used != "zayatz"
-        else None
-    )
+    if estimator == "dankar":
+        estimator_used = "pitman" if sample.fraction <= 0.1 else "snb"
+    else:
+        estimator_used = estimator
+    fitted = None
+    if estimator_used != "zayatz":
+        fitted = {"pitman": pitman, "snb": slide_negative_binomial}[estimator_used](sample)
     if fitted is None or (estimator == "dankar" and estimator_used == "snb" and simple < fitted):
         return simple, "zayatz"
     return fitted, estimator_used

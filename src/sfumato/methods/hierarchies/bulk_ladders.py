@@ -144,7 +144,10 @@ def _add_missing(
     """
     top = len(names)
     for level in range(top):
-        parent = len(names[level]) if level + 1 < top else 0
+        if level + 1 < top:
+            parent = len(names[level])
+        else:
+            parent = 0
         ups[level] = np.append(ups[level], parent)
         counts[level] = np.append(counts[level], 1.0)
         losses[level] = np.append(losses[level], 0.0)

@@ -69,9 +69,9 @@ class KeptCharacters:
         if count == length:
             return "as it is"
         side = "first" if not self.start else "last"
-        marked = (
-            f", the others as {(self.before or self.after)[0]}" if self.before or self.after else ""
-        )
+        marked = ""
+        if self.before or self.after:
+            marked = f", the others as {(self.before or self.after)[0]}"
         return f"the {side} {count} of {length} characters{marked}"
 
 
@@ -206,11 +206,9 @@ def _only(levels: Sequence[set[KeptCharacters]], form: str) -> Iterator[KeptChar
             if lower.start <= candidate.start and candidate.stop <= lower.stop
         ]
         if not nested:
-            why = (
-                "is not part of the level below it"
-                if candidates
-                else "is cut differently in two examples of the same form"
-            )
+            why = "is cut differently in two examples of the same form"
+            if candidates:
+                why = "is not part of the level below it"
             raise ParameterError(f"level {level} {why}; no rule explains all examples")
         if len(nested) > 1:
             ways = join_words(sorted(candidate.words(len(form)) for candidate in nested), "or")
@@ -277,7 +275,9 @@ def _width(reading: CellReading, digits: int) -> int:
 
 def _number(position: int, digits: int) -> int | float:
     text = format_position(position, digits)
-    return float(text) if "." in text else int(text)
+    if "." in text:
+        return float(text)
+    return int(text)
 
 
 def dates_of(rows: Sequence[Row]) -> list[Dates]:
@@ -360,12 +360,18 @@ def infer(examples: Sequence[str]) -> InferredRule:
     rows = [tuple(ARROW.split(example.strip())) for example in examples]
     _require_alike(rows)
     constant = _constant(rows)
-    below = [row[:-1] for row in rows] if constant else rows
+    if constant:
+        below = [row[:-1] for row in rows]
+    else:
+        below = rows
     hierarchy = _inferred(below)
     top = rows[0][-1] if constant else TOP
     if constant and top != TOP:
         _refuse_classified(rows)
-    words = hierarchy.words() if isinstance(hierarchy, CodeForms) else _recipe_words(hierarchy)
+    if isinstance(hierarchy, CodeForms):
+        words = hierarchy.words()
+    else:
+        words = _recipe_words(hierarchy)
     return InferredRule(hierarchy, top, (*words, f"level {len(below[0])}: always {top}"))
 
 
@@ -374,11 +380,15 @@ def _recipe_words(hierarchy: Hierarchy) -> list[str]:
     not.
     """
     fields = ", ".join(f"{name}: {_plain(value)}" for name, value in values_of(hierarchy).items())
-    return [f"{hierarchy.name}: {{{fields}}}"] if fields else []
+    if not fields:
+        return []
+    return [f"{hierarchy.name}: {{{fields}}}"]
 
 
 def _plain(value: Any) -> str:
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value)
 
 
 def _require_alike(rows: Sequence[Row]) -> None:

@@ -119,9 +119,10 @@ class Dates(Hierarchy):
         if moments.null_count():  # refused with a message, path by path
             return None
         first = self.periods(timed=timed)[0]
-        starts = (
-            moments.dt.truncate(_EVERY[first]) if first != "decade" else moments.dt.year() // 10
-        )
+        if first != "decade":
+            starts = moments.dt.truncate(_EVERY[first])
+        else:
+            starts = moments.dt.year() // 10
         nodes = starts.to_physical().cast(pl.Int64).to_numpy()
         # they decide the domain
         ends = [int(moments.arg_min()), int(moments.arg_max())]  # type: ignore[arg-type]
@@ -252,7 +253,10 @@ class _Calendar:
         if key not in self._seen:
             self._seen[key] = label = written(level, day)
             extent = _seconds(bounds(level, day))
-            self.extents[index][label] = _point(extent) if level == self.finest else extent
+            if level == self.finest:
+                self.extents[index][label] = _point(extent)
+            else:
+                self.extents[index][label] = extent
         return self._seen[key]
 
     def range(self, moments: Sequence[_Moment]) -> Extent | None:
@@ -262,7 +266,9 @@ class _Calendar:
             for m in moments
             if m.period != "top"
         ]
-        return (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else None
+        if not ends:
+            return None
+        return (min(e[0] for e in ends), max(e[1] for e in ends))
 
 
 def _point(extent: Extent) -> Extent:

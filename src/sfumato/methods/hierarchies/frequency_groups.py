@@ -55,7 +55,10 @@ class Frequency(Hierarchy):
             (-n, v) for v, n in zip(values, counts, strict=True) if v not in (self.other, TOP)
         )
         rank = {v: i for i, (_, v) in enumerate(ranked)}
-        keep = _halves(len(ranked)) if self.keep is None else self.keep
+        if self.keep is None:
+            keep = _halves(len(ranked))
+        else:
+            keep = self.keep
         depth = len(keep) + 2
         special = {
             TOP: ((TOP,) * depth, depth - 1),

@@ -80,7 +80,9 @@ def optimal_cuts(
     for step in range(best_cut[0] - 1, -1, -1):
         end = int(best_starts[step][end])
         cuts.append(end)
-    return (float(best_cut[1]), tuple(reversed(cuts))) if np.isfinite(best_cut[1]) else None
+    if not np.isfinite(best_cut[1]):
+        return None
+    return (float(best_cut[1]), tuple(reversed(cuts)))
 
 
 def entropy_costs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -141,7 +143,9 @@ class Items:
         for power in range(len(str(abs(above))), -1, -1):
             if (rounded := above // 10**power * 10**power) > below:
                 text = format_position(rounded, self.digits)
-                return float(text) if "." in text else int(text)
+                if "." in text:
+                    return float(text)
+                return int(text)
         return above
 
 
@@ -166,7 +170,10 @@ def items_of(together: JointCounts, measure: str) -> Items:
     item, other, counts = own[together.own[rows]], together.other[rows], together.counts[rows]
     sizes = np.bincount(item, weights=counts, minlength=len(axis)).astype(np.int64)
     bins = _bins(sizes)
-    starts = np.flatnonzero(np.append(True, np.diff(bins) > 0)) if len(bins) else bins
+    if len(bins):
+        starts = np.flatnonzero(np.append(True, np.diff(bins) > 0))
+    else:
+        starts = bins
     ends = np.append(starts[1:], len(axis))[: len(starts)] - 1
     joined = np.bincount(bins, weights=sizes, minlength=len(starts)).astype(np.int64)
     costs = _costs(bins[item], other, counts, together.others, len(starts), measure)
@@ -227,7 +234,9 @@ def _costs(
 
 def _float(name: str | None) -> float:
     number = None if name is None else exact(name)
-    return float("nan") if number is None else float(f"{number[0]}e{number[1]}")
+    if number is None:
+        return float("nan")
+    return float(f"{number[0]}e{number[1]}")
 
 
 # The hierarchy.
@@ -353,7 +362,9 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
     """The cuts of every level, from fine to coarse; none where there are too few records for two
     groups.
     """
-    best = optimal_cuts(items.costs, items.sizes, groups, at_least) if len(items.sizes) else None
+    best = None
+    if len(items.sizes):
+        best = optimal_cuts(items.costs, items.sizes, groups, at_least)
     levels: list[tuple[float, ...]] = []
     while best is not None and best[1]:
         starts = (0, *best[1])
@@ -362,11 +373,9 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
         sizes = np.array([items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)])
         joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, (len(starts) + 1) // 2, 1)
         halved = len(starts) > 2 and joined is not None
-        best = (
-            (joined[0], tuple(starts[position] for position in joined[1]))
-            if halved and joined
-            else None
-        )
+        best = None
+        if halved and joined:
+            best = (joined[0], tuple(starts[position] for position in joined[1]))
     return levels
 
 
@@ -406,7 +415,9 @@ class _Groups:
             if self.around(level, start) == (low, high)
         )
         own = next(levels, None)
-        return None if own is None else (own, (low, high))
+        if own is None:
+            return None
+        return (own, (low, high))
 
     def around(self, level: int, position: float) -> Extent:
         """The group of a level around a position."""
@@ -423,7 +434,10 @@ class _Groups:
                 level[text] = extent
         if own > len(self.cuts):
             return (text,) * own + (TOP,)
-        position = extent[0] if extent[0] > EVERYWHERE[0] else extent[1] - 1
+        if extent[0] > EVERYWHERE[0]:
+            position = extent[0]
+        else:
+            position = extent[1] - 1
         above = [self._label(level, position) for level in range(max(own, 1), len(self.cuts) + 1)]
         return (text,) * max(own, 1) + tuple(above) + (TOP,)
 
@@ -435,7 +449,10 @@ class _Groups:
             label = f">={format_position(int(low), self.digits)}"
         elif self.whole:
             first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
-            label = str(first) if first == last else f"{first}-{last}"
+            if first == last:
+                label = str(first)
+            else:
+                label = f"{first}-{last}"
         else:
             bounds = [format_position(int(bound), self.digits) for bound in (low, high)]
             label = f"[{bounds[0]}, {bounds[1]})"
@@ -445,7 +462,9 @@ class _Groups:
     def domain(self, spans: Sequence[Extent]) -> Extent | None:
         """From the least to the greatest number that occurs, the ends of groups among them."""
         ends = [end for span in spans for end in span if end not in EVERYWHERE]
-        return (min(ends), max(ends)) if ends else None
+        if not ends:
+            return None
+        return (min(ends), max(ends))
 
 
 def _exact(number: Any) -> Exact:

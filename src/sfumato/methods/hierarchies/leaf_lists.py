@@ -213,7 +213,10 @@ class LeafColumns(Leaves):
         own = self.codes[level][rows]
         begins = np.append(True, own[1:] != own[:-1])
         first = np.flatnonzero(begins)
-        leaves = np.bincount(self.codes[level])[own[first]] if level else np.ones(len(first))
+        if level:
+            leaves = np.bincount(self.codes[level])[own[first]]
+        else:
+            leaves = np.ones(len(first))
         return np.cumsum(begins) - 1, first, leaves.astype(np.float64)
 
     def _leaf_rows(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
@@ -341,7 +344,9 @@ def _several_tops(rows: Sequence[Row], source: str, row_label: Callable[[int], s
 
 def _count_hidden_problems(wrong: Sequence[object], source: str) -> list[str]:
     hidden_problems = len(wrong) - SHOWN
-    return [f"{source}: {hidden_problems} more of this kind"] if hidden_problems > 0 else []
+    if not (hidden_problems > 0):
+        return []
+    return [f"{source}: {hidden_problems} more of this kind"]
 
 
 # Counting leaves and loss for hierarchies that are rules: only the values that occur are known.
@@ -387,7 +392,9 @@ def _share(span: Extent, domain: Extent | None) -> float:
         return 1.0
     low, high = domain
     inside = min(span[1], high) - max(span[0], low)
-    return max(0.0, inside / (high - low)) if high > low else 0.0
+    if not (high > low):
+        return 0.0
+    return max(0.0, inside / (high - low))
 
 
 def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple[str, ...]]:
@@ -487,11 +494,10 @@ def write_hierarchy(
     Missing values are left out. ``counts`` says how often each value occurs, for hierarchies that
     depend on it; without it all count the same. The file appears whole or not at all.
     """
-    ladder = (
-        hierarchy
-        if isinstance(hierarchy, Ladder)
-        else bind(hierarchy, values, counts or [1] * len(values))
-    )
+    if isinstance(hierarchy, Ladder):
+        ladder = hierarchy
+    else:
+        ladder = bind(hierarchy, values, counts or [1] * len(values))
     rows = list(_rows(ladder, values))
     target = Path(path)
     try:

@@ -51,7 +51,9 @@ def exact(text: str) -> Exact | None:
     ((205, -1), (1, 3), None, None)
     """
     text = text.strip()
-    parts = _PARTS.fullmatch(text) if len(text) <= LONGEST else None
+    parts = None
+    if len(text) <= LONGEST:
+        parts = _PARTS.fullmatch(text)
     if parts is None:
         return None
     sign, whole, fraction, power = parts.groups()
@@ -77,7 +79,9 @@ def format_position(position: int, digits: int) -> str:
     ('20.5', '-0.5', '20')
     """
     whole, decimals = divmod(abs(position), 10**digits)
-    fraction = str(decimals).zfill(digits).rstrip("0") if decimals else ""
+    fraction = ""
+    if decimals:
+        fraction = str(decimals).zfill(digits).rstrip("0")
     return f"{'-' if position < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
 
 
@@ -110,7 +114,9 @@ def read(text: str) -> CellReading | None:
         end = exact(match[2])
         if end is None:
             return None
-        return CellReading(None, end) if match[1] == "<" else CellReading(end, None)
+        if match[1] == "<":
+            return CellReading(None, end)
+        return CellReading(end, None)
     low: Exact | None = None
     high: Exact | None = None
     if bracket := _HALF_OPEN.fullmatch(text):
@@ -184,12 +190,18 @@ class Grid:
         """
         low, high = ends
         if low == high:
-            return len(self.widths) + 1 if low is None else 0
+            if low is not None:
+                return 0
+            return len(self.widths) + 1
         if low is None or high is None:
-            return 1 if ends in ((None, self.below), (self.above, None)) else None
+            if ends in ((None, self.below), (self.above, None)):
+                return 1
+            return None
         if high - low not in self.widths or (low - self.origin) % (high - low):
             return None
-        return 1 if self.open_end(low) else self.widths.index(high - low) + 1
+        if self.open_end(low):
+            return 1
+        return self.widths.index(high - low) + 1
 
     def open_end(self, position: int) -> int:
         """Whether a position lies in the open end below (−1), above (1) or in none (0)."""
@@ -201,7 +213,10 @@ class Grid:
         """The intervals around a position, from the finest to the coarsest."""
         side = self.open_end(position)
         if side:
-            extent = (EVERYWHERE[0], self.below) if side < 0 else (self.above, EVERYWHERE[1])
+            if side < 0:
+                extent = (EVERYWHERE[0], self.below)
+            else:
+                extent = (self.above, EVERYWHERE[1])
             # an open end that holds something exists
             return [extent] * len(self.widths)  # type: ignore[list-item]
         starts = [self.origin + (position - self.origin) // width * width for width in self.widths]
@@ -229,7 +244,9 @@ class Grid:
             bounds = [format_position(int(bound), self.digits) for bound in (low, high)]
             return f"[{bounds[0]}, {bounds[1]})"
         first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
-        return str(first) if first == last else f"{first}-{last}"
+        if first == last:
+            return str(first)
+        return f"{first}-{last}"
 
     def rows(
         self, values: Sequence[str], ends: Sequence[Ends], own: Sequence[int], *, whole: bool
@@ -362,10 +379,14 @@ class Intervals(Hierarchy):
         # Where every cell begins and ends on the axis, as far as it says.
         ends: list[Ends] = []
         for reading in readings:
-            low = None if reading.low is None else on_axis(reading.low, grid.digits)
+            low = None
+            if reading.low is not None:
+                low = on_axis(reading.low, grid.digits)
             high = low
             if reading.high is not reading.low:
-                high = None if reading.high is None else on_axis(reading.high, grid.digits)
+                high = None
+                if reading.high is not None:
+                    high = on_axis(reading.high, grid.digits)
             ends.append((low, high))
         own = [level for level in map(grid.level, ends) if level is not None]
         if len(own) < len(values):
@@ -443,8 +464,10 @@ class Intervals(Hierarchy):
             return value
         grid = Grid.of(self, [CellReading(number, number)])
         position = on_axis(number, grid.digits)
-        position = position if grid.lower is None else max(position, grid.lower)
-        position = position if grid.upper is None else min(position, grid.upper)
+        if grid.lower is not None:
+            position = max(position, grid.lower)
+        if grid.upper is not None:
+            position = min(position, grid.upper)
         unit = 10**grid.digits
         whole = not any(limit % unit for limit in (*grid.widths, grid.origin))
         return format_position(position // unit * unit if whole else position, grid.digits)

@@ -178,7 +178,9 @@ class BetaLikeness(SensitiveModel):
         limit = f"{1 + self.beta:.3g} times" + (
             " (frequent ones: 1 − ln p)" if self.kind == "enhanced" else ""
         )
-        worst = f"{1 + attained:.3g} times" if attained < float("inf") else "beyond any β"
+        worst = "beyond any β"
+        if attained < float("inf"):
+            worst = f"{1 + attained:.3g} times"
         return (
             f"{share_of_records(evidence, failing)} stand in a class that makes a value of {column}"
             f" more than {limit} as likely as in the original table; the worst {worst}"
@@ -323,11 +325,9 @@ class DeltaDisclosure(SensitiveModel):
                 f"no class changes how likely a value of {column} is by more than a factor of"
                 f" {math.exp(attained):.3g}"
             )
-        worst = (
-            f"the worst by a factor of {math.exp(attained):.3g}"
-            if attained < math.inf
-            else "some lack a value altogether, which rules it out"
-        )
+        worst = "some lack a value altogether, which rules it out"
+        if attained < math.inf:
+            worst = f"the worst by a factor of {math.exp(attained):.3g}"
         return (
             f"{share_of_records(evidence, failing)} stand in a class that changes how likely a"
             f" value of {column} is by a factor of {factor_of(self.delta):.3g} or more; {worst}"

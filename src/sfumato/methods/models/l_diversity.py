@@ -218,11 +218,9 @@ class LDiversity(SensitiveModel):
                 kernels.distributions.effective_values(counts.starts, counts.counts), evidence
             )
         ratios = kernels.distributions.head_to_tail(counts.starts, counts.counts, int(self.l))
-        return (
-            ratios
-            if evidence.classes.person is None
-            else np.where(evidence.classes.sizes < self.l, np.inf, ratios)
-        )
+        if evidence.classes.person is None:
+            return ratios
+        return np.where(evidence.classes.sizes < self.l, np.inf, ratios)
 
     def _below(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         if self.kind == "recursive":

@@ -104,11 +104,9 @@ class _Sack:
     def enough(self) -> int | None:
         """How many go, one after the other, until that is enough."""
         sums = np.cumsum(self.gains)
-        return (
-            int(np.searchsorted(sums, self.need)) + 1
-            if len(sums) and sums[-1] >= self.need
-            else None
-        )
+        if not (len(sums) and sums[-1] >= self.need):
+            return None
+        return int(np.searchsorted(sums, self.need)) + 1
 
     def fewest(self) -> NDArray[np.int64]:
         """Positions of the classes that go."""
@@ -117,7 +115,9 @@ class _Sack:
             return first  # no set of fewer classes is enough, and none of as many has fewer records
         needed = self._without_needless(first)
         spent = int(self.costs[needed].sum())
-        return needed if spent <= self._fewest_records(len(first)) else self._hit(spent - 1, needed)
+        if spent <= self._fewest_records(len(first)):
+            return needed
+        return self._hit(spent - 1, needed)
 
     def _fewest_records(self, count: int) -> int:
         """Records that are lost at least: as if a part of the last class could go."""
@@ -157,7 +157,9 @@ class _Sack:
             row[cost:] = gains_with > best[cost:] + NEAR * self.need
             best[cost:] = np.where(row[cost:], gains_with, best[cost:])
         hits = np.flatnonzero(best >= self.need)
-        return self._read_back(items, choices, int(hits[0])) if len(hits) else incumbent
+        if not len(hits):
+            return incumbent
+        return self._read_back(items, choices, int(hits[0]))
 
     def _few_enough(self, record_limit: int) -> NDArray[np.int64]:
         """The classes that may take part: of those with one number of records the most helpful, as
@@ -302,7 +304,9 @@ class AverageRisk(_SumOfRecords):
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The mean risk, and the classes that would have to go."""
         risks, records = 1 / evidence.frequencies, evidence.classes.records
-        attained = float(risks @ records / records.sum()) if len(records) else None
+        attained = None
+        if len(records):
+            attained = float(risks @ records / records.sum())
         sentence = f"who tries all records gets {attained or 0:.3g} of them right on average"
         return risk_verdict(
             self, evidence, self.failing(evidence), attained, self.threshold, risks, sentence
@@ -355,7 +359,9 @@ class RecordsAtRisk(_SumOfRecords):
         """The share at risk, and the classes that would have to go."""
         records, risks = evidence.classes.records, 1 / evidence.frequencies
         at_risk = int(records[evidence.frequencies < self.enough_k].sum())
-        attained = at_risk / int(records.sum()) if len(records) else None
+        attained = None
+        if len(records):
+            attained = at_risk / int(records.sum())
         sentence = (
             f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked rightly"
             f" with a chance above {self.threshold:g}"

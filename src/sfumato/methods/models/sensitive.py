@@ -84,9 +84,9 @@ def reference_of(
     evidence: ClassEvidence, column: Column, which: Reference = "original"
 ) -> NDArray[np.int64]:
     """How often each value occurs in the original table, or in the classes that are released."""
-    return (
-        evidence.reference[column] if which == "original" else counts_of(evidence, column).total()
-    )
+    if which == "original":
+        return evidence.reference[column]
+    return counts_of(evidence, column).total()
 
 
 def too_few_values(
@@ -99,7 +99,10 @@ def too_few_values(
     knows.
     """
     counts = counts_of(evidence, column)
-    distinct = len(counts.labels) if which == "original" else int((counts.total() > 0).sum())
+    if which == "original":
+        distinct = len(counts.labels)
+    else:
+        distinct = int((counts.total() > 0).sum())
     if distinct >= required or not len(evidence.classes):
         return ""
     has = "is constant" if distinct == 1 else f"has only {distinct} different values"
@@ -135,7 +138,9 @@ def at_most_persons(values: NDArray[Any], evidence: ClassEvidence) -> NDArray[An
     """Diversity of each class, but never more than it has persons: one person's many rows hide
     nobody.
     """
-    return values if evidence.classes.person is None else np.minimum(values, evidence.classes.sizes)
+    if evidence.classes.person is None:
+        return values
+    return np.minimum(values, evidence.classes.sizes)
 
 
 def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str:

@@ -166,11 +166,10 @@ class StochasticTCloseness(SensitiveModel):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        how = (
-            self.mechanism
-            if self.distance == "multiplicative"
-            else f"{self.mechanism}, {self.distance} distance"
-        )
+        if self.distance == "multiplicative":
+            how = self.mechanism
+        else:
+            how = f"{self.mechanism}, {self.distance} distance"
         return f"stochastic {self.t:g}-closeness of {self.sensitive} ({how})"
 
     def needs(self, schema: Schema) -> Needs:
@@ -225,7 +224,10 @@ class StochasticTCloseness(SensitiveModel):
         name = before_masking(self.sensitive)
         column = name if name in evidence.classes.counts else self.sensitive
         counts = evidence.classes.counts[column]
-        reference = evidence.reference[column] if self.reference == "original" else counts.total()
+        if self.reference == "original":
+            reference = evidence.reference[column]
+        else:
+            reference = counts.total()
         if not len(evidence.classes):
             return np.zeros(0)
         if self.mechanism == "matrix":
@@ -265,7 +267,9 @@ class StochasticTCloseness(SensitiveModel):
             shape=(len(evidence.classes), len(matrix)),
         )
         table = reference @ matrix / reference.sum()
-        order = self._order(evidence, outcomes) if self.distance == "ordered" else None
+        order = None
+        if self.distance == "ordered":
+            order = self._order(evidence, outcomes)
         step = max(1, CELLS // max(1, len(outcomes)))
         matrices = []
         for start in range(0, len(evidence.classes), step):
@@ -315,11 +319,10 @@ class StochasticTCloseness(SensitiveModel):
     def _sentence(
         self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
     ) -> str:
-        far = (
-            f"a factor of {attained:.4g}"
-            if self.distance == "multiplicative"
-            else f"{attained:.4g}"
-        )
+        if self.distance == "multiplicative":
+            far = f"a factor of {attained:.4g}"
+        else:
+            far = f"{attained:.4g}"
         if failing.any():
             return (
                 f"{share_of_records(evidence, failing)} stand in a class too far from the"

@@ -206,9 +206,9 @@ def smallest_groups(
     smallest = np.full(len(classes), np.iinfo(np.int64).max, dtype=np.int64)
     for names in combinations:
         groups, ids = projected(classes, names)
-        wildcard = (
-            None if evidence.wildcard is None else wildcard_frequencies(groups, evidence.schema)
-        )
+        wildcard = None
+        if evidence.wildcard is not None:
+            wildcard = wildcard_frequencies(groups, evidence.schema)
         np.minimum(smallest, (groups.sizes if wildcard is None else wildcard)[ids], out=smallest)
     return smallest
 

@@ -77,7 +77,10 @@ def axis(
         (attribute.kind, attribute.order),
         lambda: _measure_axis(counts, reference, column, attribute),
     )
-    occurring = reference[order] > 0 if only_reference else np.ones(len(order), dtype=np.bool_)
+    if only_reference:
+        occurring = reference[order] > 0
+    else:
+        occurring = np.ones(len(order), dtype=np.bool_)
     if distance == "numeric":
         inside = values[occurring]
         return positions, np.clip(values, inside[0], inside[-1])
@@ -337,9 +340,9 @@ class TCloseness(SensitiveModel):
         hierarchy may have been learnt with them, so the equal distance stands for its own.
         """
         distances = self._distances(evidence, "original")
-        slack = (
-            suppressed / (int(evidence.classes.records.sum()) + suppressed) if suppressed else 0.0
-        )
+        slack = 0.0
+        if suppressed:
+            slack = suppressed / (int(evidence.classes.records.sum()) + suppressed)
         if (
             not len(distances)
             or not np.isfinite(distances).all()
@@ -449,8 +452,6 @@ class TCloseness(SensitiveModel):
         if which == "original" and self.sensitive not in evidence.reference:
             return ""
         farthest = extreme(self._distances(evidence, which), "largest")
-        return (
-            ""
-            if abs(farthest - attained) <= TOLERANCE or farthest == attained
-            else f" (from the {which} one {farthest:.4g})"
-        )
+        if abs(farthest - attained) <= TOLERANCE or farthest == attained:
+            return ""
+        return f" (from the {which} one {farthest:.4g})"

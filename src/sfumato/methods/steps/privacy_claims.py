@@ -51,13 +51,18 @@ def facts(
 def warnings(draws: Draws, step: str, broken: str | None = None) -> tuple[str, ...]:
     """What whoever runs the recipe must know when nothing is certified."""
     why_not = broken or (None if draws.secure else REHEARSAL)
-    return () if why_not is None else (f"{step}: {why_not}",)
+    if why_not is None:
+        return ()
+    return (f"{step}: {why_not}",)
 
 
 def require_one_row_each(dataset: Table, step: str) -> None:
     """Refuse tables in which a person has several rows: ε is about one row."""
     persons = units_of(dataset, "person")
-    repeated = 0 if persons is None else len(persons) - len(np.unique(persons))
+    if persons is None:
+        repeated = 0
+    else:
+        repeated = len(persons) - len(np.unique(persons))
     if repeated:
         raise SchemaError(
             f"{step}: {repeated:,} row(s) belong to persons who have a row already, and ε is about"

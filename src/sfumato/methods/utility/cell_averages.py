@@ -69,7 +69,9 @@ def share_lost(pair: TablePair, released: float, *, loss_of_suppressed: float = 
     Without any record nothing can be lost.
     """
     records = records_of(pair)
-    return (released + suppressed_of(pair) * loss_of_suppressed) / records if records else 0.0
+    if not records:
+        return 0.0
+    return (released + suppressed_of(pair) * loss_of_suppressed) / records
 
 
 def added(pair: TablePair, amounts: NDArray[np.float64], side: Side = "released") -> float:
@@ -103,7 +105,10 @@ def mean_cost(
     columns: dict[str, float] = {}
     for name in shares:
         cells = cells_of(pair, name)
-        released = float(pair.kept) if cells is None else cells.total(cost(cells))
+        if cells is None:
+            released = float(pair.kept)
+        else:
+            released = cells.total(cost(cells))
         columns[name] = share_lost(pair, released)
     return sum(shares[name] * value for name, value in columns.items()), columns
 
@@ -161,7 +166,9 @@ class Classes:
     @property
     def rows(self) -> NDArray[Any]:
         """The same in the narrowest type."""
-        return self.inside if self.of is None else self.inside[self.of.inside]
+        if self.of is None:
+            return self.inside
+        return self.inside[self.of.inside]
 
 
 def classes_of(
@@ -185,7 +192,9 @@ def classes_of(
 def class_sizes(pair: TablePair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
     """Records per class, in any order: where the table was grouped before, no row is looked at."""
     cached = remembered_classes(pair.original if side == "original" else pair.released, columns)
-    return classes_of(pair, columns, side).sizes if cached is None else cached.records
+    if cached is None:
+        return classes_of(pair, columns, side).sizes
+    return cached.records
 
 
 def encoded_of(pair: TablePair, name: str, side: Side) -> Encoded:
@@ -196,7 +205,10 @@ def encoded_of(pair: TablePair, name: str, side: Side) -> Encoded:
 
 
 def _classes(pair: TablePair, names: tuple[str, ...], side: Side) -> Classes:
-    finest = pair.original.schema.quasi if side == "original" else pair.quasi
+    if side == "original":
+        finest = pair.original.schema.quasi
+    else:
+        finest = pair.quasi
     if names == finest or not set(names) <= set(finest):
         return _classes_of_rows(pair, names, side)
     fine = classes_of(pair, finest, side)
@@ -233,7 +245,10 @@ def _keys(
     """Packed keys of some rows of one side."""
     columns = [encoded_of(pair, name, side) for name in names]
     layout = Layout.of([max(1, len(column.labels)) for column in columns])
-    amount = len(pair.original) if side == "original" else len(pair.released)
+    if side == "original":
+        amount = len(pair.original)
+    else:
+        amount = len(pair.released)
     keys = np.zeros(
         (amount if isinstance(rows, slice) else len(rows), layout.length), dtype=np.uint64
     )

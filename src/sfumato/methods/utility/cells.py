@@ -201,7 +201,9 @@ class _Meant:
     def outermost(self, label: int) -> tuple[int, int] | None:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
         leaves = self.leaf_of[self.order[self.starts[label] : self.ends[label]]]
-        return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
+        if not len(leaves):
+            return None
+        return (int(leaves.min()), int(leaves.max()))
 
 
 def _heights(
@@ -245,9 +247,8 @@ def log_leaves(pair: TablePair, name: str) -> float:
     encoded = encode_column(pair.original, name)
     ladder = bind_column(pair.original.schema[name].hierarchy, encoded)
     missing = int(None in encoded.labels)
-    leaves = (
-        float(ladder.leaves[-1].max())
-        if ladder.top and len(ladder.leaves[-1])
-        else len(encoded.labels) - missing
-    )
+    if ladder.top and len(ladder.leaves[-1]):
+        leaves = float(ladder.leaves[-1].max())
+    else:
+        leaves = len(encoded.labels) - missing
     return math.log(max(1.0, leaves + missing))

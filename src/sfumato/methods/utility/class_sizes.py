@@ -94,7 +94,9 @@ def average_size(pair: TablePair, columns: tuple[str, ...], *, count_suppressed:
     """Records per class of what was released; all records where nothing was."""
     classes = len(class_sizes(pair, columns, "released"))
     records = records_of(pair) if count_suppressed else pair.kept
-    return records / classes if classes else float(records_of(pair))
+    if classes:
+        return records / classes
+    return float(records_of(pair))
 
 
 # Normalised average class size C_AVG.

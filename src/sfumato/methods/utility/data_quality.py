@@ -169,11 +169,10 @@ class Completeness(_OfData):
         names = self.columns or [
             n for n, attribute in original.attributes.items() if not NOT_DATA & set(attribute.roles)
         ]
-        return (
-            sum(min(1.0, _share_held(released, name) / max(1, records)) for name in names)
-            / len(names)
-            if names
-            else None
+        if not names:
+            return None
+        return sum(min(1.0, _share_held(released, name) / max(1, records)) for name in names) / len(
+            names
         )
 
 
@@ -186,8 +185,14 @@ def _share_held(released: Table, name: str) -> float:
         nothing = [encoded.labels.index(label) for label in (None, TOP) if label in encoded.labels]
         return float(encoded.counts.sum() - encoded.counts[nothing].sum())
     column = released.column(name)
-    stars = int((column == "*").sum()) if column.dtype == pl.String else 0
-    nans = int(column.is_nan().sum()) if column.dtype.is_float() else 0
+    if column.dtype == pl.String:
+        stars = int((column == "*").sum())
+    else:
+        stars = 0
+    if column.dtype.is_float():
+        nans = int(column.is_nan().sum())
+    else:
+        nans = 0
     return float(len(column) - column.null_count() - stars - nans)
 
 
@@ -198,7 +203,9 @@ def _missing(dataset: Table, name: str) -> int:
     if name not in dataset.coded:
         return dataset.column(name).null_count()
     encoded = dataset.encoded(name)
-    return int(encoded.counts[-1]) if None in encoded.labels else 0
+    if None not in encoded.labels:
+        return 0
+    return int(encoded.counts[-1])
 
 
 # Rules between two columns of a record.
@@ -228,13 +235,18 @@ def columns_of(rule: str) -> tuple[str, str]:
 
 def _parts(rule: str) -> tuple[str, str, str]:
     match = _RULE.fullmatch(rule)
-    return (match[1], match[2], match[3]) if match else (rule, "=", rule)
+    if match:
+        return (match[1], match[2], match[3])
+    return (rule, "=", rule)
 
 
 def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
     """Per row of one side whether the rule can hold."""
     left_column, operator, right_column = _parts(rule)
-    rows = len(pair.original) if side == "original" else len(pair.released)
+    if side == "original":
+        rows = len(pair.original)
+    else:
+        rows = len(pair.released)
     if side == "released" and not {left_column, right_column} <= set(pair.released.columns):
         return np.zeros(rows, dtype=bool)
     left_reach, right_reach = _reach(pair, left_column, side), _reach(pair, right_column, side)
@@ -292,7 +304,10 @@ def _equal_rows(
         & (left_texts != "*")
         & (right_texts != "*")
     ).fill_null(value=False)
-    is_equal = (left_texts == right_texts) if operator == "=" else (left_texts != right_texts)
+    if operator == "=":
+        is_equal = left_texts == right_texts
+    else:
+        is_equal = left_texts != right_texts
     return np.asarray((both_known & is_equal.fill_null(value=False)).to_numpy(), dtype=bool)
 
 
@@ -457,7 +472,9 @@ class Uniqueness(ColumnUtility):
                 for column_number, name in enumerate(names)
             }
         )
-        return min(1.0, codes.n_unique() / max(1, records)) if names else None
+        if not names:
+            return None
+        return min(1.0, codes.n_unique() / max(1, records))
 
 
 # Validity: how many cells are what their column may hold.
@@ -549,11 +566,10 @@ class Validity(ColumnUtility):
             upper = np.where(np.isnan(reading.high), positions, reading.high)
             good = (lower >= low) & (upper <= high)
         else:
-            good = (
-                ~np.isnan(reading.low)
-                if reading.scale != "category"
-                else np.diff(reading.starts) > 0
-            )
+            if reading.scale != "category":
+                good = ~np.isnan(reading.low)
+            else:
+                good = np.diff(reading.starts) > 0
             cells = cells_of(pair, name) if pair.aligned else None
             if cells is not None:
                 good = good.copy()

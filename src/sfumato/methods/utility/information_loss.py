@@ -258,9 +258,10 @@ class Height(ColumnUtility):
         columns, levels = {}, 0.0
         for name in shares:
             cells = cells_of(pair, name)
-            columns[name] = (
-                1.0 if cells is None or not len(pair.released) else float(cells.height.max())
-            )
+            if cells is None or not len(pair.released):
+                columns[name] = 1.0
+            else:
+                columns[name] = float(cells.height.max())
             levels += columns[name] * (max(1, cells.ladder.top) if cells is not None else 1)
         value = sum(share * columns[name] for name, share in shares.items())
         meaning = "mean level of the columns over the heights of their hierarchies"
@@ -315,7 +316,10 @@ class NonUniformEntropy(ColumnUtility):
         for name in shares:
             bits, most_bits = _bits(pair, name)
             total += bits
-            columns[name] = bits / most_bits if most_bits > 0 else _suppressed_share(pair, name)
+            if most_bits > 0:
+                columns[name] = bits / most_bits
+            else:
+                columns[name] = _suppressed_share(pair, name)
         value = sum(share * columns[name] for name, share in shares.items())
         meaning = "bits lost, as a share of the bits of the columns"
         return Measure(
@@ -425,7 +429,10 @@ class Ambiguity(ColumnUtility):
             cells = cells_of(pair, name)
             every = log_leaves(pair, name)
             largest += every
-            logs = np.full(1, every) if cells is None else np.log(cells.leaves)
+            if cells is None:
+                logs = np.full(1, every)
+            else:
+                logs = np.log(cells.leaves)
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
             records += (
                 kernels.keys.mapped(cells.which, logs)
@@ -439,7 +446,10 @@ class Ambiguity(ColumnUtility):
             )
             columns[name] = normalised(math.log(max(1.0, mean)), every, pair)
         # relative to the most ambiguous record, so that nothing overflows
-        worst = largest if suppressed_of(pair) or not len(records) else float(records.max())
+        if suppressed_of(pair) or not len(records):
+            worst = largest
+        else:
+            worst = float(records.max())
         relative = share_lost(
             pair,
             added(pair, np.exp(records - worst)),

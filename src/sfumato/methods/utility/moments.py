@@ -63,7 +63,10 @@ class Term:
         if math.isnan(self.after):
             return 1.0
         size = abs(float(self.before))
-        unit = size if self.relative and size > NEGLIGIBLE * self.scale else self.scale
+        if self.relative and size > NEGLIGIBLE * self.scale:
+            unit = size
+        else:
+            unit = self.scale
         difference = abs(float(self.after) - float(self.before))
         if unit > 0:
             return difference / float(unit)
@@ -96,7 +99,9 @@ class WeightedRows:
     copies: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
+        if not self.columns:
+            return 0
+        return len(self.columns[0])
 
     def _amounts(self, rows: slice) -> NDArray[np.float64]:
         """How much each of some rows counts."""
@@ -124,7 +129,9 @@ class WeightedRows:
             return weight, weight * np.where(present, numbers, 0.0)
 
         total, weighted = sum_in_parts(len(column), parts)
-        return weighted / total if total > 0 else math.nan
+        if total > 0:
+            return weighted / total
+        return math.nan
 
     def deviations(self) -> list[float]:
         """The standard deviation of every column; 0 where there are no numbers."""
@@ -179,7 +186,10 @@ class WeightedRows:
             products += (centred * weights[:, None]).T @ centred
         # more or fewer rows must not change weighted results: they are divided by the total, others
         # by one less
-        divisor = total if self.weights is not None else max(1.0, total - 1)
+        if self.weights is not None:
+            divisor = total
+        else:
+            divisor = max(1.0, total - 1)
         matrix[np.ix_(used_columns, used_columns)] = products / divisor
         return matrix
 

@@ -79,7 +79,9 @@ class NumberColumn:
         values: NDArray[Any] = self.values[rows]
         if self.places is None:
             return values
-        return self.places[values] if len(self.places) else np.zeros(0)
+        if len(self.places):
+            return self.places[values]
+        return np.zeros(0)
 
     @property
     def whole(self) -> NDArray[np.float64]:
@@ -200,7 +202,9 @@ class Amounts:
         )
 
     def __len__(self) -> int:
-        return self.size if self.counts is None else int(self.counts.sum())
+        if self.counts is None:
+            return self.size
+        return int(self.counts.sum())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -227,7 +231,9 @@ class Errors:
 
     def per_row(self, of: NDArray[Any]) -> NDArray[np.float64]:
         """What was made of each of the ``released`` errors, for every released row."""
-        return of if self.which is None else of[self.which]
+        if self.which is None:
+            return of
+        return of[self.which]
 
     def missing(self, rows: slice) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which of the released numbers were missing before, and which are now."""
@@ -267,12 +273,12 @@ def _errors_of(
     ``before`` all there were.
     """
     known_amounts = before.known
-    mean = known_amounts.total() / len(known_amounts) if len(known_amounts) else 0.0
-    spread = (
-        known_amounts.total_square(mean) / (len(known_amounts) - 1)
-        if len(known_amounts) > 1
-        else 0.0
-    )
+    mean = 0.0
+    if len(known_amounts):
+        mean = known_amounts.total() / len(known_amounts)
+    spread = 0.0
+    if len(known_amounts) > 1:
+        spread = known_amounts.total_square(mean) / (len(known_amounts) - 1)
 
     def released(rows: slice) -> NDArray[np.float64]:
         released_values = after[rows]

@@ -107,16 +107,16 @@ class PredictiveAccuracy(ColumnUtility):
             )
         learned, original, majority = self._accuracies(pair)
         gain = original - majority
-        value = min(1.0, max(0.0, (original - learned) / gain)) if gain > 0 else 0.0
+        value = 0.0
+        if gain > 0:
+            value = min(1.0, max(0.0, (original - learned) / gain))
         accuracies = (
             f"accuracy {percent(learned)} from the release, {percent(original)} from the original,"
             f" {percent(majority)} by majority"
         )
-        note = (
-            ""
-            if pair.aligned or pair.held_out is not None
-            else ", tested on people whom the rows may have been drawn after"
-        )
+        note = ", tested on people whom the rows may have been drawn after"
+        if pair.aligned or pair.held_out is not None:
+            note = ""
         return Measure(
             self.name,
             value,
@@ -189,7 +189,9 @@ def sample_of(
     rows: NDArray[np.int64], limit: int, stream: np.random.Generator
 ) -> NDArray[np.int64]:
     """At most so many of some rows, in order."""
-    return rows if len(rows) <= limit else np.sort(stream.choice(rows, limit, replace=False))
+    if len(rows) <= limit:
+        return rows
+    return np.sort(stream.choice(rows, limit, replace=False))
 
 
 # Overlap of the confidence intervals of regression coefficients.
@@ -311,11 +313,10 @@ class RegressionOverlap(Utility):
         """
         from scipy.stats import norm, t
 
-        varying = (
-            np.concatenate([[True], features.std(axis=0) > 1e-12])
-            if len(features)
-            else np.zeros(0, dtype=bool)
-        )
+        if len(features):
+            varying = np.concatenate([[True], features.std(axis=0) > 1e-12])
+        else:
+            varying = np.zeros(0, dtype=bool)
         centre = np.full(features.shape[1] + 1, np.nan)
         width = centre.copy()
         free = len(features) - int(varying.sum())
@@ -376,7 +377,11 @@ class PropensityTest:
         """The pMSE over its mean under exchange; 1 where both are 0."""
         if self.null_mean > 0:
             return self.pmse / self.null_mean
-        return math.nan if math.isnan(self.null_mean) else (1.0 if self.pmse <= 0 else math.inf)
+        if math.isnan(self.null_mean):
+            return math.nan
+        if self.pmse <= 0:
+            return 1.0
+        return math.inf
 
     @property
     def standardised(self) -> float:
@@ -387,7 +392,9 @@ class PropensityTest:
             return (self.pmse - self.null_mean) / self.null_deviation
         if math.isnan(self.null_deviation):
             return math.nan
-        return 0.0 if self.pmse <= self.null_mean else math.inf
+        if self.pmse <= self.null_mean:
+            return 0.0
+        return math.inf
 
 
 @parameters
@@ -519,17 +526,19 @@ def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np
     count = len(pair.original)
     stream = Seed(metric.seed).stream("propensity sample")
     if not pair.aligned:
-        people = np.arange(count) if pair.learnt_from is None else pair.learnt_from
+        if pair.learnt_from is None:
+            people = np.arange(count)
+        else:
+            people = pair.learnt_from
         released_sample = sample_of(np.arange(len(pair.released)), metric.records, stream)
         original_sample = sample_of(people, metric.records, stream)
         return features_of(
             pair, _common(pair, metric.columns), original_sample, released_sample, blanks=True
         ), None
-    original_sample = (
-        np.arange(count)
-        if count <= metric.records
-        else np.sort(stream.permutation(count)[: metric.records])
-    )
+    if count <= metric.records:
+        original_sample = np.arange(count)
+    else:
+        original_sample = np.sort(stream.permutation(count)[: metric.records])
     sample_position = np.full(count, -1, dtype=np.int64)
     sample_position[original_sample] = np.arange(len(original_sample))
     released = np.flatnonzero(sample_position[pair.rows] >= 0)
@@ -604,5 +613,8 @@ def _tested(
         return PropensityTest(pmse, share, parameters, expected, spread, scores)
     null = _exchanged(metric, features, people, share, stacked, truth)
     mean = float(null.mean())
-    spread = float(null.std(ddof=1)) if len(null) > 1 else math.nan
+    if len(null) > 1:
+        spread = float(null.std(ddof=1))
+    else:
+        spread = math.nan
     return PropensityTest(pmse, share, parameters, mean if mean > ROUNDING else 0.0, spread, scores)

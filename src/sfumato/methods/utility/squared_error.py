@@ -212,7 +212,9 @@ class RecordSquaredError(OfNumbers):
 
     def _unit(self, pair: TablePair, name: str) -> float:
         error = errors(pair, name)
-        return error.span if self.scale == "range" else error.deviation
+        if self.scale == "range":
+            return error.span
+        return error.deviation
 
 
 def _rows_squared(pair: TablePair, units: Mapping[str, float]) -> NDArray[np.float64]:

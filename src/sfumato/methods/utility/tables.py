@@ -113,7 +113,10 @@ def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], N
     labels = np.zeros(len(reading.labels))
     for i, text in enumerate(reading.labels):
         members = reading.members[reading.starts[i] : reading.starts[i + 1]]
-        labels[i] = float(values[members].mean()) if len(members) else float(text in names)
+        if len(members):
+            labels[i] = float(values[members].mean())
+        else:
+            labels[i] = float(text in names)
     return values, labels
 
 
@@ -125,17 +128,18 @@ def _ends(reading: Reading, conditions: list[Value]) -> tuple[float, float] | No
     ends = []
     for value in conditions:
         text = label(value)
-        number = (
-            float(value)
-            if isinstance(value, int | float) and not isinstance(value, bool)
-            else positions.get(text)
-        )
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            number = float(value)
+        else:
+            number = positions.get(text)
         if number is None:
             return None
         ends.append(number)
     if len(ends) == 1:
         return ends[0], ends[0]
-    return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= ends[1] else None
+    if not (len(ends) == 2 and ends[0] <= ends[1]):
+        return None
+    return (ends[0], ends[1])
 
 
 # Tables: how far a cross-table of the release is from the original one.

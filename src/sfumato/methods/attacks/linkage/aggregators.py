@@ -43,7 +43,9 @@ class Family:
         """How many parameters it has."""
         if self.kind in (MEAN, ORDERED):
             return self.columns
-        return 1 << self.columns if self.kind == CHOQUET else self.columns * (self.columns + 1) // 2
+        if self.kind == CHOQUET:
+            return 1 << self.columns
+        return self.columns * (self.columns + 1) // 2
 
     def of_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The parameters that make it the weighted mean (for the OWA: with its weights by
@@ -62,16 +64,14 @@ class Family:
         """Allowed parameters near some that may not be."""
         if self.kind in (MEAN, ORDERED):
             clipped = np.maximum(parameters, 0.0)
-            return (
-                clipped / clipped.sum()
-                if clipped.sum() > 0
-                else np.full(self.width, 1 / self.width)
-            )
+            if clipped.sum() > 0:
+                return clipped / clipped.sum()
+            return np.full(self.width, 1 / self.width)
         if self.kind == CHOQUET:
             return _monotone(parameters, self.columns)
-        return (
-            self._pairwise(parameters) if self.kind == PAIRWISE else self._semidefinite(parameters)
-        )
+        if self.kind == PAIRWISE:
+            return self._pairwise(parameters)
+        return self._semidefinite(parameters)
 
     def _pairwise(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         size = self.columns
@@ -80,7 +80,9 @@ class Family:
         repaired = parameters.copy()
         repaired[:size] = np.maximum(repaired[:size], -negative.sum(axis=1))
         total = repaired.sum()
-        return repaired / total if total > 1e-9 else self.of_weights(np.full(size, 1 / size))
+        if total > 1e-9:
+            return repaired / total
+        return self.of_weights(np.full(size, 1 / size))
 
     def _semidefinite(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         values, vectors = np.linalg.eigh(self.matrix(parameters))
@@ -112,7 +114,9 @@ class Family:
             off = self.matrix(parameters)
             np.fill_diagonal(off, 0.0)
             return np.asarray(parameters[:size] + off.sum(axis=1) / 2)
-        return _shapley(parameters, size) if self.kind == CHOQUET else parameters[:size]
+        if self.kind == CHOQUET:
+            return _shapley(parameters, size)
+        return parameters[:size]
 
 
 def family_of(aggregator: Aggregator, columns: int) -> Family:

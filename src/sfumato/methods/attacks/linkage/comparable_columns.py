@@ -172,16 +172,14 @@ def compare(scene: Scene, name: str) -> Compared:
     missing_released = np.array([label is None for label in reading.labels], dtype=bool)
     positions = _positions(attribute, reading, intruder_codes.labels)
     wildcard = attribute.missing is Missing.WILDCARD
-    unreadable = (
-        np.isnan(reading.low) & ~missing_released
-        if line
-        else np.zeros(len(missing_released), dtype=bool)
-    )
-    nowhere = (
-        np.isnan(positions) & ~missing_intruder
-        if line
-        else np.zeros(len(missing_intruder), dtype=bool)
-    )
+    if line:
+        unreadable = np.isnan(reading.low) & ~missing_released
+    else:
+        unreadable = np.zeros(len(missing_released), dtype=bool)
+    if line:
+        nowhere = np.isnan(positions) & ~missing_intruder
+    else:
+        nowhere = np.zeros(len(missing_intruder), dtype=bool)
     return Compared(
         name,
         reading.scale,
@@ -236,11 +234,10 @@ def _positions(
     for i, value in enumerate(intruder_labels):
         if value is None or reading.scale == "category":
             continue
-        position = (
-            known_positions.get(value)
-            if value in known_positions or reading.scale == "order"
-            else read(value)
-        )
+        if value in known_positions or reading.scale == "order":
+            position = known_positions.get(value)
+        else:
+            position = read(value)
         positions[i] = np.nan if position is None else position
     return positions
 
@@ -258,7 +255,10 @@ def _fitting(reading: Reading, intruder_labels: Labels) -> tuple[tuple[int, ...]
     )
     fitting_codes: list[tuple[int, ...]] = []
     for i, label in enumerate(reading.labels):
-        values_held = [] if everything[i] else members[starts[i] : starts[i + 1]]
+        if everything[i]:
+            values_held = []
+        else:
+            values_held = members[starts[i] : starts[i + 1]]
         if len(values_held) == 1:  # the rule where nothing is generalised
             fitting_codes.append((code_of[values_held[0]],) if code_of[values_held[0]] >= 0 else ())
             continue

@@ -150,7 +150,10 @@ def _marked(
     numbers: NDArray[np.float64], kind: int, opened: NDArray[np.bool_], missing: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Numbers and marks per code; in a category a missing value is a code like any other."""
-    marks = np.arange(len(numbers)) if kind == CATEGORY else np.where(missing, MISSING, 0)
+    if kind == CATEGORY:
+        marks = np.arange(len(numbers))
+    else:
+        marks = np.where(missing, MISSING, 0)
     return np.nan_to_num(numbers), np.where(opened, OPEN, marks).astype(np.int64)
 
 

@@ -65,14 +65,21 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
         np.ix_(files.intruder.kind_of[order[0]], files.released.kind_of[order[1]])
     ]
     row_numbers, column_numbers = linear_sum_assignment(table)
-    searching, searched = (
-        (files.released, files.intruder) if backwards else (files.intruder, files.released)
-    )
+    if backwards:
+        searching, searched = (files.released, files.intruder)
+    else:
+        searching, searched = (files.intruder, files.released)
     links = np.full(len(searching.kind_of), -1, dtype=np.int64)
     pairs = np.column_stack([order[0][row_numbers], order[1][column_numbers]])
     links[pairs[:, int(backwards)]] = searched.kind_of[pairs[:, 1 - int(backwards)]]
-    true_pairs = files.true_pairs[:, ::-1] if backwards else files.true_pairs
-    rows = np.unique(true_pairs[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
+    if backwards:
+        true_pairs = files.true_pairs[:, ::-1]
+    else:
+        true_pairs = files.true_pairs
+    if backwards:
+        rows = np.unique(true_pairs[:, 0])
+    else:
+        rows = np.flatnonzero(scene.intruder.truth >= 0)
     hits = np.bincount(
         true_pairs[links[true_pairs[:, 0]] == searched.kind_of[true_pairs[:, 1]], 0],
         minlength=len(searching.kind_of),
@@ -215,11 +222,9 @@ class DistanceLinkage(Attack):
         credits_by_way = {way: self._credits(scene, files, arrays, way) for way in self._ways()}
         if "intruder" in credits_by_way and not self.one_to_one and only_generalised(scene):
             credits_by_way["classes"] = by_classes(files, credits_by_way["intruder"])
-        links = (
-            None
-            if self.one_to_one or "intruder" not in credits_by_way
-            else implied_links(scene, credits_by_way["intruder"].rows)
-        )
+        links = None
+        if not (self.one_to_one or "intruder" not in credits_by_way):
+            links = implied_links(scene, credits_by_way["intruder"].rows)
         if links is not None:
             nearest = credits_by_way["intruder"]
             unknown = np.zeros(len(nearest.rows))
@@ -251,7 +256,9 @@ class DistanceLinkage(Attack):
     def _ways(self) -> tuple[str, ...]:
         if self.one_to_one:
             return ("intruder",) if self.direction != "released" else ("released",)
-        return ("intruder", "released") if self.direction == "both" else (self.direction,)
+        if self.direction == "both":
+            return ("intruder", "released")
+        return (self.direction,)
 
     def _arrays(self, files: Files) -> Arrays:
         unknown = sorted(set(self.weights) - set(files.names))
@@ -293,7 +300,10 @@ class DistanceLinkage(Attack):
         credit = credits_by_way[best]
         rate = credit.rate
         people = credit.rows if best != "released" else None
-        truth = scene.intruder.truth if people is not None else scene.pair.rows
+        if people is not None:
+            truth = scene.intruder.truth
+        else:
+            truth = scene.pair.rows
         how, assumption = "taking the nearest record", ""
         if best == "classes":
             how, assumption = (

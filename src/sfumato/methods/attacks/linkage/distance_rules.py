@@ -78,7 +78,10 @@ def _category(
     column: Compared, weight: float, ranges: Ranges, suppressed: Suppressed
 ) -> ComparisonRule:
     other_values = (column.stands_for - 1).astype(float)
-    agreeing = 1 - 1 / column.stands_for if ranges == "mean" else np.zeros(len(other_values))
+    if ranges == "mean":
+        agreeing = 1 - 1 / column.stands_for
+    else:
+        agreeing = np.zeros(len(other_values))
     intruder_numbers = np.column_stack(
         [np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)]
     )
@@ -105,11 +108,9 @@ def _standards(
     if standard == "pooled":
         return pooled, pooled
     own = moments(released_positions, spare=pooled[1])
-    return (
-        (own, own)
-        if standard == "released"
-        else (moments(intruder_positions, spare=pooled[1]), own)
-    )
+    if standard == "released":
+        return (own, own)
+    return (moments(intruder_positions, spare=pooled[1]), own)
 
 
 def moments(values: NDArray[np.float64], spare: float = 1.0) -> tuple[float, float]:
@@ -119,7 +120,9 @@ def moments(values: NDArray[np.float64], spare: float = 1.0) -> tuple[float, flo
     >>> moments(np.array([1.0, 3.0])), moments(np.array([7.0, 7.0])), moments(np.array([]))
     ((2.0, 1.0), (7.0, 1.0), (0.0, 1.0))
     """
-    size = float(np.abs(values).max()) if len(values) else 0.0
+    size = 0.0
+    if len(values):
+        size = float(np.abs(values).max())
     if size == 0:
         return 0.0, spare
     mean, deviation = size * float((values / size).mean()), size * float((values / size).std())

@@ -49,7 +49,10 @@ class Patterns:
         """Per level of which something can be said, which cells have it: as numbers where these
         take little room.
         """
-        kind = np.float64 if self.levels.size <= ROOM else np.bool_
+        if self.levels.size <= ROOM:
+            kind = np.float64
+        else:
+            kind = np.bool_
         return tuple((self.levels == level).astype(kind) for level in range(NOTHING))
 
     @functools.cached_property
@@ -166,7 +169,10 @@ def estimate(
         belief = match / np.maximum(match + nonmatch, 1e-300) * patterns.counts
         now = float(np.clip(belief.sum() / patterns.counts.sum(), 1e-12, 1 - 1e-12))
         next_m = shares(patterns, belief)
-        next_u = shares(patterns, patterns.counts - belief) if u is None else u
+        if u is None:
+            next_u = shares(patterns, patterns.counts - belief)
+        else:
+            next_u = u
         change = max(np.abs(next_m - m).max(), np.abs(next_u - u_shares).max(), abs(now - prior))
         m, u_shares, prior = next_m, next_u, now
     if u is None and (m[:, 1:].sum(axis=1) < u_shares[:, 1:].sum(axis=1)).mean() > 0.5:
@@ -204,8 +210,14 @@ def decide(
     verdicts = np.zeros(len(order), dtype=np.int64)
     verdicts[order[:links]] = 1
     verdicts[order[nonlink_count:]] = -1
-    upper = float(weights[order[links - 1]]) if links else math.inf
-    lower = float(weights[order[nonlink_count]]) if nonlink_count < len(order) else -math.inf
+    if links:
+        upper = float(weights[order[links - 1]])
+    else:
+        upper = math.inf
+    if nonlink_count < len(order):
+        lower = float(weights[order[nonlink_count]])
+    else:
+        lower = -math.inf
     return LinkDecision(upper, lower, verdicts)
 
 

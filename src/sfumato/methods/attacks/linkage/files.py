@@ -71,11 +71,10 @@ def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
     intruder_kinds = distinct([column.intruder for column in columns])
     released_kinds = alike_records(scene.pair, [column.name for column in columns])
-    true_pairs = (
-        same_person(scene.intruder.truth, scene.pair.rows)
-        if scene.pair.aligned
-        else np.zeros((0, 2), dtype=np.int64)
-    )
+    if scene.pair.aligned:
+        true_pairs = same_person(scene.intruder.truth, scene.pair.rows)
+    else:
+        true_pairs = np.zeros((0, 2), dtype=np.int64)
     return Files(columns, intruder_kinds, released_kinds, true_pairs)
 
 
@@ -302,7 +301,9 @@ class Pool:
         if self.units.whole is None:
             return None
         pool, which = self.units.whole
-        return pool._looks[key].part(which) if key in pool._looks else None
+        if key not in pool._looks:
+            return None
+        return pool._looks[key].part(which)
 
     def _before(self, kind: int) -> Look | None:
         """Any look of the same family."""

@@ -113,7 +113,9 @@ def _start(
     """Free parameters to start from: the given ones first, then scattered ones."""
     if family.kind in (MEAN, ORDERED):
         logs = np.log(np.maximum(near, 1e-4))
-        return logs if restart == 0 else np.asarray(draws.normal(size=family.width))
+        if restart == 0:
+            return logs
+        return np.asarray(draws.normal(size=family.width))
     if family.kind == SQUARE_FORM:
         values, vectors = np.linalg.eigh(family.matrix(near))
         root = vectors * np.sqrt(np.maximum(values, 1e-6))
@@ -469,7 +471,9 @@ def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) ->
     )
     cost_per_unit = looking.spent // AT_LEAST * (len(arrays.names) + LOOKS_BESIDE)
     room = scene.affordable(len(units), cost_per_unit)
-    return units if room == len(units) else units.part(np.sort(order[:room]))
+    if room == len(units):
+        return units
+    return units.part(np.sort(order[:room]))
 
 
 def _weights(arrays: Arrays, result: Result) -> dict[str, float]:

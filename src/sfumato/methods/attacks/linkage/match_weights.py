@@ -81,7 +81,10 @@ def graded_rule(
     With ``bits`` (per level the weight of a match, the last where nothing can be said) grades cost
     the bits they lack. ``sigma`` is the deviation, by default that of both files.
     """
-    costs = np.zeros(LEVELS) if bits is None else bits.max() - bits
+    if bits is None:
+        costs = np.zeros(LEVELS)
+    else:
+        costs = bits.max() - bits
     differs, close, covered, exact, nothing = costs.tolist()
     if column.scale == "category":
         other_values = (column.stands_for - 1).astype(float)
@@ -195,7 +198,10 @@ def near_rule(
     """
     top, agreeing = near.top, [float(bits[level]) for level in (2, 3) if occur[level]]
     if agreeing and top >= min(agreeing):
-        top = (near.floor + min(agreeing)) / 2 if near.floor < min(agreeing) else min(agreeing)
+        if near.floor < min(agreeing):
+            top = (near.floor + min(agreeing)) / 2
+        else:
+            top = min(agreeing)
     covered, exact = (float(bits[level]) if occur[level] else top for level in (2, 3))
     best = max(exact, covered, top, 0.0)
     plain = graded_rule(column, 0.0)
@@ -335,7 +341,10 @@ class MatchLearning:
         much work, of fewer ways.
         """
         noise = self._alike()
-        graded = self._weighing(self.found, noise) if noise else self.levels
+        if noise:
+            graded = self._weighing(self.found, noise)
+        else:
+            graded = self.levels
         if not self.deviations:
             return graded
         nearest = self._links(files_of(self.trial).plain)

@@ -107,11 +107,9 @@ class OtherColumnsLinkage(Attack):
             return "nobody in the intruder's file is in the original table"
         if not _predicted(scene):
             return "the table of other people has no column of the release that could be predicted"
-        return (
-            None
-            if len(scene.aux) >= FEWEST
-            else f"the table of other people has fewer than {FEWEST} rows"
-        )
+        if len(scene.aux) >= FEWEST:
+            return None
+        return f"the table of other people has fewer than {FEWEST} rows"
 
     def attack(self, scene: Scene) -> Finding:
         """Try every way and take the best."""
@@ -214,7 +212,9 @@ class _Feature:
             spread = float(values.std()) if len(values) else 0.0
             return cls(name, float(values.mean()) if len(values) else 0.0, spread or 1.0, None)
         labels = tuple(text for text in encode(column).labels if text is not None)
-        return cls(name, 0.0, 1.0, labels) if len(labels) <= MOST_CLASSES else None
+        if not (len(labels) <= MOST_CLASSES):
+            return None
+        return cls(name, 0.0, 1.0, labels)
 
     def values(self, column: pl.Series) -> Numbers:
         """The column by this measure; what is missing lies in the middle."""

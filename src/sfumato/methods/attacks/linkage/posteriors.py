@@ -50,7 +50,10 @@ def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPos
     where these are fewer.
     """
     _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(len(files.released.records)))
-    candidates = np.minimum(tied, files.released.records) if classes else tied
+    if classes:
+        candidates = np.minimum(tied, files.released.records)
+    else:
+        candidates = tied
     return EvenPosterior(candidates[files.released.kind_of])
 
 
@@ -93,7 +96,10 @@ class WeighedPosterior:
         counts = np.zeros(len(self.files.released.records), dtype=np.int64)
         for kind in range(len(counts)):
             chances = self.probabilities(kind)
-            enough = chances > 0 if threshold is None else chances >= threshold - SLACK
+            if threshold is None:
+                enough = chances > 0
+            else:
+                enough = chances >= threshold - SLACK
             counts[kind] = self.files.intruder.records[enough].sum()
         candidate_counts: NDArray[np.int64] = counts[self.files.released.kind_of]
         return candidate_counts

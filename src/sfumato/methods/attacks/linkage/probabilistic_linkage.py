@@ -329,7 +329,9 @@ class ProbabilisticLinkage(Attack):
         anchors = _anchors(learning, arrays)
         patterns = count_patterns(arrays, anchors, between=scene.require_time)
         sizes = (len(learning.intruder.file), len(scene.pair.released))
-        chance = shares(patterns, patterns.counts) if self.chance == "random_pairs" else None
+        chance = None
+        if self.chance == "random_pairs":
+            chance = shares(patterns, patterns.counts)
         rounds = max(FEWEST_ROUNDS, min(ROUNDS, scene.work // max(1, patterns.levels.size)))
         estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, rounds, scene.require_time)
         way = MatchLearning(learning, arrays, estimated, self.tolerance).best()

@@ -41,14 +41,16 @@ class Credits:
     @property
     def rate(self) -> float:
         """The share of all rows that are linked rightly, by expectation."""
-        return float(self.credit.mean()) if len(self.rows) else 0.0
+        if not len(self.rows):
+            return 0.0
+        return float(self.credit.mean())
 
     @property
     def sampled(self) -> str:
         """What a sentence adds where not everybody was looked for."""
-        return (
-            "" if self.complete else f" (a random sample of {len(self.rows):,}, to bound the work)"
-        )
+        if self.complete:
+            return ""
+        return f" (a random sample of {len(self.rows):,}, to bound the work)"
 
 
 def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
@@ -58,13 +60,18 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     backwards, released rows of someone in the intruder's file seek the intruder's rows. Where all
     would be too much work, a random sample is searched.
     """
-    searching, searched = (
-        (files.released, files.intruder) if backwards else (files.intruder, files.released)
-    )
-    true_pairs = files.true_pairs[:, ::-1] if backwards else files.true_pairs
-    targets = (
-        np.unique(true_pairs[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
-    )
+    if backwards:
+        searching, searched = (files.released, files.intruder)
+    else:
+        searching, searched = (files.intruder, files.released)
+    if backwards:
+        true_pairs = files.true_pairs[:, ::-1]
+    else:
+        true_pairs = files.true_pairs
+    if backwards:
+        targets = np.unique(true_pairs[:, 0])
+    else:
+        targets = np.flatnonzero(scene.intruder.truth >= 0)
     order = targets[np.argsort(searching.kind_of[targets], kind="stable")]
     order = order[scene.seed.stream("linkage sample").permutation(len(order))]
     nearest_cost, tied = _searched(scene, arrays, searching.kind_of[order], backwards=backwards)
@@ -87,15 +94,22 @@ class Lookup:
     """Finds the nearest records of one file to records of the other, in any number of turns."""
 
     def __init__(self, arrays: Arrays, *, backwards: bool = False) -> None:
-        searching, searched = (
-            (arrays.released, arrays.intruder) if backwards else (arrays.intruder, arrays.released)
-        )
+        if backwards:
+            searching, searched = (arrays.released, arrays.intruder)
+        else:
+            searching, searched = (arrays.intruder, arrays.released)
         lists = holders(
             arrays.kinds, searched.marks, codes=int(searching.matches.max(initial=0)) + 1
         )
         self._holders = kernels.neighbours.CodeHolders(*lists)
-        self._files = arrays.compare_sides(searching, searched) if backwards else arrays.files
-        self._tree = kernels.record_tree.build_tree(self._files) if backwards else arrays.tree
+        if backwards:
+            self._files = arrays.compare_sides(searching, searched)
+        else:
+            self._files = arrays.files
+        if backwards:
+            self._tree = kernels.record_tree.build_tree(self._files)
+        else:
+            self._tree = arrays.tree
         self._work = np.zeros(1, dtype=np.int64)
         self.cost = len(searched.records) * len(arrays.kinds)
         """Cells that one record is compared with at most."""

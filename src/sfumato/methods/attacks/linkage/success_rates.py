@@ -49,4 +49,6 @@ def sampled_interval(credit: NDArray[np.float64], *, everybody: bool) -> tuple[f
     ... ]
     [0.2366, 0.7634]
     """
-    return None if everybody else wilson(float(credit.sum()), len(credit))
+    if everybody:
+        return None
+    return wilson(float(credit.sum()), len(credit))

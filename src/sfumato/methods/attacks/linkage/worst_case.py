@@ -270,7 +270,9 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
         options={"time_limit": seconds, "node_limit": nodes, "mip_rel_gap": 0.0},
     )
     bound = getattr(solution, "mip_dual_bound", None)
-    lower_bound = 0.0 if bound is None or not np.isfinite(bound) else float(bound)
+    lower_bound = 0.0
+    if not (bound is None or not np.isfinite(bound)):
+        lower_bound = float(bound)
     stopped = solution.status == 1 and "time limit" in solution.message.lower()
     return Solution(
         solution.x,
@@ -457,11 +459,9 @@ def polished(
         options={"time_limit": PATIENCE * max(1.0, scene.left)},
     )
     scene.require_time()
-    return (
-        np.asarray(solution.x[: pool.family.width])
-        if solution.x is not None
-        else pool.family.of_weights(np.full(pool.family.columns, 1 / pool.family.columns))
-    )
+    if solution.x is not None:
+        return np.asarray(solution.x[: pool.family.width])
+    return pool.family.of_weights(np.full(pool.family.columns, 1 / pool.family.columns))
 
 
 def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:

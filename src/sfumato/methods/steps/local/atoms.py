@@ -128,9 +128,9 @@ def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Ato
     first_rows = first[order]
     layout = placement.layout
     quasi = range(len(base.columns))
-    weights = (
-        None if base.weights is None else survey_weights(dataset, weight_column(dataset.schema))
-    )
+    weights = None
+    if base.weights is not None:
+        weights = survey_weights(dataset, weight_column(dataset.schema))
     codes = [
         kernels.keys.field_codes(
             keys[first_rows], layout.words[a], layout.shifts[a], layout.widths[a]
@@ -268,7 +268,9 @@ class Parts:
     @property
     def count(self) -> int:
         """Number of regions of tidy parts."""
-        return int(self.regions[-1]) + 1 if len(self.regions) else 0
+        if not len(self.regions):
+            return 0
+        return int(self.regions[-1]) + 1
 
     def starts(self) -> NDArray[np.int64]:
         """Where each region of tidy parts begins, and the end."""

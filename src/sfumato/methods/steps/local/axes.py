@@ -61,7 +61,9 @@ class Axis:
     @property
     def missing(self) -> int:
         """The rank of missing values, −1 where there are none."""
-        return len(self.labels) - 1 if self.labels and self.labels[-1] is None else -1
+        if self.labels and self.labels[-1] is None:
+            return len(self.labels) - 1
+        return -1
 
     @property
     def first(self) -> NDArray[np.int64]:
@@ -157,7 +159,9 @@ def _axis(
         keys = _keys(ladder, _number if kind is Kind.NUMERIC else moment)
         if None not in keys.values():
             line = _line(column, kind, ladder, keys, step)
-            return line if line is not None else _plain(column, ladder, "tree")
+            if line is not None:
+                return line
+            return _plain(column, ladder, "tree")
         if not hanging:
             wrong = sum(key is None for key in keys.values())
             raise SchemaError(
@@ -200,7 +204,9 @@ def _line(
     largest = max((abs(key) for key in keys.values()), default=0)
     scale = 1.0 if largest < HUGE else 1 / largest
     positions = np.array([keys[label] * scale for label in ordered], dtype=np.float64)
-    span = float(positions[-1] - positions[0]) if len(positions) else 0.0
+    span = 0.0
+    if len(positions):
+        span = float(positions[-1] - positions[0])
     values = [keys[label] for label in ordered]
     dates = kind is Kind.DATE
     if step is not None and dates != isinstance(step, str):
@@ -304,7 +310,10 @@ def points_of(classes: ClassTable, axes: Sequence[Axis], room: int = 0) -> NDArr
     n, d = len(classes), len(axes)
     points = np.zeros((n + room, d + 2), dtype=np.int32)
     for a, axis in enumerate(axes):
-        points[:n, a] = axis.ranks[classes.codes(axis.column)] if n else 0
+        if n:
+            points[:n, a] = axis.ranks[classes.codes(axis.column)]
+        else:
+            points[:n, a] = 0
     points[:n, d] = classes.records
     points[:n, d + 1] = np.arange(n)
     return points

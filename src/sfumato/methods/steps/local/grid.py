@@ -142,9 +142,9 @@ def contradict_grid(
         return problem
     for name, grid in grids.items():
         declared = steps.get(name)
-        stated = (
-            {"step": _written_step(declared), "source": "recipe"} if declared is not None else None
-        )
+        stated = None
+        if declared is not None:
+            stated = {"step": _written_step(declared), "source": "recipe"}
         if stated is not None and grid != stated:
             return problem
         if stated is None and (
@@ -155,7 +155,9 @@ def contradict_grid(
 
 
 def _written_step(step: int | float | str) -> str:
-    return step if isinstance(step, str) else DecimalStep.of(step).times(1)
+    if isinstance(step, str):
+        return step
+    return DecimalStep.of(step).times(1)
 
 
 def ordered_grid(positions: NDArray[np.float64], labels: Sequence[str]) -> LineGrid:
@@ -205,7 +207,9 @@ class DecimalStep(NamedTuple):
         if abs(self.exponent) > 30:
             return str(exact)
         text = format(exact, "f")
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        if "." not in text:
+            return text
+        return text.rstrip("0").rstrip(".")
 
 
 def default_step(values: NDArray[np.float64], *, whole: bool) -> DecimalStep:
@@ -258,7 +262,9 @@ def number_grid(
             start, end = counts[low] * width, (counts[high] + 1) * width - 1
             if start == end:
                 return str(start)
-            return f"[{start}, {end}]" if negative else f"{start}-{end}"
+            if negative:
+                return f"[{start}, {end}]"
+            return f"{start}-{end}"
 
         limits = [(count * width, (count + 1) * width - 1) for count in cells]
     else:
@@ -395,7 +401,10 @@ class ColumnClock:
         if self.form == "days":
             return when.date().isoformat()
         finer = f" +{key % 1000} ns" if key % 1000 else ""
-        text = when.time().isoformat() if self.form == "times" else when.isoformat(" ")
+        if self.form == "times":
+            text = when.time().isoformat()
+        else:
+            text = when.isoformat(" ")
         return f"{text}{self.zone}{finer}"
 
 
@@ -476,11 +485,9 @@ def _read_extent(label: str) -> LabelExtent | None:
     if match := _WHOLE.fullmatch(label):
         wrapped = match[1] is None
         low, high = int(match[1] or match[3]), int(match[4] or match[2] or match[1]) + 1
-        return (
-            LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped)
-            if low < high
-            else None
-        )
+        if not (low < high):
+            return None
+        return LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped)
     if match := _HALF_OPEN.fullmatch(label):
         return LabelExtent(Fraction(match[1]), Fraction(match[2]), match[1], match[2])
     if match := _OPEN.fullmatch(label):
@@ -500,7 +507,9 @@ def _written_extent(first: LabelExtent, last: LabelExtent) -> str:
         return f">={first.low_text}"
     if first.whole and last.whole:
         text = f"{first.low_text}-{int(last.high_text) - 1}"
-        return f"[{text}]" if first.wrapped and last.wrapped else text
+        if first.wrapped and last.wrapped:
+            return f"[{text}]"
+        return text
     return f"[{first.low_text}, {last.high_text})"
 
 
@@ -517,13 +526,18 @@ def hierarchy_grid(
     labels = [ladder.labels[1][node] or "" for node in nodes]
     if len(set(nodes)) != 1 + sum(first != second for first, second in itertools.pairwise(nodes)):
         return None
-    cells = _number_cells(labels, keys) if texts is None else _period_cells(labels, keys, texts)
+    if texts is None:
+        cells = _number_cells(labels, keys)
+    else:
+        cells = _period_cells(labels, keys, texts)
     if cells is None:
         return None
     limits, join = cells
 
     def write(low: int, high: int) -> str:
-        return labels[low] if nodes[low] == nodes[high] else join(low, high)
+        if nodes[low] == nodes[high]:
+            return labels[low]
+        return join(low, high)
 
     return _from_cells(nodes, limits, write, "level 1 of the hierarchy", "hierarchy")
 

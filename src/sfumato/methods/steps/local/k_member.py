@@ -140,7 +140,10 @@ def plan_k_member(
     normalised_weights(classes.columns, weights or {})
     space = space_of(axes, [float((weights or {}).get(axis.column, 1.0)) for axis in axes])
     joining = Joining(promises, axes, space, pool=pool * promises.crowd, far=start == "farthest")
-    groups = joining.clusters(block, goal.progress) if classes.total else classes.records - 1
+    if classes.total:
+        groups = joining.clusters(block, goal.progress)
+    else:
+        groups = classes.records - 1
     regions = Regions.of(groups, classes.records)
     return recoding(
         classes,
@@ -193,7 +196,10 @@ class Joining:
                 progress(blocks_done / len(blocks), WORDS)
         leftovers = small[groups[small] < 0]
         groups[leftovers] = start + np.arange(len(leftovers))
-        targets = np.arange(start) if start else np.array([start])
+        if start:
+            targets = np.arange(start)
+        else:
+            targets = np.array([start])
         self._join(groups, np.arange(start, start + len(leftovers)), targets)
 
     def _one_block(self, block: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -34,7 +34,10 @@ def cut_by_crowd(
     points: NDArray[np.int32], space: Space, crowd: int, *, relaxed: bool, progress: Progress
 ) -> Regions:
     """Cut until no cut leaves a crowd on both sides. ``points`` are used up."""
-    block_size = len(points) if len(points) <= SHARED else len(points) // BLOCKS
+    if len(points) <= SHARED:
+        block_size = len(points)
+    else:
+        block_size = len(points) // BLOCKS
     blocks = list(blocks_of(points, space, crowd, block_size, relaxed=relaxed))
     with ThreadPoolExecutor(max_workers=2) as pool:
         pieces = []
@@ -53,11 +56,10 @@ def _partitioned(
     """The parts and ends of the regions of a block."""
     total = int(block[:, -2].sum(dtype=np.int64))
     max_parts = max(1, total // crowd)
-    points = (
-        np.concatenate([block, np.empty((max_parts, block.shape[1]), np.int32)])
-        if relaxed
-        else block
-    )
+    if relaxed:
+        points = np.concatenate([block, np.empty((max_parts, block.shape[1]), np.int32)])
+    else:
+        points = block
     room = len(points)
     parts, ends = (
         np.empty((room, 2), dtype=np.int32),
@@ -99,7 +101,10 @@ def blocks_of(
     if not has_cut[0]:
         yield points
         return
-    roomy = np.concatenate([points, points[:1]]) if relaxed else points
+    if relaxed:
+        roomy = np.concatenate([points, points[:1]])
+    else:
+        roomy = points
     middle, end = kernels.partition.cut(roomy, 0, len(points), cuts[0])
     yield from blocks_of(roomy[:middle], space, crowd, block_size, relaxed=relaxed)
     yield from blocks_of(roomy[middle:end], space, crowd, block_size, relaxed=relaxed)
@@ -126,9 +131,10 @@ def _in_larger_crowds(
 ) -> Regions:
     """Regions of the smallest crowds with which all models hold, by doubling and halving."""
     person, low, high = promises.classes.person, promises.crowd - 1, promises.crowd
-    total = (
-        promises.classes.total if person is None else len(promises.classes.counts[person].labels)
-    )
+    if person is None:
+        total = promises.classes.total
+    else:
+        total = len(promises.classes.counts[person].labels)
     best: Regions | None = None
     while best is None or high - low > 1:
         middle = high if best is None else (low + high) // 2

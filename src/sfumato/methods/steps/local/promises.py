@@ -120,7 +120,10 @@ class Promises:
             passing = np.flatnonzero(~failing)
             if not len(passing):
                 break
-            passing_classes = merged if len(passing) == count else merged.take(~failing)
+            if len(passing) == count:
+                passing_classes = merged
+            else:
+                passing_classes = merged.take(~failing)
             failing[
                 passing[model.failing(ClassEvidence(passing_classes, self.schema, self.reference))]
             ] = True
@@ -139,9 +142,10 @@ class Promises:
         merged = dataclasses.replace(
             self._merged(members, groups, len(table.keys), points), **vars(table)
         )
-        absent = (
-            0 if merged.population is None else int(self._people().sum() - merged.population.sum())
-        )
+        if merged.population is None:
+            absent = 0
+        else:
+            absent = int(self._people().sum() - merged.population.sum())
         evidence = ClassEvidence(merged, self.schema, self.reference, absent=absent)
         failing = merged.sizes < self.crowd
         for model in (*self.tests, *self.wholes):
@@ -201,11 +205,9 @@ class Promises:
 
     def _people(self) -> NDArray[np.int64]:
         """The population of each class."""
-        return (
-            np.zeros(0, dtype=np.int64)
-            if self.classes.population is None
-            else self.classes.population
-        )
+        if self.classes.population is None:
+            return np.zeros(0, dtype=np.int64)
+        return self.classes.population
 
     def _inside(
         self,

@@ -115,7 +115,9 @@ class ClassRecoding(Plan):
 
     def learner(self) -> Learner | None:
         """Learns the borders in split classes."""
-        return Dealing(self) if self.deals and self.borders is None else None
+        if self.deals and self.borders is None:
+            return Dealing(self)
+        return None
 
     @property
     def split(self) -> NDArray[np.bool_]:
@@ -152,11 +154,9 @@ class ClassRecoding(Plan):
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""
         facts = {"objective": self.objective, "score": self.score, **self.notes}
-        return (
-            {**facts, "cells": self._cell_facts(), "worst": self._worst()}
-            if self.records
-            else facts
-        )
+        if not self.records:
+            return facts
+        return {**facts, "cells": self._cell_facts(), "worst": self._worst()}
 
     def _cell_facts(self) -> dict[str, dict[str, float]]:
         """Per column, over the released records: the mean loss of a cell, and the shares told
@@ -490,7 +490,10 @@ class Regions:
 
     def numbers(self) -> NDArray[np.int64]:
         """The region of every member."""
-        retained = int(self.ends[-1]) if len(self.ends) else 0
+        if len(self.ends):
+            retained = int(self.ends[-1])
+        else:
+            retained = 0
         numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
         numbers[:retained] = np.repeat(
             np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends]))
@@ -519,7 +522,10 @@ def recoding(
     weights: Mapping[str, float] | None = None,
 ) -> ClassRecoding:
     """The plan that releases these regions. Columns that no region changes are left alone."""
-    cells = {axis.column: regions.cells(axis, classes) for axis in axes} if len(regions) else {}
+    if len(regions):
+        cells = {axis.column: regions.cells(axis, classes) for axis in axes}
+    else:
+        cells = {}
     whole = classes.records > 0
     starts, amounts, numbers = _by_class(regions, classes)
     changed_columns = [name for name, column in cells.items() if column.changed]

@@ -97,7 +97,9 @@ class Absorber:
             len(regions),
         )
         good = np.flatnonzero(~self.failing(table))
-        return int(regions[good[0]]) if len(good) else -1
+        if len(good):
+            return int(regions[good[0]])
+        return -1
 
     def _grow(self, region: int, atom: int, amount: int, cost: float) -> None:
         for a in range(self.levels.shape[1]):
@@ -191,9 +193,10 @@ class Absorber:
 
 def _smallest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Where the smallest values stand, in their order; infinite ones are left out."""
-    smallest = (
-        np.argpartition(values, count)[:count] if len(values) > count else np.arange(len(values))
-    )
+    if len(values) > count:
+        smallest = np.argpartition(values, count)[:count]
+    else:
+        smallest = np.arange(len(values))
     smallest = smallest[np.lexsort((smallest, values[smallest]))]
     return smallest[np.isfinite(values[smallest])]
 
@@ -323,7 +326,9 @@ def holds(
     class.
     """
     table = _released(atoms, parts, columns)
-    return not lattice.failing(table).any() if len(table) else True
+    if not len(table):
+        return True
+    return not lattice.failing(table).any()
 
 
 def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -> ClassTable:
@@ -489,9 +494,10 @@ def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
         return cover_by_size(ground.atoms, ground.terrain, k)
     sizes = [model.enough_k for model in ground.lattice.models if model.scope == "class"]
     smallest_class = max([1, *(size for size in sizes if size is not None)])
-    names = (
-        ground.needs.counts if ground.needs.reference and ground.lattice.base.person is None else ()
-    )
+    if ground.needs.reference and ground.lattice.base.person is None:
+        names = ground.needs.counts
+    else:
+        names = ()
     trimmed = names[0] if len(names) == 1 else None
     return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, smallest_class).run(
         goal.progress
@@ -525,11 +531,12 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
 def _why_not(lattice: Lattice) -> str:
     promises = join_words(m.promise for m in lattice.models)
     fixed = sum(1 for high in lattice.high if high == 0)
-    stuck = (
-        f" {fixed} column(s) cannot be generalised; give them a hierarchy or use suppress='cell'."
-        if fixed
-        else ""
-    )
+    stuck = ""
+    if fixed:
+        stuck = (
+            f" {fixed} column(s) cannot be generalised; give them a hierarchy or use"
+            " suppress='cell'."
+        )
     return (
         f"no local recoding was found that keeps {promises} and drops at most {lattice.budget:,} of"
         f" {lattice.records:,} records: not even the most general table"

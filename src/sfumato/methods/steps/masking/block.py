@@ -79,7 +79,10 @@ def block_of(
     weights_column = weights_of(dataset)
     if weights_column is not None and not weights_column.sum() > 0:
         raise SchemaError(f"the weights of {dataset.source.name} sum to 0; somebody must count")
-    weights = np.ones(len(dataset)) if weights_column is None else weights_column[order]
+    if weights_column is None:
+        weights = np.ones(len(dataset))
+    else:
+        weights = weights_column[order]
     strata = strata_of(dataset, within)[0][order]
     units = dict(zip(unit_kinds(dataset), units_in_order(dataset, order), strict=True))
     shared = [_shared_draws(values[:, j], units) for j in range(len(columns))]

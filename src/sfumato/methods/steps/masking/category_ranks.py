@@ -50,7 +50,9 @@ def ranks_of(dataset: Table, name: str) -> NDArray[np.float64]:
 
 def numbers_or_ranks(dataset: Table, name: str) -> NDArray[np.float64]:
     """A column as numbers, ranks for categories."""
-    return ranks_of(dataset, name) if is_category(dataset, name) else numbers_of(dataset, name)
+    if is_category(dataset, name):
+        return ranks_of(dataset, name)
+    return numbers_of(dataset, name)
 
 
 def values_at(

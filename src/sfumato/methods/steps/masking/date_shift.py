@@ -89,7 +89,9 @@ class ShiftDates(ColumnStep):
         """The same in a table of this kind: rows that are asked for one by one stay so, whoever
         they belong to.
         """
-        return self.span if self.unit == "row" else super().span_in(schema)
+        if self.unit == "row":
+            return self.span
+        return super().span_in(schema)
 
     def __post_init__(self) -> None:
         if self.keep_weekday and self.days < 7:
@@ -134,8 +136,14 @@ class ShiftDates(ColumnStep):
         earliest, latest = np.full(count, np.inf), np.full(count, -np.inf)
         np.minimum.at(earliest, units, np.fmin.reduce(days, axis=1, initial=np.inf))
         np.maximum.at(latest, units, np.fmax.reduce(days, axis=1, initial=-np.inf))
-        first = FIRST if self.earliest is None else (self.earliest - EPOCH).days
-        last = LAST if self.latest is None else (self.latest - EPOCH).days
+        if self.earliest is None:
+            first = FIRST
+        else:
+            first = (self.earliest - EPOCH).days
+        if self.latest is None:
+            last = LAST
+        else:
+            last = (self.latest - EPOCH).days
         size = 7 if self.keep_weekday else 1
         low = np.ceil(np.maximum(first - earliest, -self.days) / size)
         high = np.floor(np.minimum(last - latest, self.days) / size)
@@ -175,7 +183,9 @@ class ShiftDates(ColumnStep):
 
 def _units(step: ShiftDates, dataset: Table) -> tuple[str, Rows]:
     """Whose dates move together, and per row the number of its unit."""
-    units = None if step.unit == "row" else units_of(dataset, step.unit)
+    units = None
+    if step.unit != "row":
+        units = units_of(dataset, step.unit)
     if units is None and step.unit in ("person", "household"):
         raise SchemaError(
             f"shift_dates: no column with role unit identifies the {step.unit}; give one, or leave"

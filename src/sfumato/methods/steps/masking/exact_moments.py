@@ -91,16 +91,20 @@ class MeansLearner:
         ):
             stratum.rows = count
         weights_column = weights_of(rows)
-        weights = np.ones(len(rows)) if weights_column is None else weights_column
+        if weights_column is None:
+            weights = np.ones(len(rows))
+        else:
+            weights = weights_column
         for j, name in enumerate(self.columns):
             values = self.read(rows, name)
             present = np.flatnonzero(~np.isnan(values))
             self.whole[j] &= bool((values[present] == np.rint(values[present])).all())
             self._add(fresh, j, values[present], weights[present], codes[present])
         for label, stratum in zip(labels, fresh, strict=True):
-            self.strata[label] = (
-                self.strata[label].join(stratum) if label in self.strata else stratum
-            )
+            if label in self.strata:
+                self.strata[label] = self.strata[label].join(stratum)
+            else:
+                self.strata[label] = stratum
 
     @staticmethod
     def _add(
@@ -151,7 +155,10 @@ class CovarianceLearner:
         """Add some rows."""
         groups, count = self.moments.of_rows(rows, self.within), len(self.moments.means)
         weights_column = weights_of(rows)
-        weights = np.ones(len(rows)) if weights_column is None else weights_column
+        if weights_column is None:
+            weights = np.ones(len(rows))
+        else:
+            weights = weights_column
         centred = [
             self.read(rows, n) - self.moments.means[groups, j] for j, n in enumerate(self.columns)
         ]

@@ -229,7 +229,9 @@ class _Adding:
 
     def _covariance(self, group: int) -> Array:
         covariance = self.moments.covariance
-        return np.zeros((0, 0)) if covariance is None else covariance[group]
+        if covariance is None:
+            return np.zeros((0, 0))
+        return covariance[group]
 
     def plan(self) -> Masked:
         """The masked columns and what is to be said of them."""
@@ -288,7 +290,10 @@ class _Adding:
                     scaled=self.step.method == "multiplicative",
                 )
         low, high = self.step.lower, self.step.upper
-        below = 0 if low is None else int((noisy < low).sum())
+        if low is None:
+            below = 0
+        else:
+            below = int((noisy < low).sum())
         self.clipped = below + (0 if high is None else int((noisy > high).sum()))
         return settled
 
@@ -329,11 +334,10 @@ class _Adding:
             return [preserved_numbers.means(exactly=free), preserved_numbers.variances(), *together]
         if method == "sullivan":
             return [preserved_numbers.distributions(), *together]
-        always = (
-            ["signs", "zeros"]
-            if method == "multiplicative"
-            else ["all values but the outlying ones"]
-        )
+        if method == "multiplicative":
+            always = ["signs", "zeros"]
+        else:
+            always = ["all values but the outlying ones"]
         return [
             preserved_numbers.means(),
             *(preserved_numbers.exact(statistic) for statistic in always if free),

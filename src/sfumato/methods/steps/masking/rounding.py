@@ -111,7 +111,10 @@ class Round(ColumnStep):
         """Round the columns."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
         require_numbers(dataset, self.columns, goal, self.name)
-        order = canonical_order(dataset) if self.method == "controlled" else Marks.of(dataset).order
+        if self.method == "controlled":
+            order = canonical_order(dataset)
+        else:
+            order = Marks.of(dataset).order
         block = block_of(dataset, self.columns, self.within, order=order)
         below, fractions = _split(block.values, self.base)
         up = self._up(block, fractions, goal)
@@ -193,7 +196,9 @@ def _multiples(counts: Array, base: float) -> Array:
     not.
     """
     inverse = round(1 / base)
-    return counts / inverse if inverse and abs(inverse * base - 1) < 1e-12 else counts * base
+    if inverse and abs(inverse * base - 1) < 1e-12:
+        return counts / inverse
+    return counts * base
 
 
 def _draw_up(block: Block, column_number: int, fractions: Array, goal: Goal) -> Array:

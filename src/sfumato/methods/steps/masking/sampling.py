@@ -64,7 +64,10 @@ def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
     ... )
     ([6, 3, 1], [5, 4, 1])
     """
-    targets = np.ones(len(sizes)) if equal else sizes.astype(np.float64)
+    if equal:
+        targets = np.ones(len(sizes))
+    else:
+        targets = sizes.astype(np.float64)
     allocation = np.zeros(len(sizes), dtype=np.int64)
     open_ = np.ones(len(sizes), dtype=np.bool_)
     while True:
@@ -155,29 +158,34 @@ class Sample(Step):
     @property
     def span(self) -> Span:
         """Row by row, unless rows are sorted first, or whole units are asked for."""
-        return (
-            Span.RECORDS
-            if self.method != "systematic" and self.unit in (None, "row")
-            else Span.TABLE
-        )
+        if self.method != "systematic" and self.unit in (None, "row"):
+            return Span.RECORDS
+        return Span.TABLE
 
     def span_in(self, schema: Schema) -> Span:
         """The same in a table of this kind: rows that are asked for one by one stay so, whoever
         they belong to.
         """
-        return self.span if self.unit == "row" else super().span_in(schema)
+        if self.unit == "row":
+            return self.span
+        return super().span_in(schema)
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """How many rows the strata have, and then which words are drawn."""
         if facts is None:
             return _Counting(self)
-        return _Smallest(self, goal.keyed("sample"), facts) if facts.limits is None else None
+        if facts.limits is not None:
+            return None
+        return _Smallest(self, goal.keyed("sample"), facts)
 
     def strata(self, schema: Schema) -> Sequence[str]:
         """The columns that make its strata."""
         if self.method == "simple":
             return ()
-        strata_columns = schema.columns(Role.STRATUM) if self.within is None else self.within
+        if self.within is None:
+            strata_columns = schema.columns(Role.STRATUM)
+        else:
+            strata_columns = self.within
         if not strata_columns and self.method == "stratified":
             raise SchemaError(
                 "sample: stratified needs strata; give columns the role stratum or name them under"
@@ -188,7 +196,10 @@ class Sample(Step):
     def taken(self, count: int, kind: str) -> int:
         """How many units are drawn of so many."""
         share = USUAL if self.fraction is None else self.fraction
-        sample_size = max(1, round(share * count)) if self.size is None else self.size
+        if self.size is None:
+            sample_size = max(1, round(share * count))
+        else:
+            sample_size = self.size
         if sample_size > count:
             raise ParameterError(
                 f"Sample: {sample_size:,} {kind}s are asked for, the table has {count:,}; lower the"
@@ -286,17 +297,17 @@ class Sample(Step):
 
     def _weight_column(self, dataset: Table, weights: Array) -> dict[str, pl.Series]:
         name = dataset.schema.only(Role.WEIGHT) or self.weight
-        return {} if name is None else {name: pl.Series(name, weights)}
+        if name is None:
+            return {}
+        return {name: pl.Series(name, weights)}
 
     def _actions(self, dataset: Table) -> list[tuple[str, str]]:
         name = dataset.schema.only(Role.WEIGHT)
         if name is not None:
             return [(name, "multiplied by the inverse of the chance to be sampled")]
-        return (
-            []
-            if self.weight is None
-            else [(self.weight, "added: the inverse of the chance to be sampled")]
-        )
+        if self.weight is None:
+            return []
+        return [(self.weight, "added: the inverse of the chance to be sampled")]
 
     def _warnings(self, dataset: Table, sample: _Drawn) -> list[str]:
         messages = [WHOLE] if sample.taken == sample.units else []
@@ -332,7 +343,10 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     kind, codes = _units(step, dataset)
     if kind == "row" and step.method != "systematic":
         return _draw_rows(step, dataset, goal)
-    order = canonical_order(dataset) if step.method == "systematic" else np.arange(len(dataset))
+    if step.method == "systematic":
+        order = canonical_order(dataset)
+    else:
+        order = np.arange(len(dataset))
     units = by_appearance(codes[order])
     count = int(units.max()) + 1
     sample_size = step.taken(count, kind)
@@ -413,11 +427,10 @@ class _Smallest:
         parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
         for name, part in zip(names, parts, strict=True):
             candidates, quota = np.concatenate([self.kept[name], part]), self.quotas.each[name]
-            self.kept[name] = (
-                np.partition(candidates, quota - 1)[:quota]
-                if len(candidates) > quota
-                else candidates
-            )
+            if len(candidates) > quota:
+                self.kept[name] = np.partition(candidates, quota - 1)[:quota]
+            else:
+                self.kept[name] = candidates
 
     def learnt(self) -> Quotas:
         """The quotas with the greatest word of each stratum."""
@@ -452,7 +465,9 @@ def _first_of_each(sequence: Rows, sizes: Rows, allocation: Rows) -> Rows:
 
 def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
     """What is drawn, and per row the number of the unit it belongs to."""
-    unit_codes = None if step.unit == "row" else units_of(dataset, step.unit)
+    unit_codes = None
+    if step.unit != "row":
+        unit_codes = units_of(dataset, step.unit)
     if unit_codes is None and step.unit in ("person", "household"):
         raise SchemaError(
             f"sample: no column with role unit identifies the {step.unit}; give one, or leave"
@@ -484,14 +499,16 @@ def _preserved(
 ) -> list[Preserved]:
     """The size of the population, and the means of columns of numbers, as the weights tell them."""
     old = weights_of(dataset)
-    before = np.ones(len(dataset)) if old is None else old
+    if old is None:
+        before = np.ones(len(dataset))
+    else:
+        before = old
     off = abs(float(weights.sum()) - float(before.sum())) / max(float(before.sum()), 1e-300)
     weight_name = dataset.schema.only(Role.WEIGHT) or weight
-    preserved = (
-        []
-        if weight_name is None
-        else [Preserved("size of the population as the sum", (weight_name,), exact, off)]
-    )
+    if weight_name is None:
+        preserved = []
+    else:
+        preserved = [Preserved("size of the population as the sum", (weight_name,), exact, off)]
     numbers = [
         n
         for n, a in dataset.schema.attributes.items()

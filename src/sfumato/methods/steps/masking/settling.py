@@ -82,8 +82,18 @@ class Settling:
         return settled
 
     def _bounds(self, *, whole: bool) -> tuple[float, float]:
-        low = -math.inf if self.lower is None else math.ceil(self.lower) if whole else self.lower
-        high = math.inf if self.upper is None else math.floor(self.upper) if whole else self.upper
+        if self.lower is None:
+            low = -math.inf
+        elif whole:
+            low = math.ceil(self.lower)
+        else:
+            low = self.lower
+        if self.upper is None:
+            high = math.inf
+        elif whole:
+            high = math.floor(self.upper)
+        else:
+            high = self.upper
         return low, high
 
     @staticmethod

@@ -66,12 +66,16 @@ class NormalScale:
         shares[present] = _averaged(shares[present], groups[present])
         scores = ndtri(shares)
         distinct, starts = np.unique(column[ordered_rows], return_index=True)
-        ends = np.add.reduceat(mass, starts).cumsum() / total if len(starts) else np.zeros(0)
-        heavy = (
-            np.add.reduceat(scores[ordered_rows] * mass, starts) / np.add.reduceat(mass, starts)
-            if len(starts)
-            else ends
-        )
+        if len(starts):
+            ends = np.add.reduceat(mass, starts).cumsum() / total
+        else:
+            ends = np.zeros(0)
+        if len(starts):
+            heavy = np.add.reduceat(scores[ordered_rows] * mass, starts) / np.add.reduceat(
+                mass, starts
+            )
+        else:
+            heavy = ends
         # a column with many ties is not continuous: its correlations must be seen after the way
         # back
         return cls(
@@ -99,7 +103,9 @@ class NormalScale:
 
     def seen(self, scores: Array) -> Array:
         """Scores as they look once they were mapped back to values that tie."""
-        return self.typical[self._step(scores)] if self.stepped and len(self.distinct) else scores
+        if not (self.stepped and len(self.distinct)):
+            return scores
+        return self.typical[self._step(scores)]
 
     def _step(self, scores: Array) -> Rows:
         from scipy.special import ndtr
@@ -235,7 +241,9 @@ class Sullivan:
     def _threshold(self, columns: int) -> float:
         from scipy.special import chdtri
 
-        return float(chdtri(columns, 1 - self.near)) if self.near > 0 else 0.0
+        if not (self.near > 0):
+            return 0.0
+        return float(chdtri(columns, 1 - self.near))
 
     @staticmethod
     def _correlations(columns: list[Array], gaps: NDArray[np.bool_], weights: Array) -> Array:

@@ -167,13 +167,15 @@ class TopBottomCoding(ColumnStep):
     @property
     def span(self) -> Span:
         """Cell by cell, unless thresholds are quantiles or tails become their mean or median."""
-        return (
-            Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
-        )
+        if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT:
+            return Span.CELLS
+        return Span.TABLE
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """How many values lie in the tails, and how many stay."""
-        return _Tails(self) if facts is None and self.span is Span.CELLS else None
+        if facts is None and self.span is Span.CELLS:
+            return _Tails(self)
+        return None
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the tails and what they become."""
@@ -199,7 +201,9 @@ class TopBottomCoding(ColumnStep):
         top, bottom = self.label("top"), self.label("bottom")
         ends = [(self.top, self.top_quantile, top), (self.bottom, self.bottom_quantile, bottom)]
         unknown = any(text is None for value, share, text in ends if (value, share) != (None, None))
-        new = None if unknown else [text for text in (bottom, top) if text is not None]
+        new = None
+        if not unknown:
+            new = [text for text in (bottom, top) if text is not None]
         order = attribute.order
         if order is not None:
             order = (*((bottom,) if bottom else ()), *order, *((top,) if top else ()))
@@ -208,10 +212,15 @@ class TopBottomCoding(ColumnStep):
     def label(self, end: str, threshold: str | None = None) -> str | None:
         """The label of a tail; None where there is none or where it depends on the data."""
         own_label, value = getattr(self, f"{end}_label"), getattr(self, end)
-        text = threshold if threshold is not None or value is None else label(value)
+        if threshold is not None or value is None:
+            text = threshold
+        else:
+            text = label(value)
         if own_label is not None or text is None:
             return str(own_label) if own_label is not None else None
-        return f"{text}+" if end == "top" else f"<={text}"
+        if end == "top":
+            return f"{text}+"
+        return f"<={text}"
 
 
 class _Coding:
@@ -251,7 +260,10 @@ class _Coding:
         coded_values, columns = self.block.values.copy(), {}
         for j, name in enumerate(self.step.columns):
             tails = self.tails(j, name)
-            counts = self.counted(j, tails) if self.facts is None else self.facts[name]
+            if self.facts is None:
+                counts = self.counted(j, tails)
+            else:
+                counts = self.facts[name]
             self._require_some(name, tails, counts)
             self.counts[name] = {end: counts[end] for end in tails}
             for threshold, rows in tails.values():
@@ -304,11 +316,10 @@ class _Coding:
         """How many values there are, in the tails and between them; a row that stands for several
         counts as often.
         """
-        copies = (
-            np.ones(len(self.dataset), dtype=np.int64)
-            if self.dataset.copies is None
-            else self.dataset.copies
-        )
+        if self.dataset.copies is None:
+            copies = np.ones(len(self.dataset), dtype=np.int64)
+        else:
+            copies = self.dataset.copies
         present = ~np.isnan(self.block.values[:, column_number])
         groups = {end: beyond for end, (_, beyond) in tails.items()}
         stays = present & ~np.logical_or.reduce([np.zeros_like(present), *groups.values()])
@@ -365,18 +376,20 @@ class _Coding:
         if self.step.replacement in ("threshold", "label") or not len(tail):
             return threshold
         units = units_in_order(self.dataset, self.block.order)
-        count = len(np.unique(units[-1][rows])) if units else len(tail)
+        if units:
+            count = len(np.unique(units[-1][rows]))
+        else:
+            count = len(tail)
         if count < self.step.least:
             self.warnings.append(
                 f"the {self.step.replacement} of {count} in a tail of {name!r} is released: it"
                 " tells almost what they are"
             )
-        weights = weights if weights.sum() > 0 else np.ones_like(weights)
-        return (
-            float(weights @ tail / weights.sum())
-            if self.step.replacement == "mean"
-            else quantile_of(tail, weights, 0.5)
-        )
+        if not (weights.sum() > 0):
+            weights = np.ones_like(weights)
+        if self.step.replacement == "mean":
+            return float(weights @ tail / weights.sum())
+        return quantile_of(tail, weights, 0.5)
 
     def _column(
         self, column_number: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]
@@ -424,7 +437,9 @@ class _Coding:
                 preserved_numbers.variances(),
             )
         ordinal = any(order is not None for order in self.orders.values())
-        return preserved if ordinal else (*preserved, KeptNumbers(self.block, coded_values).means())
+        if ordinal:
+            return preserved
+        return (*preserved, KeptNumbers(self.block, coded_values).means())
 
 
 class _Tails:

@@ -168,7 +168,10 @@ class Bucketize(Step):
         quasi = self._quasi(dataset)
         order = canonical_order(dataset)
         ordered = dataset.take(order)
-        together = [[name] for name in self.sensitive] if self.separate else [list(self.sensitive)]
+        if self.separate:
+            together = [[name] for name in self.sensitive]
+        else:
+            together = [list(self.sensitive)]
         count = self._count(len(dataset))
         buckets = [buckets_of(ordered, names, count) for names in together]
         points = points_of(ordered, quasi)
@@ -346,4 +349,6 @@ def _worst(groups: Labels, buckets: Sequence[Labels]) -> dict[str, int]:
 
 def _lost(points: Points, groups: Labels) -> float:
     total = total_of(points)
-    return error_of(points, groups) / total if total > 0 else 0.0
+    if not (total > 0):
+        return 0.0
+    return error_of(points, groups) / total

@@ -85,7 +85,10 @@ def medians(values: Array, groups: Labels, weights: Array) -> Array:
     order = order[groups[order] >= 0]
     for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
         if len(rows):
-            row_weights = weights[rows] if weights[rows].sum() > 0 else np.ones(len(rows))
+            if weights[rows].sum() > 0:
+                row_weights = weights[rows]
+            else:
+                row_weights = np.ones(len(rows))
             below = np.cumsum(row_weights)
             released[rows] = values[
                 rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]

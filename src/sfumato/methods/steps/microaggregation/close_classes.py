@@ -43,7 +43,10 @@ class RecordLine:
         ranks = np.empty(n, dtype=np.int64)
         ranks[order] = np.arange(n)
         span = float(positions[order[-1]] - positions[order[0]])
-        gaps = np.diff(positions[order]) / span if span > 0 else np.zeros(n - 1)
+        if span > 0:
+            gaps = np.diff(positions[order]) / span
+        else:
+            gaps = np.zeros(n - 1)
         earth_moved = np.cumsum(gaps * np.arange(1, n)) / n
         return cls(ranks, np.append(0.0, np.cumsum(gaps)), np.append(0.0, earth_moved))
 
@@ -92,7 +95,10 @@ def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
     leftover_count = n - classes * size
     parts = np.full(size, classes, dtype=np.int64)
     counts = np.ones((classes, size), dtype=np.int64)
-    middle = (size // 2,) if size % 2 else (size // 2 - 1, size // 2)
+    if size % 2:
+        middle = (size // 2,)
+    else:
+        middle = (size // 2 - 1, size // 2)
     for extra in range(leftover_count):
         at = middle[extra % len(middle)]
         parts[at] += 1

@@ -51,7 +51,11 @@ def form_of(dataset: Table, name: str, nominal: str) -> Form:
     dtype = dataset.dtype(name)
     attribute = dataset.schema.attributes.get(name)
     if attribute is None:
-        return "numbers" if dtype.is_numeric() else "dates" if dtype.is_temporal() else "nominal"
+        if dtype.is_numeric():
+            return "numbers"
+        if dtype.is_temporal():
+            return "dates"
+        return "nominal"
     if attribute.kind is Kind.DATE or (attribute.kind is Kind.NUMERIC and dtype.is_temporal()):
         if not (dtype.is_temporal() or _days_as_text(dataset.column(name))):
             raise SchemaError(
@@ -63,7 +67,9 @@ def form_of(dataset: Table, name: str, nominal: str) -> Form:
         return "numbers"
     if attribute.kind is Kind.ORDINAL:
         return "ordered"
-    return "taxonomy" if nominal == "taxonomy" and attribute.hierarchy is not None else "nominal"
+    if nominal == "taxonomy" and attribute.hierarchy is not None:
+        return "taxonomy"
+    return "nominal"
 
 
 def line_of(dataset: Table, name: str, form: str) -> Array:
@@ -97,17 +103,24 @@ def _same_ticks(column: pl.Series) -> pl.Series:
         column = dates_of(column, "the table")
     if column.dtype == pl.Date:
         return column.cast(pl.Datetime("us"))
-    return column.dt.cast_time_unit("us") if isinstance(column.dtype, pl.Datetime) else column
+    if isinstance(column.dtype, pl.Datetime):
+        return column.dt.cast_time_unit("us")
+    return column
 
 
 def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
     """Ticks as dates again: whole days where all dates are."""
     own = _same_ticks(column)
     moments = own.drop_nulls().to_physical().to_numpy()
-    unit = DAY if isinstance(own.dtype, pl.Datetime) and not (moments % DAY).any() else 1
+    if isinstance(own.dtype, pl.Datetime) and not (moments % DAY).any():
+        unit = DAY
+    else:
+        unit = 1
     rounded = pl.Series(column.name, np.rint(ticks / unit) * unit).fill_nan(None).cast(pl.Int64)
     dates = rounded.cast(own.to_physical().dtype).cast(own.dtype)
-    return dates.dt.strftime("%Y-%m-%d") if column.dtype == pl.String else dates.cast(column.dtype)
+    if column.dtype == pl.String:
+        return dates.dt.strftime("%Y-%m-%d")
+    return dates.cast(column.dtype)
 
 
 def ladder_of(dataset: Table, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:

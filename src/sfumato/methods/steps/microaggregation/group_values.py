@@ -69,7 +69,9 @@ def as_ranges(
     """What :mod:`sfumato.methods.steps.local.regions` writes for the values of each group;
     ``steps`` are declared grids.
     """
-    own = {name: steps[name]} if steps and name in steps else None
+    own = None
+    if steps and name in steps:
+        own = {name: steps[name]}
     axis = axes_of(count_classes(dataset, [name]), dataset.schema, steps=own)[0]
     encoded = dataset.encoded(name)
     ranks = axis.ranks[remap_to(axis.ladder, encoded)][encoded.codes]
@@ -94,7 +96,10 @@ def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     form = form_of(dataset, name, "taxonomy")
     line = line_of(dataset, name, form) if form in ON_A_LINE else None
     weights_column = weights_of(dataset)
-    weights = np.ones(len(dataset)) if weights_column is None else weights_column
+    if weights_column is None:
+        weights = np.ones(len(dataset))
+    else:
+        weights = weights_column
     before = dataset.schema[name]
     gone = form in ("numbers", "dates", "taxonomy")
     after = dataclasses.replace(before, hierarchy=None) if gone else before

@@ -51,7 +51,9 @@ class GroupedTable:
     @property
     def rows(self) -> Labels:
         """The rows that are grouped."""
-        return np.sort(np.concatenate(self.parts)) if self.parts else np.empty(0, dtype=np.int64)
+        if self.parts:
+            return np.sort(np.concatenate(self.parts))
+        return np.empty(0, dtype=np.int64)
 
 
 def table_of(
@@ -89,9 +91,10 @@ def table_of(
 
 
 def _absent(dataset: Table, name: str, line: Array | None) -> NDArray[np.bool_]:
-    absent: NDArray[np.bool_] = (
-        np.isnan(line) if line is not None else dataset.column(name).is_null().to_numpy()
-    )
+    if line is not None:
+        absent: NDArray[np.bool_] = np.isnan(line)
+    else:
+        absent = dataset.column(name).is_null().to_numpy()
     return absent
 
 

@@ -321,11 +321,10 @@ class HybridMicrodata(ColumnStep):
             line = table.lines[name].copy()
             line[table.rows] = after[:, column_number]
             whole = self.keep_integers and like.dtype.is_integer()
-            column = (
-                as_column(name, line, like, whole=True)
-                if whole
-                else pl.Series(name, line).fill_nan(None)
-            )
+            if whole:
+                column = as_column(name, line, like, whole=True)
+            else:
+                column = pl.Series(name, line).fill_nan(None)
             columns[name] = column.gather(back)
         return columns
 

@@ -58,11 +58,9 @@ def by_part(ground: PointGround, method: Callable[[Points, int], Labels]) -> Lab
 
 def error_of(points: Points, groups: Labels) -> float:
     """The sum of squared distances of all records from the means of their groups (SSE)."""
-    return (
-        float(kernels.group_changes.squared_error(points, groups, int(groups.max()) + 1))
-        if len(groups)
-        else 0.0
-    )
+    if not len(groups):
+        return 0.0
+    return float(kernels.group_changes.squared_error(points, groups, int(groups.max()) + 1))
 
 
 def total_of(points: Points) -> float:

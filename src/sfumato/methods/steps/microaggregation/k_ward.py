@@ -37,7 +37,10 @@ def k_ward_of(points: Array, k: int, enough: int) -> Labels:
     waiting = [np.arange(len(points))]
     while waiting:
         rows = waiting.pop(0)
-        parts = _parts(points[rows], k, enough) if len(rows) >= 2 * k else [np.arange(len(rows))]
+        if len(rows) >= 2 * k:
+            parts = _parts(points[rows], k, enough)
+        else:
+            parts = [np.arange(len(rows))]
         if len(parts) > 1:
             waiting += [rows[part] for part in parts]
             continue
@@ -54,8 +57,8 @@ def _parts(points: Array, k: int, enough: int) -> list[Labels]:
     groups = np.arange(len(points))
     first = _nearest(points, first_end, groups, k)
     remaining = np.setdiff1d(groups, first)
-    second = (
-        remaining[
+    if second_end in remaining:
+        second = remaining[
             _nearest(
                 points[remaining],
                 int(np.flatnonzero(remaining == second_end)[0]),
@@ -63,9 +66,8 @@ def _parts(points: Array, k: int, enough: int) -> list[Labels]:
                 k,
             )
         ]
-        if second_end in remaining
-        else (remaining[_nearest(points[remaining], 0, np.arange(len(remaining)), k)])
-    )
+    else:
+        second = remaining[_nearest(points[remaining], 0, np.arange(len(remaining)), k)]
     groups[first], groups[second] = first.min(), second.min()
     kernels.microaggregation.join_until(points, groups, k, enough)
     return _with_leftovers(points, [np.flatnonzero(groups == g) for g in np.unique(groups)], k)

@@ -108,7 +108,10 @@ class AnnealingSearch:
 
     def run(self, effort: int | None, seconds: float | None) -> Found:
         """Search until the effort is spent, or what stands for the seconds."""
-        allowed = math.inf if seconds is None else math.ceil(seconds * self.pace)
+        if seconds is None:
+            allowed = math.inf
+        else:
+            allowed = math.ceil(seconds * self.pace)
         limit, stopped = min(math.inf if effort is None else effort, allowed), None
         for tries in self._anneals():
             self.tried += tries

@@ -163,7 +163,9 @@ class Microaggregate(ColumnStep):
         groups.
         """
         alone = self.method == "individual_ranking" or len(self.columns) == 1
-        return Runs(bool(self.within)) if alone else Centres(bool(self.within))
+        if alone:
+            return Runs(bool(self.within))
+        return Centres(bool(self.within))
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and their means."""
@@ -234,7 +236,10 @@ class Microaggregate(ColumnStep):
     def _warnings(self, schema: Schema, table: GroupedTable) -> Iterator[str]:
         if self.method == "individual_ranking":
             yield INDIVIDUAL
-        strata = schema.columns(Role.STRATUM) if self.within is None else self.within
+        if self.within is None:
+            strata = schema.columns(Role.STRATUM)
+        else:
+            strata = self.within
         unaveraged = [name for name in schema.quasi if name not in (*self.columns, *strata)]
         if unaveraged and set(schema.quasi) & set(self.columns):
             yield (

@@ -156,11 +156,10 @@ class TClosenessMicroaggregate(Step):
         return schema
 
     def _quasi(self, dataset: Table) -> tuple[str, ...]:
-        quasi = (
-            tuple(n for n in dataset.schema.quasi if n != self.sensitive)
-            if self.quasi is None
-            else self.quasi
-        )
+        if self.quasi is None:
+            quasi = tuple(n for n in dataset.schema.quasi if n != self.sensitive)
+        else:
+            quasi = self.quasi
         require_table(dataset, self.name, [self.sensitive, *quasi])
         if not quasi:
             raise SchemaError(
@@ -240,4 +239,6 @@ class TClosenessMicroaggregate(Step):
 
 def _lost(points: Points, groups: Labels) -> float:
     total = total_of(points)
-    return error_of(points, groups) / total if total > 0 else 0.0
+    if not (total > 0):
+        return 0.0
+    return error_of(points, groups) / total

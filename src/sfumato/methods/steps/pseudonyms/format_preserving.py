@@ -54,11 +54,9 @@ class Asked:
     @property
     def fresh(self) -> list[str]:
         """The identities that have no pseudonym yet."""
-        return (
-            [identity for identity in self.identities if identity not in self.known]
-            if self.known
-            else list(self.identities)
-        )
+        if self.known:
+            return [identity for identity in self.identities if identity not in self.known]
+        return list(self.identities)
 
     def ordered(self, fresh_codes: Sequence[str]) -> Sequence[str]:
         """The pseudonyms of all identities in their order, given those of the fresh ones."""
@@ -113,7 +111,10 @@ def alphabet_of(character: str) -> str:
     category = unicodedata.ucd_3_2_0.category(character)
     if category not in CLASSES:
         return character
-    low = 0x80 if 0x80 <= ord(character) < 0x100 else ord(character) & ~0xFF
+    if 0x80 <= ord(character) < 0x100:
+        low = 0x80
+    else:
+        low = ord(character) & ~0xFF
     high = 0x80 if low == 0 else (low & ~0xFF) + 0x100
     return _alphabet(category, low, high)
 

@@ -203,7 +203,9 @@ def made_by(step: Pseudonymize, request: Asked) -> Made:
         return Made(counter(request))
     if step.method == "format_preserving":
         return _of_form(request)
-    return _fakes(step, request) if step.method == "fake" else _hashes(step, request)
+    if step.method == "fake":
+        return _fakes(step, request)
+    return _hashes(step, request)
 
 
 def by_value(step: Pseudonymize) -> bool:
@@ -222,7 +224,9 @@ def _values(request: Asked) -> list[str]:
 
 def _value(text: str) -> str:
     parts = parts_of_identity(text)
-    return text if len(parts) > 1 or parts[0] is None else parts[0]
+    if len(parts) > 1 or parts[0] is None:
+        return text
+    return parts[0]
 
 
 def _of_form(request: Asked) -> Made:

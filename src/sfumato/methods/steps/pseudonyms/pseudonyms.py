@@ -103,9 +103,10 @@ def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], ND
         joint = encode_column(dataset, tuple(names))
         return list(joint.labels), joint.codes
     column = dataset.column(names[0])
-    labels, codes = (
-        _encoded_text(column) if column.dtype == pl.String else _encoded_any(dataset, names[0])
-    )
+    if column.dtype == pl.String:
+        labels, codes = _encoded_text(column)
+    else:
+        labels, codes = _encoded_any(dataset, names[0])
     return [_identity(label) for label in labels], codes
 
 
@@ -124,7 +125,9 @@ def _encoded_text(column: pl.Series) -> tuple[Sequence[str | None], NDArray[np.i
 
 
 def _identity(label: str | None) -> str | None:
-    return f"={label}" if label is not None and SEPARATOR not in label else joint_label((label,))
+    if label is not None and SEPARATOR not in label:
+        return f"={label}"
+    return joint_label((label,))
 
 
 # What pseudonymizing decided: codes instead of names, and what a vault shall remember of it.
@@ -208,7 +211,10 @@ class People:
             )
 
     def _merge(self, fresh: pl.DataFrame) -> None:
-        all_counts = fresh if self.merged is None else pl.concat([self.merged, fresh])
+        if self.merged is None:
+            all_counts = fresh
+        else:
+            all_counts = pl.concat([self.merged, fresh])
         self.merged = all_counts.group_by("").agg(pl.exclude("").sum())
         if self.merged.height > MOST_IDENTITIES:
             self._require_by_value()
@@ -227,11 +233,10 @@ class People:
         """The pseudonyms of all, or how each is made where they are too many."""
         if self.many:
             return self._too_many()
-        identities = (
-            pl.DataFrame({"": []}, schema={"": pl.String})
-            if self.merged is None
-            else self.merged.sort("")
-        )
+        if self.merged is None:
+            identities = pl.DataFrame({"": []}, schema={"": pl.String})
+        else:
+            identities = self.merged.sort("")
         repeated = {
             name: int((identities[str(position)] > 1).sum()) if identities.width > 1 else 0
             for position, name in enumerate(self.step.replaced)
@@ -421,7 +426,9 @@ class Pseudonymize(ColumnStep):
     @property
     def replaced(self) -> tuple[str, ...]:
         """The columns that hold pseudonyms afterwards."""
-        return self.columns[:1] if self.together else self.columns
+        if self.together:
+            return self.columns[:1]
+        return self.columns
 
     @property
     def span(self) -> Span:
@@ -474,9 +481,10 @@ class Pseudonymize(ColumnStep):
         """The pseudonyms of all people of a table; ``repeated`` says of each column how many of
         them have several rows.
         """
-        remembered = (
-            read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
-        )
+        if self.vault:
+            remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method)
+        else:
+            remembered = {}
         request = Asked(texts, remembered, key, self.domain, goal)
         pseudonyms = made_by(self, request)
         ordered = request.ordered(pseudonyms.codes)
@@ -491,11 +499,15 @@ class Pseudonymize(ColumnStep):
 
     def read_key(self) -> bytes:
         """The key; nothing where the step takes none."""
-        return b"" if self.key is None else KeyReference.of(self.key).read()
+        if self.key is None:
+            return b""
+        return KeyReference.of(self.key).read()
 
     def key_warnings(self) -> Sequence[str]:
         """What must be said of the key."""
-        return () if self.key is None else KeyReference.of(self.key).warnings()
+        if self.key is None:
+            return ()
+        return KeyReference.of(self.key).warnings()
 
     def require_apart(self, people: int) -> None:
         """Refuse keyed codes so short that two of so many people may well have the same."""
@@ -523,12 +535,13 @@ class Pseudonymize(ColumnStep):
     def locked(self, plan: Any) -> Pseudonymize:
         """The step as the owner's lock writes it: key file and vault are found from any folder."""
         del plan
-        key = (
-            {"file": str(Path(self.key["file"]).absolute())}
-            if self.key and "file" in self.key
-            else self.key
-        )
-        vault = None if self.vault is None else str(Path(self.vault).absolute())
+        if self.key and "file" in self.key:
+            key = {"file": str(Path(self.key["file"]).absolute())}
+        else:
+            key = self.key
+        vault = None
+        if self.vault is not None:
+            vault = str(Path(self.vault).absolute())
         return dataclasses.replace(self, key=key, vault=vault)
 
     def _storing(self, key: bytes, people: Sequence[str], codes: Sequence[str]) -> Storing | None:
@@ -538,7 +551,9 @@ class Pseudonymize(ColumnStep):
         return Storing(Path(self.vault).absolute(), key, self.domain, pseudonyms)
 
     def _dtype(self) -> pl.DataType:
-        return pl.Int64() if self.method == "counter" else pl.String()
+        if self.method == "counter":
+            return pl.Int64()
+        return pl.String()
 
     def _public(self) -> dict[str, Any]:
         options = {
@@ -589,7 +604,10 @@ def _preserved_equality(columns: tuple[str, ...], codes: Sequence[str]) -> Prese
 
 
 def _changes(attribute: Attribute) -> dict[str, Any]:
-    roles = (Role.PLAIN,) if attribute.has(Role.DIRECT) else attribute.roles
+    if attribute.has(Role.DIRECT):
+        roles = (Role.PLAIN,)
+    else:
+        roles = attribute.roles
     return {
         "roles": roles,
         "kind": Kind.NOMINAL,

@@ -295,7 +295,9 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a user without a name, as in some containers
-        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+        if hasattr(os, "getuid"):
+            return f"user {os.getuid()}"
+        return "unknown"
 
 
 def read_log(vault: str | Path) -> tuple[VaultAccess, ...]:

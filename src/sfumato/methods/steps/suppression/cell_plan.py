@@ -117,7 +117,10 @@ def fewest_cells(
         if candidate.records_hit <= record_limit
     ]
     incumbent = min(within, key=lambda candidate: price_of(candidate, prices), default=incumbent)
-    limit = price_of(incumbent, prices) if within else record_limit * sum(prices.values())
+    if within:
+        limit = price_of(incumbent, prices)
+    else:
+        limit = record_limit * sum(prices.values())
     if within and limit == 0:
         return incumbent, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
     bound = math.inf
@@ -269,11 +272,9 @@ class _Program:
         variables = own[self.sets == hidden] if hidden else own
         amount = int(self.parts.amounts[u])
         if amount == 1:
-            return (
-                (variables, np.ones(len(variables)), 0.0)
-                if hidden
-                else (own, -np.ones(len(own)), 1.0)
-            )
+            if hidden:
+                return (variables, np.ones(len(variables)), 0.0)
+            return (own, -np.ones(len(own)), 1.0)
         if (u, hidden) not in self.flags:
             flag = self.flags[u, hidden] = self.choices + len(self.flags)
             sign = -1.0 if hidden else 1.0

@@ -500,7 +500,10 @@ def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:
     [(1.0, 1), (1.0, 2), (1.5, 4), (2.0, 3), (2.5, 5), (2.5, 6), (3.5, 7)]
     """
     bits, costs = list(prices), list(prices.values())
-    heap: list[tuple[float, int, tuple[int, ...]]] = [(costs[0], 1, (0,))] if bits else []
+    if bits:
+        heap: list[tuple[float, int, tuple[int, ...]]] = [(costs[0], 1, (0,))]
+    else:
+        heap = []
     while heap:
         price, _, subset = heapq.heappop(heap)
         yield price, sum(bits[i] for i in subset)

@@ -279,7 +279,10 @@ class Suppress(Step):
     def apply(self, dataset: Table, plan: Any) -> Table:
         """Leave it out."""
         dropped = isinstance(plan, DroppedColumns)
-        dataset = dataset.drop(plan.dropped) if dropped else recode_classes(dataset, plan)
+        if dropped:
+            dataset = dataset.drop(plan.dropped)
+        else:
+            dataset = recode_classes(dataset, plan)
         for name in plan.kept if dropped else plan.columns:
             dataset = written_alike(dataset, name)
         return dataset

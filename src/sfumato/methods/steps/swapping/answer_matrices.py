@@ -81,9 +81,10 @@ class Chance:
         """The matrix for answers of these shares."""
         if self.invariant == "direct":
             return direct_invariant(shares, self.theta or 0.0)
-        first = (
-            uniform_matrix(len(shares), self.retain or 0.0) if own_matrix is None else own_matrix
-        )
+        if own_matrix is None:
+            first = uniform_matrix(len(shares), self.retain or 0.0)
+        else:
+            first = own_matrix
         if self.invariant == "none":
             return first
         return two_stage_invariant(first, shares, 1.0 if self.alpha is None else self.alpha)
@@ -93,7 +94,10 @@ class Chance:
         knows.
         """
         counts, masses = answers.strata[stratum]
-        occurring = np.flatnonzero(counts) if own_matrix is None else np.arange(len(answers.labels))
+        if own_matrix is None:
+            occurring = np.flatnonzero(counts)
+        else:
+            occurring = np.arange(len(answers.labels))
         return self.matrix(_shares(counts, masses)[occurring], own_matrix)
 
 

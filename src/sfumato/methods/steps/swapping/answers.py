@@ -59,14 +59,23 @@ class Answers:
         columns = {}
         for name in self.columns:
             own, pool = dataset.column(name), self.pool[name]
-            new_values = pool.gather(np.maximum(codes, 0)) if len(pool) else own
-            old_values = own if own.dtype == new_values.dtype else own.cast(new_values.dtype)
+            if len(pool):
+                new_values = pool.gather(np.maximum(codes, 0))
+            else:
+                new_values = own
+            if own.dtype == new_values.dtype:
+                old_values = own
+            else:
+                old_values = own.cast(new_values.dtype)
             column = (
                 pl.select(pl.when(answered).then(new_values).otherwise(old_values))
                 .to_series()
                 .alias(name)
             )
-            columns[name] = column.fill_nan(None) if column.dtype.is_float() else column
+            if column.dtype.is_float():
+                columns[name] = column.fill_nan(None)
+            else:
+                columns[name] = column
         return columns
 
 
@@ -146,7 +155,10 @@ class Asking:
             answered = np.flatnonzero(answers.codes >= 0)
             pairs = strata[answered] * len(answers.labels) + answers.codes[answered]
             size = len(names) * len(answers.labels)
-            masses = [0] * size if weights is None else exact_sums(weights[answered], pairs, size)
+            if weights is None:
+                masses = [0] * size
+            else:
+                masses = exact_sums(weights[answered], pairs, size)
             for at, count in zip(*_tally(pairs), strict=True):
                 stratum, answer = divmod(at, len(answers.labels))
                 stratum_counts = self.counts[group].setdefault(names[stratum], {})
@@ -166,17 +178,18 @@ class Asking:
         pools = self.pools[group]
         labels = tuple(sorted(pools))
         empty = dict.fromkeys(group, pl.Series(dtype=pl.String))
-        pool = (
-            pl.concat(
+        if labels:
+            pool = pl.concat(
                 [pools[answer_label] for answer_label in labels], how="vertical_relaxed"
             ).to_dict()
-            if labels
-            else empty
-        )
+        else:
+            pool = empty
         strata = {}
         for name, stratum_counts in self.counts[group].items():
             entries = [stratum_counts.get(answer_label, (0, 0)) for answer_label in labels]
-            masses = np.array([rounded(mass) for _, mass in entries]) if self.weighted else None
+            masses = None
+            if self.weighted:
+                masses = np.array([rounded(mass) for _, mass in entries])
             strata[name] = np.array([count for count, _ in entries], dtype=np.int64), masses
         return AnswerCounts(labels, pool, strata)
 

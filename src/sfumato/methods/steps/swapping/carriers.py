@@ -36,7 +36,9 @@ class Carriers:
     @property
     def once(self) -> str:
         """How counts are to be read."""
-        return "" if self.unit == "row" else f", counted once a {self.unit}"
+        if self.unit == "row":
+            return ""
+        return f", counted once a {self.unit}"
 
     def carry(self, codes: NDArray[np.int64]) -> bool:
         """Whether an encoded column is constant within every carrier."""
@@ -66,11 +68,8 @@ def carriers_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.i
         if units is None:
             continue
         carriers = carriers_by(dataset, units, unit)
-        codes = (
-            [*(dataset.encoded(name).codes for name in names), *extra_codes]
-            if codes is None
-            else codes
-        )
+        if codes is None:
+            codes = [*(dataset.encoded(name).codes for name in names), *extra_codes]
         if len(carriers) < len(dataset) and all(carriers.carry(code) for code in codes):
             return carriers
     order = canonical_order(dataset)
@@ -83,11 +82,9 @@ def carrier_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.in
     """The largest unit within which some columns, and more that are encoded, are constant:
     household, person or row.
     """
-    return (
-        carriers_of(dataset, names, *extra_codes).unit
-        if dataset.schema.columns(Role.UNIT)
-        else "row"
-    )
+    if not dataset.schema.columns(Role.UNIT):
+        return "row"
+    return carriers_of(dataset, names, *extra_codes).unit
 
 
 def carriers_by(dataset: Table, units: NDArray[np.int64], unit: str) -> Carriers:

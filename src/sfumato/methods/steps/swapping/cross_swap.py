@@ -107,11 +107,12 @@ class SwapAcross(ColumnStep):
         donor, is_seeker = self._donors(dataset, second, goal)
         alone = int((is_seeker & (donor < 0)).sum())
         columns = {name: _take_values(name, dataset, second, donor) for name in self.columns}
-        shortage_warnings = (
-            (f"swap_across: {alone:,} record(s) found no donor and keep their values",)
-            if alone
-            else ()
-        )
+        if alone:
+            shortage_warnings = (
+                f"swap_across: {alone:,} record(s) found no donor and keep their values",
+            )
+        else:
+            shortage_warnings = ()
         return Masked(
             actions=dict.fromkeys(
                 self.columns, "replaced by values of similar records of a second table"
@@ -164,21 +165,25 @@ class SwapAcross(ColumnStep):
 def _take_values(name: str, dataset: Table, second: Table, donor: Codes) -> pl.Series:
     """A column in which rows with a donor have its value; missing stays missing."""
     first, donor_values = as_ours(name, dataset.column(name), second.column(name))
-    missing = (
-        first.is_null()
-        if not first.dtype.is_float()
-        else first.is_null() | first.is_nan().fill_null(value=True)
-    )
+    if not first.dtype.is_float():
+        missing = first.is_null()
+    else:
+        missing = first.is_null() | first.is_nan().fill_null(value=True)
     from_donor = (donor >= 0) & ~missing.to_numpy()
     column = pl.concat([first, donor_values]).gather(
         np.where(from_donor, len(first) + donor, np.arange(len(first)))
     )
-    return column.fill_nan(None) if column.dtype.is_float() else column
+    if column.dtype.is_float():
+        return column.fill_nan(None)
+    return column
 
 
 def _shift(before: Table, after: Table, name: str) -> Preserved:
     """How far the distribution of a column moved."""
-    off = _steps(before, after, name) if is_ordered(before, name) else _shares(before, after, name)
+    if is_ordered(before, name):
+        off = _steps(before, after, name)
+    else:
+        off = _shares(before, after, name)
     return Preserved("distribution", (name,), False, off)
 
 

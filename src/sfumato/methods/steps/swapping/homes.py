@@ -97,7 +97,9 @@ def _fewest(alike: Codes, carriers: Carriers) -> Codes:
     counts = np.bincount(alike)[alike]
     order = np.argsort(carriers.of, kind="stable")
     starts = np.searchsorted(carriers.of[order], np.arange(len(carriers)))
-    return np.minimum.reduceat(counts[order], starts) if len(order) else counts
+    if not len(order):
+        return counts
+    return np.minimum.reduceat(counts[order], starts)
 
 
 class Exchange:

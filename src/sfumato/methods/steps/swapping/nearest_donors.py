@@ -183,11 +183,10 @@ def as_ours(name: str, first: pl.Series, second: pl.Series) -> tuple[pl.Series, 
         second = second.cast(pl.String)
     if first.dtype.is_integer() and second.dtype.is_float():
         first = first.cast(pl.Float64)
-    cast = (
-        second.fill_nan(None).cast(first.dtype, strict=False)
-        if second.dtype.is_float()
-        else second.cast(first.dtype, strict=False)
-    )
+    if second.dtype.is_float():
+        cast = second.fill_nan(None).cast(first.dtype, strict=False)
+    else:
+        cast = second.cast(first.dtype, strict=False)
     lost = (
         cast.null_count()
         - (second.fill_nan(None) if second.dtype.is_float() else second).null_count()

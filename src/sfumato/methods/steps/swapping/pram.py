@@ -199,11 +199,15 @@ class Pram(ColumnStep):
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """Counts of the answers in every stratum."""
-        return Asking(self._groups, self._within) if facts is None else None
+        if facts is not None:
+            return None
+        return Asking(self._groups, self._within)
 
     @property
     def _groups(self) -> list[Sequence[str]]:
-        return [self.columns] if self.jointly else [[name] for name in self.columns]
+        if self.jointly:
+            return [self.columns]
+        return [[name] for name in self.columns]
 
     def _within(self, dataset: Table) -> Sequence[str]:
         return within_apart(dataset, self.within, self.columns)
@@ -221,7 +225,9 @@ class Pram(ColumnStep):
     @property
     def clue(self) -> Clue:
         """The matrices, where columns are drawn one by one."""
-        return Clue(bool(self.within)) if self.jointly else Randomised(bool(self.within))
+        if self.jointly:
+            return Clue(bool(self.within))
+        return Randomised(bool(self.within))
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw what is released."""
@@ -267,7 +273,10 @@ class Pram(ColumnStep):
             matrices = []
             for name in in_order(answers.strata):
                 counts = answers.strata[name][0]
-                occurring = np.flatnonzero(counts) if own_matrix is None else np.arange(len(counts))
+                if own_matrix is None:
+                    occurring = np.flatnonzero(counts)
+                else:
+                    occurring = np.arange(len(counts))
                 labels = tuple(answers.labels[i] for i in occurring.tolist())
                 matrix = chance.made(answers, name, own_matrix)
                 matrices.append(
@@ -312,11 +321,9 @@ def _frequencies(dataset: Table, answers: Answers, released: Codes) -> Preserved
     size = len(answers.labels)
     before = np.bincount(answers.codes[present], mass, size)
     after = np.bincount(released[present], mass, size)
-    off = (
-        float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300))
-        if present.any()
-        else 0.0
-    )
+    off = 0.0
+    if present.any():
+        off = float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300))
     return Preserved(
         "frequencies" if weights is None else "weighted frequencies", answers.columns, False, off
     )
@@ -337,7 +344,10 @@ def _warnings(
             f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata;"
             " it stays there"
         )
-    partly = int((answers.codes < 0).sum()) if len(answers.columns) > 1 else 0
+    if len(answers.columns) > 1:
+        partly = int((answers.codes < 0).sum())
+    else:
+        partly = 0
     if partly:
         warnings.append(
             f"pram: {partly:,} row(s) lack a value of {answers.title!r} and are released as"

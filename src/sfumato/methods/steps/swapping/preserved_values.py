@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def values_kept(columns: Sequence[str], partner: Codes, once: str = "") -> Preserved:
     """The multiset of values is the same: every carrier's value is given to exactly one carrier."""
     uses = np.bincount(partner, minlength=len(partner))
-    off = float((uses != 1).mean()) if len(uses) else 0.0
+    off = 0.0
+    if len(uses):
+        off = float((uses != 1).mean())
     return Preserved(f"frequencies of all values{once}", tuple(columns), off == 0.0, off)
 
 
@@ -72,7 +74,9 @@ def _correlation(a: Floats, b: Floats) -> float:
         return 0.0
     a, b = a - a.mean(), b - b.mean()
     spread = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / spread if spread > 0 else 0.0
+    if not (spread > 0):
+        return 0.0
+    return float(a @ b) / spread
 
 
 def correlations_kept(
@@ -90,7 +94,10 @@ def mean_kept(
     """A mean, weighted where weights are given, in standard deviations of the original."""
     present = ~(np.isnan(before) | np.isnan(after))
     old, new = before[present], after[present]
-    shares = np.ones(len(old)) if weights is None else weights[present]
+    if weights is None:
+        shares = np.ones(len(old))
+    else:
+        shares = weights[present]
     spread = float(old.std()) if len(old) else 0.0
     if not shares.sum() or not spread:
         return Preserved(statistic, (name,), False, 0.0)

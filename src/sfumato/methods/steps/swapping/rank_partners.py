@@ -41,11 +41,10 @@ def sorted_within(
     count = int(strata.max(initial=0)) + 1
     if count > 1:
         order = order[np.argsort(strata[order], kind="stable")]
-    starts = (
-        np.searchsorted(strata[order], np.arange(count + 1))
-        if count > 1
-        else np.array([0, len(order)])
-    )
+    if count > 1:
+        starts = np.searchsorted(strata[order], np.arange(count + 1))
+    else:
+        starts = np.array([0, len(order)])
     return order, starts.astype(np.int64)
 
 
@@ -75,8 +74,14 @@ class Ranking:
         """Sort the chosen carriers and draw."""
         order, starts = sorted_within(scores, strata, carriers, stream)
         normal = variant == "p_distribution"
-        first = stream.standard_normal(len(order)) if normal else stream.random(len(order))
-        second = stream.random(len(order)) if variant == "p_buckets" else first[:0]
+        if normal:
+            first = stream.standard_normal(len(order))
+        else:
+            first = stream.random(len(order))
+        if variant == "p_buckets":
+            second = stream.random(len(order))
+        else:
+            second = first[:0]
         return cls(order, starts, variant, first, second)
 
     def limits(self, p: float) -> Codes:

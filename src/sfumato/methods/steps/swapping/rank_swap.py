@@ -183,7 +183,9 @@ class RankSwap(ColumnStep):
         if self.keep_correlation is None and self.keep_mean is None:
             return self.p
         before = correlations([column.scores for column in ready])
-        subsets = _subsets(dataset, self.subsets) if self.subsets is not None else None
+        subsets = None
+        if self.subsets is not None:
+            subsets = _subsets(dataset, self.subsets)
         p = self.p
         while any(column.ranking.limits(p).any() for column in ready):
             after = [column.scores[column.sources(column.ranking.partners(p))] for column in ready]
@@ -284,9 +286,9 @@ def _ranks(name: str, partner: Codes) -> Preserved:
     largest single move.
     """
     ranks = np.arange(len(partner), dtype=np.float64)
-    together = (
-        float(correlations([ranks, partner.astype(np.float64)])[0]) if len(partner) > 1 else 1.0
-    )
+    together = 1.0
+    if len(partner) > 1:
+        together = float(correlations([ranks, partner.astype(np.float64)])[0])
     furthest = float(np.abs(partner - ranks).max(initial=0) / max(1, len(partner)))
     words = (
         f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record"

@@ -164,10 +164,10 @@ def _relation(step: SwapSimilar, scores: NDArray[np.float64], sources: Codes) ->
     deviations.
     """
     swapped_rows = np.flatnonzero(sources != np.arange(len(sources)))
-    spread = float(np.nanstd(scores)) if (~np.isnan(scores)).any() else 0.0
-    off = (
-        float(np.abs(scores[sources[swapped_rows]] - scores[swapped_rows]).mean()) / spread
-        if len(swapped_rows) and spread
-        else 0.0
-    )
+    spread = 0.0
+    if (~np.isnan(scores)).any():
+        spread = float(np.nanstd(scores))
+    off = 0.0
+    if len(swapped_rows) and spread:
+        off = float(np.abs(scores[sources[swapped_rows]] - scores[swapped_rows]).mean()) / spread
     return Preserved(f"relation to {step.by}", tuple(step.columns), False, off)

@@ -90,9 +90,10 @@ class NumberCells:
         """The cell of every row."""
         numbers, present = table.numbers(self.name)
         cells = self._run_of(numbers)
-        elsewhere = (
-            self.runs if self.other is None else int(self._run_of(np.array([self.other]))[0])
-        )
+        if self.other is None:
+            elsewhere = self.runs
+        else:
+            elsewhere = int(self._run_of(np.array([self.other]))[0])
         return np.where(present, cells, elsewhere)
 
     def values(self, cells: Codes, rng: np.random.Generator) -> pl.Series:
@@ -104,7 +105,9 @@ class NumberCells:
         steps = rng.integers(first[run_numbers], first[run_numbers + 1])
         numbers = np.round(self.low + steps * 10.0**-self.decimals, self.decimals)
         series = pl.Series(self.name, numbers).set(pl.Series(cells == self.runs), None)
-        return series if self.decimals else series.cast(pl.Int64)
+        if self.decimals:
+            return series
+        return series.cast(pl.Int64)
 
     def _run_of(self, numbers: NDArray[np.float64]) -> Codes:
         point = np.rint((numbers - self.low) * 10.0**self.decimals).astype(np.int64)
@@ -172,11 +175,9 @@ def _what_to_say(schema: Schema, name: str) -> str:
         and attribute.hierarchy is not None
         and attribute.hierarchy.listed() is not None
     )
-    hint = (
-        ", or name it under 'leaves' if its hierarchy was written without the data"
-        if listed
-        else ""
-    )
+    hint = ""
+    if listed:
+        hint = ", or name it under 'leaves' if its hierarchy was written without the data"
     return (
         "say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers) in its description, from"
         f" public knowledge and not from the data{hint}"
@@ -188,11 +189,9 @@ def _listed(schema: Schema, public: Public, step: str) -> dict[str, tuple[str, .
     domains = {}
     for name in public.leaves:
         attribute = schema.attributes.get(name)
-        leaves = (
-            None
-            if attribute is None or attribute.hierarchy is None
-            else attribute.hierarchy.listed()
-        )
+        leaves = None
+        if not (attribute is None or attribute.hierarchy is None):
+            leaves = attribute.hierarchy.listed()
         if leaves is None:
             raise SchemaError(
                 f"{step}: leaves names {name!r}, which has no hierarchy that lists its values"

@@ -228,11 +228,9 @@ class Households:
     def _broken(self, draws: Mapping[str, Drawn], unit_of: Rows, count: int) -> NDArray[np.bool_]:
         raw = {name: _raw(self.materials[name], column_draw) for name, column_draw in draws.items()}
         broken_by_rule = [rule.broken(self.materials, raw, unit_of, count) for rule in self.rules]
-        return (
-            np.logical_or.reduce(broken_by_rule)
-            if broken_by_rule
-            else np.zeros(count, dtype=np.bool_)
-        )
+        if broken_by_rule:
+            return np.logical_or.reduce(broken_by_rule)
+        return np.zeros(count, dtype=np.bool_)
 
     def _copied(self, donors: Rows) -> tuple[dict[str, Drawn], Rows]:
         """Whole households of the table."""
@@ -260,11 +258,9 @@ class Households:
         for name, column_draw in draws.items():
             donors = np.concatenate([column_draw.donors[is_retained], fresh[name].donors])[order]
             old, new = column_draw.values, fresh[name].values
-            values = (
-                None
-                if old is None or new is None
-                else np.concatenate([old[is_retained], new])[order]
-            )
+            values = None
+            if not (old is None or new is None):
+                values = np.concatenate([old[is_retained], new])[order]
             columns[name] = Drawn(donors, values)
         return columns, units[order]
 

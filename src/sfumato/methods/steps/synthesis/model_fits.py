@@ -189,7 +189,9 @@ def _broken(reason: str) -> str:
 
 
 def _multiples(measurement: Measured) -> NDArray[np.float64]:
-    return measurement.counts * 0 + 1 if measurement.merged is None else measurement.merged
+    if measurement.merged is None:
+        return measurement.counts * 0 + 1
+    return measurement.merged
 
 
 def _closed(pipe: Any) -> None:

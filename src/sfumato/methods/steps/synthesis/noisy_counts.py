@@ -193,7 +193,10 @@ def on_simplex(counts: Floats, total: float, variances: Floats | None = None) ->
     >>> on_simplex(np.array([5.0, 3.0, -1.0]), 10.0).tolist()
     [6.0, 4.0, 0.0]
     """
-    spread = np.ones(len(counts)) if variances is None else variances
+    if variances is None:
+        spread = np.ones(len(counts))
+    else:
+        spread = variances
     order = np.argsort(-counts / spread, kind="stable")
     sums, widths = np.cumsum(counts[order]), np.cumsum(spread[order])
     levels = (sums - total) / widths

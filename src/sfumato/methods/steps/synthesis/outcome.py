@@ -32,7 +32,9 @@ MARGINALS = {
 def identifiers(like: pl.Series, numbers: Rows) -> pl.Series:
     """New numbers of persons or households, as text where the column holds text."""
     series = pl.Series(like.name, numbers)
-    return series if like.dtype.is_numeric() else series.cast(pl.String)
+    if like.dtype.is_numeric():
+        return series
+    return series.cast(pl.String)
 
 
 def put_cells(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
@@ -65,11 +67,9 @@ def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.Da
 
 def _apart(numbers: pl.Series, copy_number: int, largest_count: int) -> pl.Series:
     """The units of one copy, under names that no other copy has."""
-    return (
-        numbers + copy_number * largest_count
-        if numbers.dtype.is_integer()
-        else numbers.cast(pl.String) + f"-{copy_number + 1}"
-    )
+    if numbers.dtype.is_integer():
+        return numbers + copy_number * largest_count
+    return numbers.cast(pl.String) + f"-{copy_number + 1}"
 
 
 def with_totals(table: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFrame:

@@ -305,11 +305,9 @@ class SynthesizePrivately(Step):
                     f"{self.name}: rows_per_person needs a column with role unit that names persons"
                 )
             )
-        return (
-            Relation(person or ROW, "add_remove", self.rows_per_person or 1)
-            if person
-            else Relation()
-        )
+        if person:
+            return Relation(person or ROW, "add_remove", self.rows_per_person or 1)
+        return Relation()
 
     def _require(self, dataset: Table, cells: Mapping[str, Cells], draws: Draws) -> None:
         """Everything that can be wrong, before anything is spent."""
@@ -331,11 +329,10 @@ class SynthesizePrivately(Step):
             require("opendp.prelude", extra="dp", to="draw noise that hides a person")
 
     def _require_workload(self, names: Sequence[str]) -> None:
-        workload_names = (
-            {name for clique in self.workload for name in clique}
-            if isinstance(self.workload, list)
-            else set()
-        )
+        if isinstance(self.workload, list):
+            workload_names = {name for clique in self.workload for name in clique}
+        else:
+            workload_names = set()
         if unknown := sorted(workload_names - set(names)):
             raise SchemaError(f"{self.name}: workload names {unknown[0]!r}, which is not drawn")
         if self._rounds(len(names)) <= len(names):
@@ -346,7 +343,9 @@ class SynthesizePrivately(Step):
         aim.closure_of(aim.workload_of(names, self.workload or 2))
 
     def _rounds(self, columns: int) -> int:
-        return max(2, aim.USUAL_ROUNDS * columns) if self.rounds is None else self.rounds
+        if self.rounds is None:
+            return max(2, aim.USUAL_ROUNDS * columns)
+        return self.rounds
 
     def _spend(self, relation: Relation, draws: Draws) -> None:
         """Write ρ into the ledger, or be refused by it."""
@@ -377,7 +376,10 @@ class SynthesizePrivately(Step):
         """Per row whether it counts, and the rows that are set aside; what becomes of a unit does
         not depend on the others.
         """
-        order = canonical_order(dataset) if not draws.secure else np.arange(len(dataset))
+        if not draws.secure:
+            order = canonical_order(dataset)
+        else:
+            order = np.arange(len(dataset))
         units = np.arange(len(dataset))
         counts = np.ones(len(dataset), dtype=np.bool_)
         if relation.protects != ROW:

@@ -43,7 +43,12 @@ def chosen_order(
     premises = {c.column for rule in rules for c in rule.premise}
 
     def rank(name: str) -> tuple[int, int, str]:
-        group = 0 if name in first else 1 if name in premises else 2
+        if name in first:
+            group = 0
+        elif name in premises:
+            group = 1
+        else:
+            group = 2
         return group, -materials[name].present, name
 
     ordered: list[str] = []
@@ -131,7 +136,10 @@ class Sequential:
         every = {**fixed_materials, **materials}
         predictors = {key: Predictor.of(material) for key, material in every.items()}
         own = {str(key): m for key, m in every.items() if isinstance(key, str)}
-        size = len(next(iter(every.values()))) if every else 0
+        if every:
+            size = len(next(iter(every.values())))
+        else:
+            size = 0
 
         def learn(number: int) -> Learnt:
             name = order[number]

@@ -261,7 +261,9 @@ class Synthesize(Step):
         """The share of people set aside: as said, or a fifth where all is drawn and nobody where
         records stay people's.
         """
-        return (USUAL_HOLDOUT if self.draws_anew else 0.0) if self.holdout is None else self.holdout
+        if self.holdout is None:
+            return USUAL_HOLDOUT if self.draws_anew else 0.0
+        return self.holdout
 
     def plan(self, dataset: Table, goal: Goal) -> Synthetic:
         """Learn, and draw."""
@@ -306,7 +308,9 @@ class _Run:
     def plan(self) -> Synthetic:
         """The drawn table and what is to be told of it."""
         ground = self._ground()
-        return self._partly(ground) if self.partly else self._fully(ground)
+        if self.partly:
+            return self._partly(ground)
+        return self._fully(ground)
 
     # Who belongs together, who is set aside, what is learnt from.
 
@@ -340,7 +344,10 @@ class _Run:
         if not self.step.aside:
             return np.zeros(count, dtype=np.bool_)
         words = self.goal.keyed("holdout").words(marks_by(self.dataset, "row"))[self.canonical]
-        of = np.arange(count) if self.units is None else self.units
+        if self.units is None:
+            of = np.arange(count)
+        else:
+            of = self.units
         _, first, groups = np.unique(of, return_index=True, return_inverse=True)
         by_word = np.lexsort((np.arange(len(first)), words[first]))
         aside = np.zeros(len(first), dtype=np.bool_)
@@ -435,11 +442,10 @@ class _Run:
         keys = []
         for name, column in zip(self.step.members, by, strict=True):
             material = materials_of(self.dataset, [column], self.canonical, {}, "none")[column]
-            values = (
-                material.values
-                if material.form is not ColumnForm.CATEGORIES
-                else material.codes.astype(np.float64)
-            )
+            if material.form is not ColumnForm.CATEGORIES:
+                values = material.values
+            else:
+                values = material.codes.astype(np.float64)
             keys.append(-values if name.startswith("-") else values)
         order = np.lexsort((*reversed(keys), self.units))
         self.units, self.held = self.units[order], self.held[order]
@@ -501,7 +507,10 @@ class _Run:
 
     def _shared(self, training: Mapping[str, Material]) -> list[str]:
         """The columns in which all members of every household have the same."""
-        units = np.zeros(0, dtype=np.int64) if self.units is None else self.units
+        if self.units is None:
+            units = np.zeros(0, dtype=np.int64)
+        else:
+            units = self.units
         ranked = UnitRows.of(
             np.unique(units[self.rows], return_inverse=True)[1].astype(np.int64), ()
         )
@@ -513,7 +522,10 @@ class _Run:
         """The columns that are drawn."""
         step, source = self.step, self.dataset.source.name
         if self.partly:
-            names = self.dataset.schema.quasi if step.columns is None else tuple(step.columns)
+            if step.columns is None:
+                names = self.dataset.schema.quasi
+            else:
+                names = tuple(step.columns)
             if not names:
                 raise SchemaError(
                     "synthesize: risky_below looks at quasi-identifiers, and no column has that"
@@ -568,11 +580,10 @@ class _Run:
         return lambda name: self.goal.stream(f"synthesize, {part}, column {name}")
 
     def _strata(self, ground: Groundwork) -> list[Rows]:
-        names = (
-            self.dataset.schema.columns(Role.STRATUM)
-            if self.step.within is None
-            else tuple(self.step.within)
-        )
+        if self.step.within is None:
+            names = self.dataset.schema.columns(Role.STRATUM)
+        else:
+            names = tuple(self.step.within)
         if not names:
             return [self.rows]
         strata = strata_of(self.dataset, names)[0][self.canonical]
@@ -625,7 +636,10 @@ class _Run:
         for name in self.dataset.columns:
             column = self.dataset.column(name)
             if name in unit:
-                numbers = np.arange(height) if copy.units is None else copy.units
+                if copy.units is None:
+                    numbers = np.arange(height)
+                else:
+                    numbers = copy.units
                 columns.append(identifiers(column, numbers + 1))
             elif name in copy.columns:
                 columns.append(self._cells(name, copy.columns[name]))
@@ -654,11 +668,9 @@ class _Run:
             name: put_cells(columns[name], where, self._cells(name, draw))
             for name, draw in draws.items()
         }
-        share = (
-            ""
-            if step.risky_below is None
-            else f" in records whose quasi-identifiers fewer than {step.risky_below} share"
-        )
+        share = ""
+        if step.risky_below is not None:
+            share = f" in records whose quasi-identifiers fewer than {step.risky_below} share"
         actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
         self.owner["replaced_records"] = len(at_risk)
         totals = self._totals() if self.held.any() else {}
@@ -713,7 +725,10 @@ class _Run:
             public["marginals"] = MARGINALS[step.marginals]
         if self.kept_rules:
             public["rules_that_hold"] = self.kept_rules
-        numbered = {COPY: Attribute((Role.PLAIN,), Kind.NUMERIC)} if step.copies > 1 else {}
+        if step.copies > 1:
+            numbered = {COPY: Attribute((Role.PLAIN,), Kind.NUMERIC)}
+        else:
+            numbered = {}
         return Synthetic(
             actions=all_actions,
             attributes=numbered,

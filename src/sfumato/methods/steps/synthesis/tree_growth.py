@@ -46,7 +46,9 @@ class Predictor:
 
     def show(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Drawn codes or values as a tree is shown them."""
-        return raw if self.form is ColumnForm.CATEGORIES else trees.binned(raw, self.cuts)
+        if self.form is ColumnForm.CATEGORIES:
+            return raw
+        return trees.binned(raw, self.cuts)
 
     def levels_for(
         self, rows: Rows | None, target: NDArray[Any], classes: int | None
@@ -85,8 +87,14 @@ class Grown:
         levels = tuple(p.levels_for(rows, target, classes) for p in predictors.values())
         bins = np.empty((len(predictors), len(target)), dtype=np.uint8)
         for number, (predictor, order) in enumerate(zip(predictors.values(), levels, strict=True)):
-            values = predictor.shown if rows is None else predictor.shown[rows]
-            bins[number] = values if order is None else order[values]
+            if rows is None:
+                values = predictor.shown
+            else:
+                values = predictor.shown[rows]
+            if order is None:
+                bins[number] = values
+            else:
+                bins[number] = order[values]
         tree = trees.grow(bins, target, classes=classes, min_leaf=min_leaf)
         return cls(tree, tuple(predictors), levels, rows)
 
@@ -94,12 +102,17 @@ class Grown:
         """The leaves that drawn records fall into."""
         bins = np.empty((len(self.keys), size), dtype=np.uint8)
         for number, (key, order) in enumerate(zip(self.keys, self.levels, strict=True)):
-            bins[number] = predictor_values[key] if order is None else order[predictor_values[key]]
+            if order is None:
+                bins[number] = predictor_values[key]
+            else:
+                bins[number] = order[predictor_values[key]]
         return trees.route(self.tree, bins)
 
     def within(self, mask: Mask) -> Mask:
         """A mask of all records for those it was grown on."""
-        return mask if self.rows is None else mask[self.rows]
+        if self.rows is None:
+            return mask
+        return mask[self.rows]
 
     def records(self, positions: Rows) -> Rows:
         """Records by their places among those it was grown on; nobody stays nobody."""
@@ -131,7 +144,10 @@ def picked(
     if allowed is None and own is None:
         sizes = tree.hi[leaves] - tree.lo[leaves]
         return tree.order[tree.lo[leaves] + (uniforms * sizes).astype(np.int64)]
-    open_ = np.ones(len(tree.order), dtype=np.bool_) if allowed is None else allowed
+    if allowed is None:
+        open_ = np.ones(len(tree.order), dtype=np.bool_)
+    else:
+        open_ = allowed
     before = np.concatenate([[0], np.cumsum(open_[tree.order])])
     positions, self_open = _own_positions(tree, own, open_, len(leaves))
     node, todo = leaves.copy(), np.arange(len(leaves))
@@ -184,7 +200,9 @@ class Drawn:
 
     def raw(self, training: Material) -> NDArray[Any]:
         """What rules compare, and what others are predicted from."""
-        return training.raw[self.donors] if self.values is None else self.values
+        if self.values is None:
+            return training.raw[self.donors]
+        return self.values
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -206,16 +224,27 @@ class Learnt:
         open_: Mask | None = None,
     ) -> Learnt:
         """Learn from the records that no rule fixes (``open_``; None: all)."""
-        rows = None if open_ is None or open_.all() or not open_.any() else np.flatnonzero(open_)
+        rows = None
+        if not (open_ is None or open_.all() or not open_.any()):
+            rows = np.flatnonzero(open_)
         if material.by_class:
-            codes = material.codes if rows is None else material.codes[rows]
+            if rows is None:
+                codes = material.codes
+            else:
+                codes = material.codes[rows]
             return cls(material, None, Grown.on(predictors, codes, material.levels, rows, min_leaf))
-        state = material.state if rows is None else material.state[rows]
+        if rows is None:
+            state = material.state
+        else:
+            state = material.state[rows]
         is_value = state == VALUE
         if is_value.all():
             return cls(material, None, cls._values(material, predictors, min_leaf, rows))
         by_state = Grown.on(predictors, state, int(material.state.max()) + 1, rows, min_leaf)
-        value_rows = np.flatnonzero(is_value) if rows is None else rows[is_value]
+        if rows is None:
+            value_rows = np.flatnonzero(is_value)
+        else:
+            value_rows = rows[is_value]
         return cls(
             material,
             by_state,
@@ -226,7 +255,10 @@ class Learnt:
     def _values(
         material: Material, predictors: Mapping[Any, Predictor], min_leaf: int, rows: Rows | None
     ) -> Grown:
-        values = material.values if rows is None else material.values[rows]
+        if rows is None:
+            values = material.values
+        else:
+            values = material.values[rows]
         return Grown.on(predictors, _unskewed(values), None, rows, min_leaf)
 
     def draw(
@@ -268,7 +300,9 @@ class Learnt:
         positions = picked(grown.tree, leaves, uniforms, own=grown.own(own))
         for limited in limits:
             at = limited.places
-            own_rows = None if own is None else grown.own(own[at])
+            own_rows = None
+            if own is not None:
+                own_rows = grown.own(own[at])
             positions[at] = picked(
                 grown.tree, leaves[at], uniforms[at], grown.within(limited.allowed), own_rows
             )

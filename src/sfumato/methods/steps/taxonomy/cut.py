@@ -218,9 +218,9 @@ def _mean_loss(
     retained_records = classes.records * ~gone
     lost = sum(float(retained_records @ loss[classes.codes(name)]) for name, loss in losses.items())
     cells = classes.total * len(classes.columns)
-    return (
-        (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells if cells else 0.0
-    )
+    if not cells:
+        return 0.0
+    return (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells
 
 
 # Full-subtree recoding: the ranges of a column that are nodes of its hierarchy, and their children.
@@ -230,7 +230,9 @@ def topmost(axis: Axis) -> Cut:
     """The coarsest cut: one range, or all single values where there is neither hierarchy nor
     order.
     """
-    return bottommost(axis) if axis.form == "set" else (0,)
+    if axis.form == "set":
+        return bottommost(axis)
+    return (0,)
 
 
 def bottommost(axis: Axis) -> Cut:
@@ -428,12 +430,12 @@ class Ground:
         """
         promises = join_words(m.promise for m in self.judge.models)
         fixed = [axis.column for axis in self.axes if axis.form not in forms]
-        problem = (
-            " Column(s) that it cannot generalise:"
-            f" {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
-            if fixed
-            else ""
-        )
+        problem = ""
+        if fixed:
+            problem = (
+                " Column(s) that it cannot generalise:"
+                f" {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
+            )
         return Unsatisfiable(
             f"{self.step}: even with every column as coarse as it gets the table does not keep"
             f" {promises}; lower the promise.{problem}"

@@ -185,11 +185,10 @@ class _Specialising:
         if axis.form == "line":
             split = best_split(sums, low, high, axis.first)
             # values of one cell are parted each by itself, so that ranges do not overlap
-            starts = (
-                tuple(range(low + 1, high))
-                if split is None and axis.labels[high - 1] is not None
-                else ()
-            )
+            if split is None and axis.labels[high - 1] is not None:
+                starts = tuple(range(low + 1, high))
+            else:
+                starts = ()
             if split is not None:
                 starts = (split,)
         else:
@@ -320,7 +319,9 @@ class _Generalising:
             if gained
         ]
         ranked = helping or [(round(node.loss, 12), i) for i, node in enumerate(ready)]
-        return ready[min(ranked)[1]] if ranked else None
+        if not ranked:
+            return None
+        return ready[min(ranked)[1]]
 
     def _ready(self, node: _Generalization) -> bool:
         return tuple(s for s in self.cuts[node.a] if node.low < s < node.high) == node.starts

@@ -146,11 +146,10 @@ class CutCosts:
     def cost(self, points: frozenset[Point]) -> float:
         """What a set costs; infinitely much where it suppresses too much or everything."""
         grouped = self._grouped(points)
-        gone = (
-            grouped.sizes < self.k
-            if grouped.table is None
-            else self.ground.judge.failing(grouped.table)
-        )
+        if grouped.table is None:
+            gone = grouped.sizes < self.k
+        else:
+            gone = self.ground.judge.failing(grouped.table)
         suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf
@@ -163,7 +162,10 @@ class CutCosts:
         grouped = self._grouped(head)
         if self._finest is None or self._finest.points != everything:
             self._finest = self._grouped(everything)
-        gone = grouped.sizes < self.k if grouped.table is None else self._surely_gone(grouped.table)
+        if grouped.table is None:
+            gone = grouped.sizes < self.k
+        else:
+            gone = self._surely_gone(grouped.table)
         suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf, len(grouped.sizes)
