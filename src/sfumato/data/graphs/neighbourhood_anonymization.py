@@ -14,7 +14,7 @@ from sfumato.core.shape import Shape
 from sfumato.core.step import Step
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.k_neighbourhood import LARGEST_CAP
-from sfumato.data.graphs.knowledge import Egos, ego_classes, egos, triangles_of, with_label
+from sfumato.data.graphs.knowledge import ego_classes, egos, triangles_of, with_label
 from sfumato.data.graphs.plans import (
     GraphPlan,
     changes,
@@ -91,7 +91,13 @@ class NeighbourhoodAnonymization(Step):
         """Change ties until everybody is alike enough others."""
         graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
-        self._require_small(graph)
+        largest = int(graph.ties.degrees.max())
+        if graph.people > MOST_PEOPLE or largest > self.cap:
+            raise Unsatisfiable(
+                f"neighbourhood_anonymization serves up to {MOST_PEOPLE:,} people with at most"
+                f" {self.cap} neighbours each (cap); here are {graph.people:,} people with up to"
+                f" {largest:,}; {FALLBACK}"
+            )
         if self.with_attributes:
             masked, classes, gone = without_rare(graph, self.k)
         else:
@@ -104,15 +110,6 @@ class NeighbourhoodAnonymization(Step):
         """The graph with other ties."""
         return plan.graph
 
-    def _require_small(self, graph: PeopleGraph) -> None:
-        largest = int(graph.ties.degrees.max())
-        if graph.people > MOST_PEOPLE or largest > self.cap:
-            raise Unsatisfiable(
-                f"neighbourhood_anonymization serves up to {MOST_PEOPLE:,} people with at most"
-                f" {self.cap} neighbours each (cap); here are {graph.people:,} people with up to"
-                f" {largest:,}; {FALLBACK}"
-            )
-
     def _reached(self, graph: PeopleGraph, classes: Whole) -> PeopleGraph:
         tied = np.zeros((graph.people, graph.people), dtype=np.bool_)
         tied[graph.edges[0], graph.edges[1]] = tied[graph.edges[1], graph.edges[0]] = True
@@ -120,7 +117,8 @@ class NeighbourhoodAnonymization(Step):
         while True:
             now = graph.with_edges(*np.nonzero(np.triu(tied)))
             forms = egos(now, self.cap)
-            rare = self._rare(forms, classes)
+            pairs, sizes = with_label(ego_classes(forms), (classes + 1).astype(np.uint64))
+            rare: NDArray[np.bool_] = sizes[pairs] < self.k
             if (
                 not forms.settled.all()
                 or abs(now.edges.shape[1] - graph.edges.shape[1]) > budget_of_ties
@@ -136,11 +134,6 @@ class NeighbourhoodAnonymization(Step):
             f" ({self.cap}) was reached; raise them, ask for a smaller k, or {FALLBACK}",
             closest={"people_too_rare": int(rare.sum())},
         )
-
-    def _rare(self, forms: Egos, classes: Whole) -> NDArray[np.bool_]:
-        pairs, sizes = with_label(ego_classes(forms), (classes + 1).astype(np.uint64))
-        rare: NDArray[np.bool_] = sizes[pairs] < self.k
-        return rare
 
 
 def _alike(graph: PeopleGraph, rare: NDArray[np.bool_], classes: Whole, k: int) -> list[int]:

@@ -73,7 +73,9 @@ class Homogeneity(Attack):
             f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}:"
             f" {int(hit.sum()):,} records"
         )
-        guess = self._known_of_all(crowd)
+        # The share of records whose value the table as one class gives away
+        near_certain = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
+        guess = float(((crowd.truth >= 0) & near_certain[crowd.truth]).mean())
         details = {"classes": classes}
         return Finding(
             self.name,
@@ -83,11 +85,6 @@ class Homogeneity(Attack):
             victims=rows_of(scene, hit),
             details=details,
         )
-
-    def _known_of_all(self, crowd: Crowd) -> float:
-        """The share of records whose value the table as one class gives away."""
-        near_certain = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
-        return float(((crowd.truth >= 0) & near_certain[crowd.truth]).mean())
 
 
 # Probabilistic inference: guess the most frequent value of the class.
@@ -263,20 +260,8 @@ class Skewness(Attack):
             " frequent in their class as in the table; at most"
             f" {upper_figure(float(lifts.max()), 3)} times"
         )
-        guess = self._by_chance(crowd)
-        return Finding(
-            self.name,
-            float(hit.mean()),
-            f"{message}; in classes drawn at random {percent(guess)} are",
-            baseline=guess,
-            victims=rows_of(scene, hit),
-            details={"largest_lift": float(lifts.max())},
-        )
-
-    def _by_chance(self, crowd: Crowd) -> float:
-        """The share of records that would be given away by classes of these sizes, were their
-        members drawn at random.
-        """
+        # The share of records that would be given away by classes of these sizes, were their
+        # members drawn at random
         from scipy.special import bdtrc
 
         records = float(crowd.sizes.sum())
@@ -293,7 +278,15 @@ class Skewness(Attack):
             expected_share += (
                 size * often / records * float((chance * totals * values).sum() / records)
             )
-        return min(1.0, expected_share)
+        guess = min(1.0, expected_share)
+        return Finding(
+            self.name,
+            float(hit.mean()),
+            f"{message}; in classes drawn at random {percent(guess)} are",
+            baseline=guess,
+            victims=rows_of(scene, hit),
+            details={"largest_lift": float(lifts.max())},
+        )
 
 
 # The similarity attack: different values that mean much the same.
@@ -348,7 +341,12 @@ class Similarity(Attack):
         if reading.scale != "category":
             guess = self._guess_on_a_line(reading)
         else:
-            guess = _guess_of_nodes(scene, crowd)
+            # The share of records whose true value lies below the one node, not the top, that
+            # holds most
+            true_nodes = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
+            guess = max(
+                (float(np.bincount(true).max(initial=0)) for true in true_nodes), default=0.0
+            ) / len(crowd.classes)
         details = {"classes": int(near.sum())}
         message = f"{message}; for all alike {percent(guess)} are as close"
         return Finding(
@@ -415,16 +413,6 @@ class Similarity(Attack):
             near |= low == high
             hit |= (low == high)[crowd.classes] & (true == low[crowd.classes])
         return near, hit
-
-
-def _guess_of_nodes(scene: Scene, crowd: Crowd) -> float:
-    """The share of records whose true value lies below the one node, not the top, that holds
-    most.
-    """
-    true_nodes = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
-    return max((float(np.bincount(true).max(initial=0)) for true in true_nodes), default=0.0) / len(
-        crowd.classes
-    )
 
 
 def _node_levels(

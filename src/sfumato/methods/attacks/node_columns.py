@@ -56,24 +56,18 @@ class NodeColumn:
             len(nodes), len(reading.values)
         )
         is_node: NDArray[np.bool_] = holds.sum(axis=1) > 0
-        inside = _contained(holds)
+        # Per two labels whether all values of the first are values of the second; few labels
+        # hold any one value, so few pairs have any in common
+        from scipy.sparse import csr_array
+
+        table = csr_array(holds.astype(np.int64))
+        shared: NDArray[np.int64] = (table @ table.T).toarray()
+        inside: NDArray[np.bool_] = shared == holds.sum(axis=1)[:, None]
         below = (inside & is_node[:, None] & is_node[None, :]) | np.eye(len(nodes), dtype=bool)
         parts = tuple(parts for _, parts in nodes)
         return cls(
             name, reading.released, reading.original[pair.rows], holds, is_node, parts, below
         )
-
-
-def _contained(holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Per two labels whether all values of the first are values of the second; few labels hold any
-    one value, so few pairs have any in common.
-    """
-    from scipy.sparse import csr_array
-
-    table = csr_array(holds.astype(np.int64))
-    shared: NDArray[np.int64] = (table @ table.T).toarray()
-    contained: NDArray[np.bool_] = shared == holds.sum(axis=1)[:, None]
-    return contained
 
 
 class NodeParts(Sequence["NDArray[np.bool_]"]):

@@ -363,20 +363,16 @@ def _borders(
 ) -> tuple[NDArray[np.float64], Sequence[str]]:
     """Borders of bins for numbers, and the names of the bins."""
     if even:
-        return _even(reading, max_bins)
+        # Bins of equal width
+        low, high, _ = _span(reading)
+        if high > low:
+            edges = np.linspace(low, high, max_bins + 1)
+        else:
+            edges = np.array([low, low + 1.0])
+        return edges, [str(number) for number in range(len(edges) - 1)]
     if attribute.kind is Kind.DATE:
         return _calendar(reading, max_bins)
     return _round(reading, max_bins)
-
-
-def _even(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
-    """Bins of equal width."""
-    low, high, _ = _span(reading)
-    if high > low:
-        edges = np.linspace(low, high, max_bins + 1)
-    else:
-        edges = np.array([low, low + 1.0])
-    return edges, [str(number) for number in range(len(edges) - 1)]
 
 
 def _round(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:

@@ -583,7 +583,9 @@ class _Program:
         width = len(self.patterns.taken)
         variable_count = width + 2 * len(rules_shown) + ghosts + lost
         rows = _Rows(self.held, width)
-        self._types(rows)
+        # Every transaction of a type follows one pattern
+        for number, size in enumerate(self.sizes):
+            rows.add({}, {}, size, size, plain=np.flatnonzero(self.patterns.types == number))
         self._hidden(rows, rules_shown)
         self._keep_rules(rows, keep, width + 2 * len(rules_shown) + ghosts, hard=hard)
         matrix = hstack([rows.supports(), csr_matrix(rows.others(variable_count - width))]).tocsr()
@@ -610,11 +612,6 @@ class _Program:
         ):  # beyond what floating point tells apart
             return None, bound
         return amounts, bound
-
-    def _types(self, rows: _Rows) -> None:
-        """Every transaction of a type follows one pattern."""
-        for number, size in enumerate(self.sizes):
-            rows.add({}, {}, size, size, plain=np.flatnonzero(self.patterns.types == number))
 
     def _hidden(self, rows: _Rows, rules_shown: Sequence[Association]) -> None:
         """A rule loses its support (a), or its confidence (b), or is a ghost (g)."""

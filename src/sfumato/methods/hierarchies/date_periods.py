@@ -84,7 +84,17 @@ class Dates(Hierarchy):
                     " (day, month, quarter, year, decade), and week can only be the last one"
                 )
         if self.format is not None:
-            _require_whole_date(self.format)
+            # A format that leaves out the day would make every month begin on its first: refuse
+            # it
+            directives = set(_directives(self.format))
+            if not (
+                directives & set("Yy")
+                and (directives >= {"j"} or (directives & set("mbB") and "d" in directives))
+            ):
+                raise ParameterError(
+                    "format must hold a year (%Y or %y), a month (%m, %b or %B) and a day (%d),"
+                    " such as %d.%m.%Y"
+                )
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; what is neither a date nor a period is counted and
@@ -282,19 +292,6 @@ def _directives(pattern: str) -> Iterator[str]:
 
 def _has_time(pattern: str) -> bool:
     return bool(set(_directives(pattern)) & set("HI"))
-
-
-def _require_whole_date(pattern: str) -> None:
-    """A format that leaves out the day would make every month begin on its first: refuse it."""
-    directives = set(_directives(pattern))
-    if not (
-        directives & set("Yy")
-        and (directives >= {"j"} or (directives & set("mbB") and "d" in directives))
-    ):
-        raise ParameterError(
-            "format must hold a year (%Y or %y), a month (%m, %b or %B) and a day (%d), such as"
-            " %d.%m.%Y"
-        )
 
 
 def dates(*levels: Level, format: str | None = None) -> Dates:  # noqa: A002

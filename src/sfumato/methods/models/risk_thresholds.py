@@ -146,7 +146,11 @@ class _Sack:
         """A set with at most so many records that is enough, of the fewest records; ``incumbent``
         where there is none.
         """
-        items = self._few_enough(record_limit)
+        # The classes that may take part: of those with one number of records the most
+        # helpful, as many as fit
+        order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
+        rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
+        items = np.sort(order[(rank + 1) * self.costs[order] <= record_limit])[::-1]
         if len(items) * (record_limit + 1) > MOST_WORK:
             return incumbent
         best = np.zeros(record_limit + 1)
@@ -160,14 +164,6 @@ class _Sack:
         if not len(hits):
             return incumbent
         return self._read_back(items, choices, int(hits[0]))
-
-    def _few_enough(self, record_limit: int) -> NDArray[np.int64]:
-        """The classes that may take part: of those with one number of records the most helpful, as
-        many as fit.
-        """
-        order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
-        rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
-        return np.sort(order[(rank + 1) * self.costs[order] <= record_limit])[::-1]
 
     def _read_back(
         self, items: NDArray[np.int64], choices: NDArray[np.bool_], records: int

@@ -231,7 +231,24 @@ class StochasticTCloseness(SensitiveModel):
         if not len(evidence.classes):
             return np.zeros(0)
         if self.mechanism == "matrix":
-            return self._after_matrix(evidence, counts, reference)
+            from scipy.sparse import csr_array
+
+            matrix, outcomes = self._matrix_of(counts.labels)
+            rows = csr_array(
+                (counts.counts.astype(np.float64), counts.codes, counts.starts),
+                shape=(len(evidence.classes), len(matrix)),
+            )
+            table = reference @ matrix / reference.sum()
+            order = None
+            if self.distance == "ordered":
+                order = self._order(evidence, outcomes)
+            step = max(1, CELLS // max(1, len(outcomes)))
+            matrices = []
+            for start in range(0, len(evidence.classes), step):
+                block = rows[start : start + step]
+                mixed = np.asarray(block @ matrix) / block.sum(axis=1)[:, None]
+                matrices.append(_distances_to(table, mixed, self.distance, order))
+            return np.concatenate(matrices)
         return self._after_noise(evidence, counts, reference)
 
     def _after_noise(
@@ -255,28 +272,6 @@ class StochasticTCloseness(SensitiveModel):
                 counts.starts, positions[counts.codes], counts.counts, table, decay
             )
         )
-
-    def _after_matrix(
-        self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        from scipy.sparse import csr_array
-
-        matrix, outcomes = self._matrix_of(counts.labels)
-        rows = csr_array(
-            (counts.counts.astype(np.float64), counts.codes, counts.starts),
-            shape=(len(evidence.classes), len(matrix)),
-        )
-        table = reference @ matrix / reference.sum()
-        order = None
-        if self.distance == "ordered":
-            order = self._order(evidence, outcomes)
-        step = max(1, CELLS // max(1, len(outcomes)))
-        matrices = []
-        for start in range(0, len(evidence.classes), step):
-            block = rows[start : start + step]
-            mixed = np.asarray(block @ matrix) / block.sum(axis=1)[:, None]
-            matrices.append(_distances_to(table, mixed, self.distance, order))
-        return np.concatenate(matrices)
 
     def _matrix_of(
         self, labels: Sequence[str | None]

@@ -220,7 +220,9 @@ class Joining:
     def _joined(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
         """Join clusters that break a promise with their nearest neighbours until all hold."""
         while True:
-            groups = _without_gaps(groups)
+            # The same groups numbered from 0; −1 stays
+            used, numbers = np.unique(groups, return_inverse=True)
+            groups = numbers - (1 if len(used) and used[0] < 0 else 0)
             failing = np.flatnonzero(self._failing(groups))
             if not len(failing):
                 return groups
@@ -271,9 +273,3 @@ def _distinct(ranks: NDArray[np.int32], groups: NDArray[np.int64], count: int) -
     """How many different ranks each group has."""
     pairs = np.unique(groups << 32 | ranks)
     return np.bincount(pairs >> 32, minlength=count)
-
-
-def _without_gaps(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same groups numbered from 0; −1 stays."""
-    used, numbers = np.unique(groups, return_inverse=True)
-    return numbers - (1 if len(used) and used[0] < 0 else 0)

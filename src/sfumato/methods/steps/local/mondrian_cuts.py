@@ -170,7 +170,10 @@ class Cutting:
 
     def run(self, progress: Progress) -> Cutting:
         """Cut as long as the promises hold; refuse a table that does not hold as one region."""
-        self._require_root()
+        n = len(self.points)
+        alone = Regions(np.arange(n), self.promises.classes.records, np.array([n], dtype=np.int64))
+        if self.promises.failing_together(alone, self.axes, self.original).any():
+            raise self.promises.refuse(self.original, "mondrian")
         waiting, skips = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
         while len(waiting):
             cuts, has_cut = self._proposed(waiting, skips)
@@ -191,12 +194,6 @@ class Cutting:
         leaves = leaves[np.argsort(self.starts[leaves])]
         members = self.points[:, -1].astype(np.int64)
         return Regions(members, self.points[:, -2].astype(np.int64), self.ends[leaves])
-
-    def _require_root(self) -> None:
-        n = len(self.points)
-        alone = Regions(np.arange(n), self.promises.classes.records, np.array([n], dtype=np.int64))
-        if self.promises.failing_together(alone, self.axes, self.original).any():
-            raise self.promises.refuse(self.original, "mondrian")
 
     def _proposed(
         self, waiting: NDArray[np.int64], skips: NDArray[np.int64]

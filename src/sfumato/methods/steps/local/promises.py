@@ -12,7 +12,7 @@ from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder
-from sfumato.core.model import ClassEvidence, Model, Needs, Verdict
+from sfumato.core.model import ClassEvidence, Model, Needs
 from sfumato.core.population import count_needed
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.methods.steps.local.atoms import Atoms, Outline, Parts, Terrain
@@ -156,7 +156,13 @@ class Promises:
         """The error to raise when not even the whole table as one region holds; ``closest`` are its
         verdicts.
         """
-        verdicts = self._verdicts_on_one(points)
+        n = len(self.classes)
+        single_class = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
+        evidence = ClassEvidence(single_class, self.schema, self.reference)
+        models = [
+            m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes
+        ]
+        verdicts = tuple(m.judge(evidence) for m in models)
         broken = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
         advice = "lower the promise, or give the table more records"
         return Unsatisfiable(
@@ -164,15 +170,6 @@ class Promises:
             f" {advice}",
             closest=verdicts,
         )
-
-    def _verdicts_on_one(self, points: NDArray[np.int32]) -> tuple[Verdict, ...]:
-        n = len(self.classes)
-        single_class = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
-        evidence = ClassEvidence(single_class, self.schema, self.reference)
-        models = [
-            m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes
-        ]
-        return tuple(m.judge(evidence) for m in models)
 
     def _merged(
         self,

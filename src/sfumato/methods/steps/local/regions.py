@@ -227,25 +227,23 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         )
     dataset = dataset.with_columns(fresh)
     for name, cells in plan.hidden.items():
-        dataset = _blanked(dataset, name, cells[regions])
+        # Suppress the cells of a column in some rows; what was missing before cannot be told
+        # from it
+        rows = cells[regions]
+        column = dataset.column(name)
+        if column.dtype.is_float():
+            column = column.fill_nan(None)
+        blank = (
+            pl.select(pl.when(pl.Series(rows)).then(None).otherwise(column)).to_series().alias(name)
+        )
+        schema = dataset.schema.replace(name, missing=Missing.WILDCARD)
+        dataset = dataset.with_columns({name: blank}).with_schema(schema)
     return dataset
 
 
 def _as_it_was(column: pl.Series, labels: pl.Series) -> bool:
     """Whether a column is released cell by cell as it was: then it keeps its type, too."""
     return bool(column.cast(pl.String, strict=False).equals(labels, null_equal=True))
-
-
-def _blanked(dataset: Table, name: str, rows: NDArray[np.bool_]) -> Table:
-    """Suppress the cells of a column in some rows; what was missing before cannot be told from
-    it.
-    """
-    column = dataset.column(name)
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    blank = pl.select(pl.when(pl.Series(rows)).then(None).otherwise(column)).to_series().alias(name)
-    schema = dataset.schema.replace(name, missing=Missing.WILDCARD)
-    return dataset.with_columns({name: blank}).with_schema(schema)
 
 
 def regions_of_rows(dataset: Table, plan: ClassRecoding) -> NDArray[np.int64]:

@@ -108,9 +108,20 @@ class ShiftDates(ColumnStep):
         days = np.stack([days_of(column, table) for column in columns], axis=1)
         kind, units = _units(self, dataset)
         low, high = self._limits(days, units)
-        shifts = self._draw_shifts(
-            low, high, units, goal.keyed("shift dates").uniforms(marks_by(dataset, kind))
-        )
+        # A shift in days for every row, uniform between the limits of its unit but not 0;
+        # rows of a unit have one draw
+        draws = goal.keyed("shift dates").uniforms(marks_by(dataset, kind))
+        has_zero = (low <= 0) & (high >= 0)
+        choices = high - low + 1 - has_zero
+        stuck = int((choices < 1).sum())
+        if stuck:
+            raise SchemaError(
+                f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest"
+                " and latest, or raise days"
+            )
+        picked: Rows = low[units] + np.floor(draws * choices[units]).astype(np.int64)
+        picked += has_zero[units] & (picked >= 0)
+        shifts = picked * (7 if self.keep_weekday else 1)
         shifted = {column.name: moved(column, table, shifts) for column in columns}
         after = np.stack([days_of(column, table) for column in shifted.values()], axis=1)
         off = _intervals_off(days, after, units)
@@ -148,22 +159,6 @@ class ShiftDates(ColumnStep):
         low = np.ceil(np.maximum(first - earliest, -self.days) / size)
         high = np.floor(np.minimum(last - latest, self.days) / size)
         return low.astype(np.int64), high.astype(np.int64)
-
-    def _draw_shifts(self, low: Rows, high: Rows, units: Rows, draws: Array) -> Rows:
-        """A shift in days for every row, uniform between the limits of its unit but not 0; rows of
-        a unit have one draw.
-        """
-        has_zero = (low <= 0) & (high >= 0)
-        choices = high - low + 1 - has_zero
-        stuck = int((choices < 1).sum())
-        if stuck:
-            raise SchemaError(
-                f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest"
-                " and latest, or raise days"
-            )
-        picked: Rows = low[units] + np.floor(draws * choices[units]).astype(np.int64)
-        picked += has_zero[units] & (picked >= 0)
-        return picked * (7 if self.keep_weekday else 1)
 
     def _warnings(self, kind: str, dataset: Table) -> list[str]:
         warnings = []

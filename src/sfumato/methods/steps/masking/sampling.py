@@ -227,7 +227,17 @@ class Sample(Step):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw the units."""
         require_table(dataset, self.name, self.within or ())
-        self._check_weight(dataset)
+        weight_column = dataset.schema.only(Role.WEIGHT)
+        if self.weight is not None and weight_column is not None:
+            raise ParameterError(
+                f"Sample: the table has weights in {weight_column!r}, which are adjusted; leave"
+                " weight out"
+            )
+        if self.weight in dataset.columns:
+            raise ParameterError(
+                f"Sample: the table has a column {self.weight!r} already; name the weights"
+                " otherwise"
+            )
         sample = _draw(self, dataset, goal)
         rows = np.flatnonzero(sample.chances > 0)
         old = weights_of(dataset)
@@ -281,19 +291,6 @@ class Sample(Step):
         if self.weight is None or self.weight not in columns:
             return schema
         return Schema({**schema.attributes, self.weight: _WEIGHT})
-
-    def _check_weight(self, dataset: Table) -> None:
-        weight_column = dataset.schema.only(Role.WEIGHT)
-        if self.weight is not None and weight_column is not None:
-            raise ParameterError(
-                f"Sample: the table has weights in {weight_column!r}, which are adjusted; leave"
-                " weight out"
-            )
-        if self.weight in dataset.columns:
-            raise ParameterError(
-                f"Sample: the table has a column {self.weight!r} already; name the weights"
-                " otherwise"
-            )
 
     def _weight_column(self, dataset: Table, weights: Array) -> dict[str, pl.Series]:
         name = dataset.schema.only(Role.WEIGHT) or self.weight
@@ -352,7 +349,16 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     sample_size = step.taken(count, kind)
     strata = np.zeros(count, dtype=np.int64)
     if step.method != "simple":
-        strata = _stratum_of_units(step, dataset, order, units, count, kind)
+        rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
+        unit_strata = np.empty(count, dtype=np.int64)
+        unit_strata[units] = rows
+        torn = len(np.unique(units[unit_strata[units] != rows]))
+        if torn:
+            raise SchemaError(
+                f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep"
+                " them whole"
+            )
+        strata = np.unique(unit_strata, return_inverse=True)[1]
     if step.method == "systematic":
         sequence = np.argsort(strata, kind="stable")
         start = goal.stream("sample").random()
@@ -477,21 +483,6 @@ def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
         return "row", np.arange(len(dataset))
     kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
     return step.unit or ("person" if "person" in kinds else "household"), unit_codes
-
-
-def _stratum_of_units(
-    step: Sample, dataset: Table, order: Rows, units: Rows, count: int, kind: str
-) -> Rows:
-    rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
-    unit_strata = np.empty(count, dtype=np.int64)
-    unit_strata[units] = rows
-    torn = len(np.unique(units[unit_strata[units] != rows]))
-    if torn:
-        raise SchemaError(
-            f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep them"
-            " whole"
-        )
-    return np.unique(unit_strata, return_inverse=True)[1]
 
 
 def _preserved(

@@ -148,15 +148,12 @@ class Sullivan:
         )
         self.categories = categories
         self.coarse = coarse_first(block)
-        self.ties = self._ties()
-        self.redrawn = self.left = self.mended = 0
-        self.gap = 0.0
-
-    def _ties(self) -> Array:
         pairs = zip(self.block.names, self.block.marks, strict=True)
-        return np.stack(
+        self.ties = np.stack(
             [self.goal.keyed(f"ties of {name}").uniforms(marks) for name, marks in pairs], axis=1
         )
+        self.redrawn = self.left = self.mended = 0
+        self.gap = 0.0
 
     def masked(self, rows: Rows) -> Array:
         """One stratum with noise."""

@@ -176,9 +176,13 @@ class Bucketize(Step):
         buckets = [buckets_of(ordered, names, count) for names in together]
         points = points_of(ordered, quasi)
         groups, notes = self._classes(points, buckets, goal)
-        distance = self._verified(groups, buckets)
+        # The distance of the class farthest from the table, on real counts; what breaks the
+        # promise is our bug
+        distance = max(distance_of(_counts(groups, bucket_codes)) for bucket_codes in buckets)
+        if distance > self.t * (1 + TOLERANCE) or int(np.bincount(groups).min()) < self.k:
+            raise InternalError("bucketize: classes were made that do not keep k and t")
         released = self._released(ordered, quasi, groups, dict(self._bucket_of(buckets)))
-        back = _places_of(order)
+        back = np.argsort(order)
         return Masked(
             actions=self._actions(quasi),
             columns={name: column.values.gather(back) for name, column in released.items()},
@@ -255,15 +259,6 @@ class Bucketize(Step):
         )
         return groups, {**notes, **improvement}
 
-    def _verified(self, groups: Labels, buckets: Sequence[Labels]) -> float:
-        """The distance of the class farthest from the table, on real counts; what breaks the
-        promise is our bug.
-        """
-        distance = max(distance_of(_counts(groups, bucket_codes)) for bucket_codes in buckets)
-        if distance > self.t * (1 + TOLERANCE) or int(np.bincount(groups).min()) < self.k:
-            raise InternalError("bucketize: classes were made that do not keep k and t")
-        return distance
-
     def _bucket_of(self, buckets: Sequence[Labels]) -> Iterator[tuple[str, Labels]]:
         for number, name in enumerate(self.sensitive):
             yield name, buckets[number if self.separate else 0]
@@ -316,10 +311,6 @@ class Bucketize(Step):
             yield (
                 "bucketize: classes have so many records, not persons: one person may fill a class"
             )
-
-
-def _places_of(order: Labels) -> Labels:
-    return np.argsort(order)
 
 
 def _counts(groups: Labels, buckets: Labels) -> Labels:

@@ -136,7 +136,25 @@ class InsensitiveMicroaggregate(ColumnStep):
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Average and add noise."""
-        scales = self._scales(dataset)
+        # The bounds of every column; without any it is refused, since the data must not say
+        # them
+        require_table(dataset, self.name, self.columns)
+        attributes = dataset.schema.attributes
+        declared = {name: attributes[name].bounds for name in self.columns if name in attributes}
+        bounds = {
+            name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns
+        }
+        unbounded = [name for name, column_bounds in bounds.items() if column_bounds is None]
+        if unbounded:
+            raise SchemaError(
+                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without"
+                " looking at the data: say bounds: {column: [lowest, highest]}"
+            )
+        scales = {
+            name: Scale(*column_bounds)
+            for name, column_bounds in bounds.items()
+            if column_bounds is not None
+        }
         require_numbers(dataset, self.columns, goal, self.name)
         self._require(dataset)
         draws = Draws.of(goal, self.name)
@@ -174,28 +192,6 @@ class InsensitiveMicroaggregate(ColumnStep):
             name: dataclasses.replace(a, hierarchy=None)
             for name, a in attributes.items()
             if a.hierarchy is not None
-        }
-
-    def _scales(self, dataset: Table) -> dict[str, Scale]:
-        """The bounds of every column; without any it is refused, since the data must not say
-        them.
-        """
-        require_table(dataset, self.name, self.columns)
-        attributes = dataset.schema.attributes
-        declared = {name: attributes[name].bounds for name in self.columns if name in attributes}
-        bounds = {
-            name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns
-        }
-        unbounded = [name for name, column_bounds in bounds.items() if column_bounds is None]
-        if unbounded:
-            raise SchemaError(
-                f"{self.name}: {', '.join(unbounded[:8])} needs bounds that are known without"
-                " looking at the data: say bounds: {column: [lowest, highest]}"
-            )
-        return {
-            name: Scale(*column_bounds)
-            for name, column_bounds in bounds.items()
-            if column_bounds is not None
         }
 
     def _require(self, dataset: Table) -> None:

@@ -178,7 +178,8 @@ class AnnealingSearch:
 
     def _anneal_region(self, last: float) -> Iterator[int]:
         """Anneal the records around one of the best groups so far."""
-        self._restore()
+        self.made.groups[:] = self.groups
+        kernels.group_changes.settle(self.made)
         centre = self._centre()
         away = ((self.made.points - self.made.points[centre]) ** 2).sum(axis=1)
         count = min(len(away), int(LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)))
@@ -208,10 +209,6 @@ class AnnealingSearch:
         )
         if error < self.least:
             self.least, self.groups = error, groups
-
-    def _restore(self) -> None:
-        self.made.groups[:] = self.groups
-        kernels.group_changes.settle(self.made)
 
     def _error(self) -> float:
         return float(

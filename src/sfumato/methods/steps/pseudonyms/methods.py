@@ -202,7 +202,17 @@ def made_by(step: Pseudonymize, request: Asked) -> Made:
     if step.method == "counter":
         return Made(counter(request))
     if step.method == "format_preserving":
-        return _of_form(request)
+        values = _values(request)
+        codes = format_preserving(values, request.key, request.domain)
+        refuse_shared(
+            codes, request.known, "the vault was begun with another key; use another domain"
+        )
+        unchanged = sum(code == value for code, value in zip(codes, values, strict=True))
+        warning = (
+            f"{unchanged:,} values are their own pseudonyms: forms with few digits and letters have"
+            " few values to choose from"
+        )
+        return Made(codes, (warning,) if unchanged else ())
     if step.method == "fake":
         return _fakes(step, request)
     return _hashes(step, request)
@@ -227,18 +237,6 @@ def _value(text: str) -> str:
     if len(parts) > 1 or parts[0] is None:
         return text
     return parts[0]
-
-
-def _of_form(request: Asked) -> Made:
-    values = _values(request)
-    codes = format_preserving(values, request.key, request.domain)
-    refuse_shared(codes, request.known, "the vault was begun with another key; use another domain")
-    unchanged = sum(code == value for code, value in zip(codes, values, strict=True))
-    warning = (
-        f"{unchanged:,} values are their own pseudonyms: forms with few digits and letters have few"
-        " values to choose from"
-    )
-    return Made(codes, (warning,) if unchanged else ())
 
 
 def _fakes(step: Pseudonymize, request: Asked) -> Made:

@@ -219,7 +219,14 @@ class _Program:
         self.seen: set[tuple[int, int, int]] = set()
         self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self.least: list[float] = []
-        self._limit_classes(limit, record_limit)
+        # No class hides more records than it has, all no more than may be hit, and nothing
+        # costs more than what is known
+        everything = np.arange(self.choices)
+        self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
+        self._row(everything, -np.ones(self.choices), -float(record_limit))
+        for u, amount in enumerate(self.parts.amounts.tolist()):
+            own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
+            self._row(own, -np.ones(len(own)), -float(amount))
         self._hide_some(opened)
 
     def _hide_some(self, opened: int) -> None:
@@ -228,17 +235,6 @@ class _Program:
             with_value = (self.parts.missing[:, None] & bit) == 0
             columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
             self._row(columns, np.ones(len(columns)), 1.0)
-
-    def _limit_classes(self, limit: float, record_limit: int) -> None:
-        """No class hides more records than it has, all no more than may be hit, and nothing costs
-        more than what is known.
-        """
-        everything = np.arange(self.choices)
-        self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
-        self._row(everything, -np.ones(self.choices), -float(record_limit))
-        for u, amount in enumerate(self.parts.amounts.tolist()):
-            own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
-            self._row(own, -np.ones(len(own)), -float(amount))
 
     def _row(
         self, columns: NDArray[np.int64], values: NDArray[np.float64], lower_bound: float
@@ -407,7 +403,13 @@ class CellSuppression:
         if self._exactly(parts):
             hidden, gap = fewest_cells(parts, demands, prices, hidden, self.effort, allowed)
             method, notes = "exact cell suppression", _notes(hidden, demands) | gap
-        _require_budget(hidden, dataset.records, allowed)
+        if hidden.records_hit > allowed:
+            raise Unsatisfiable(
+                f"{hidden.records_hit:,} of {dataset.records:,} records would have suppressed"
+                f" cells; the budget allows {allowed:,}. Raise the budget, lower k, or generalise"
+                " first",
+                closest=hidden.cells(),
+            )
         return hidden.recoding(method, notes)
 
     def _exactly(self, parts: SuppressedParts) -> bool:
@@ -418,15 +420,6 @@ class CellSuppression:
     def _allowed(self, records: int) -> int:
         """How many records may have a suppressed cell."""
         return math.floor(self.budget * records + 1e-9)
-
-
-def _require_budget(solution: SuppressedParts, records: int, allowed: int) -> None:
-    if solution.records_hit > allowed:
-        raise Unsatisfiable(
-            f"{solution.records_hit:,} of {records:,} records would have suppressed cells; the"
-            f" budget allows {allowed:,}. Raise the budget, lower k, or generalise first",
-            closest=solution.cells(),
-        )
 
 
 def _notes(solution: SuppressedParts, demands: tuple[Demand, ...]) -> dict[str, Any]:

@@ -366,7 +366,15 @@ class _Cover:
                 waiting = waiting[room:]
         self._add_columns()
         if len(self.rare()):
-            self._hide_all()
+            # Hide all there is of the rare, or of everyone once that is done
+            everything = sum(self.prices)
+            has_more = (everything & ~(self.absent | self.missing)) != 0
+            part_numbers = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
+            if not len(part_numbers):
+                part_numbers = np.flatnonzero((self.left > 0) & has_more)
+            units = np.repeat(part_numbers, self.left[part_numbers])
+            self.units.append(units)
+            self.hidden.append(np.full(len(units), everything))
             return False
         return True
 
@@ -384,21 +392,6 @@ class _Cover:
             best = max(groups_by_bit, key=lambda bit: len(groups_by_bit[bit][1]) / self.prices[bit])
             hidden |= best
             self.hide([(hidden, groups_by_bit[best])])
-
-    def _hide_all(self) -> None:
-        """Hide all there is of the rare, or of everyone once that is done.
-
-        Only where every record lacks some value: none can then be compatible with all others by
-        itself.
-        """
-        everything = sum(self.prices)
-        has_more = (everything & ~(self.absent | self.missing)) != 0
-        part_numbers = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
-        if not len(part_numbers):
-            part_numbers = np.flatnonzero((self.left > 0) & has_more)
-        units = np.repeat(part_numbers, self.left[part_numbers])
-        self.units.append(units)
-        self.hidden.append(np.full(len(units), everything))
 
     def rare(self) -> NDArray[np.int64]:
         """Units with records that show all their cells and are too rare."""
@@ -458,7 +451,14 @@ class _Cover:
         rare before.
         """
         units, hidden = np.concatenate(self.units), np.concatenate(self.hidden)
-        self.frequencies = self._recount(units, hidden)
+        # Frequencies counted anew: covering only counts what it is sure of
+        frequencies = count_compatible(
+            np.concatenate([self.keys, self.keys[units]]),
+            np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
+            np.concatenate([self.missing, self.missing[units] | hidden]),
+            self.parts.fields,
+        )
+        self.frequencies = frequencies[: len(self.left)]
         relied_on = self.left > 0
         price = {
             h: sum(p for bit, p in self.prices.items() if h & bit)
@@ -476,16 +476,6 @@ class _Cover:
                 relied_on,
             )
         self.units, self.hidden = [units[hidden != 0]], [hidden[hidden != 0]]
-
-    def _recount(self, units: NDArray[np.int64], hidden: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Frequencies counted anew: covering only counts what it is sure of."""
-        frequencies = count_compatible(
-            np.concatenate([self.keys, self.keys[units]]),
-            np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
-            np.concatenate([self.missing, self.missing[units] | hidden]),
-            self.parts.fields,
-        )
-        return frequencies[: len(self.left)]
 
     def suppressed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The parts of which a record is suppressed, and what is hidden of it."""

@@ -103,7 +103,12 @@ class SwapAcross(ColumnStep):
         """Find the nearest record of the second table for each record that was chosen."""
         require_columns(dataset, self.columns, self.name)
         dataset.require(self.match)
-        second = self._second(dataset, goal)
+        if goal.population is None:
+            raise SchemaError(
+                "swap_across takes values from a second table, but there is none; give one with"
+                " population="
+            )
+        second = described_alike(goal.population, dataset, [*self.columns, *self.match])
         donor, is_seeker = self._donors(dataset, second, goal)
         alone = int((is_seeker & (donor < 0)).sum())
         columns = {name: _take_values(name, dataset, second, donor) for name in self.columns}
@@ -128,14 +133,6 @@ class SwapAcross(ColumnStep):
     def apply(self, dataset: Table, plan: Masked) -> Table:
         """Put the taken values in place."""
         return plan.applied(dataset)
-
-    def _second(self, dataset: Table, goal: Goal) -> Table:
-        if goal.population is None:
-            raise SchemaError(
-                "swap_across takes values from a second table, but there is none; give one with"
-                " population="
-            )
-        return described_alike(goal.population, dataset, [*self.columns, *self.match])
 
     def _donors(self, dataset: Table, second: Table, goal: Goal) -> tuple[Codes, NDArray[np.bool_]]:
         """Per row the row of the second table that gives its values (−1: none), and which rows were

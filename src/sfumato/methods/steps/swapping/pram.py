@@ -170,20 +170,17 @@ class Pram(ColumnStep):
         if self.alpha is not None and self.invariant != "two_stage":
             raise ParameterError("alpha is for invariant two_stage only")
         if self.matrix is not None:
-            self._check_matrices(self.matrix)
-
-    def _check_matrices(self, matrices: dict[str, Matrix]) -> None:
-        if self.jointly:
-            raise ParameterError(
-                "columns taken jointly have a matrix that is made; give retain or theta"
-            )
-        if set(matrices) != set(self.columns):
-            raise ParameterError("give a matrix for each of the columns, and for no others")
-        for column, rows in matrices.items():
-            try:
-                checked_matrix(dense(rows)[1])
-            except ParameterError as error:
-                raise ParameterError(f"matrix of {column!r}: {error}") from None
+            if self.jointly:
+                raise ParameterError(
+                    "columns taken jointly have a matrix that is made; give retain or theta"
+                )
+            if set(self.matrix) != set(self.columns):
+                raise ParameterError("give a matrix for each of the columns, and for no others")
+            for column, rows in self.matrix.items():
+                try:
+                    checked_matrix(dense(rows)[1])
+                except ParameterError as error:
+                    raise ParameterError(f"matrix of {column!r}: {error}") from None
 
     @property
     def mechanisms(self) -> dict[str, Mechanism]:

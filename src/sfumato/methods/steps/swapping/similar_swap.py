@@ -13,7 +13,7 @@ from sfumato.core.classes import count_rows
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.swapping.carriers import Carriers, carriers_of
+from sfumato.methods.steps.swapping.carriers import carriers_of
 from sfumato.methods.steps.swapping.ordered_scores import scores_of
 from sfumato.methods.steps.swapping.preserved_values import values_kept
 from sfumato.methods.steps.swapping.rank_partners import sorted_within
@@ -108,7 +108,8 @@ class SwapSimilar(ColumnStep):
         order, starts = sorted_within(
             scores[carriers.rows], strata[carriers.rows], movable, goal.stream("swap similar")
         )
-        at_risk = _any_row(risky, carriers)
+        # Which carriers have a marked row
+        at_risk = np.asarray(np.bincount(carriers.of, risky, len(carriers)) > 0, dtype=np.bool_)
         partner = self._pairs(starts, scores[carriers.rows][order], at_risk[order])
         sources = carriers.sources(order, partner)
         alone = int(at_risk.sum()) - int(at_risk[order[partner != np.arange(len(order))]].sum())
@@ -152,11 +153,6 @@ class SwapSimilar(ColumnStep):
         reach = math.inf if self.reach is None else self.reach
         pairs: Codes = kernels.swapping.closest_pairs(starts, values, at_risk, reach)
         return pairs
-
-
-def _any_row(marked: NDArray[np.bool_], carriers: Carriers) -> NDArray[np.bool_]:
-    """Which carriers have a marked row."""
-    return np.asarray(np.bincount(carriers.of, marked, len(carriers)) > 0, dtype=np.bool_)
 
 
 def _relation(step: SwapSimilar, scores: NDArray[np.float64], sources: Codes) -> Preserved:

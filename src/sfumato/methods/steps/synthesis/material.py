@@ -171,7 +171,13 @@ def material_of(
         attribute is not None and attribute.kind is Kind.NUMERIC and column.dtype != pl.Boolean
     ):
         values = _instants(column) if temporal else numbers_of(dataset, name)
-        _require_told_apart(dataset, name, column)
+        # Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up
+        if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
+            raise SchemaError(
+                f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too"
+                " large to be drawn as numbers; if they name people give the column the role"
+                " direct, else the kind nominal"
+            )
         bounds = None if attribute is None or temporal else attribute.bounds
         if among is None:
             training_rows = np.arange(len(order))
@@ -241,16 +247,6 @@ def _instants(column: pl.Series) -> Floats:
     return np.array(
         plain.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64
     )
-
-
-def _require_told_apart(dataset: Table, name: str, column: pl.Series) -> None:
-    """Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up."""
-    if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
-        raise SchemaError(
-            f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too large"
-            " to be drawn as numbers; if they name people give the column the role direct, else"
-            " the kind nominal"
-        )
 
 
 def _numbers(

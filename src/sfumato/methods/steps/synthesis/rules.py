@@ -103,7 +103,14 @@ class Clause:
             return float(material.order.index(value))
         try:
             if material.temporal:
-                return _instant(value, material.temporal)
+                moment = datetime.datetime.fromisoformat(value)
+                days = (moment.date() - EPOCH).days
+                if material.temporal == "day":
+                    return float(days)
+                since = moment.replace(tzinfo=None) - datetime.datetime.combine(
+                    EPOCH, datetime.time()
+                )
+                return float(since // datetime.timedelta(microseconds=1))
             return float(value)
         except ValueError:
             raise ParameterError(
@@ -114,15 +121,6 @@ class Clause:
     def single(self) -> bool:
         """Whether exactly one value meets it."""
         return self.sign in ("=", "missing") or (self.sign == "in" and len(self.values) == 1)
-
-
-def _instant(value: str, unit: str) -> float:
-    moment = datetime.datetime.fromisoformat(value)
-    days = (moment.date() - EPOCH).days
-    if unit == "day":
-        return float(days)
-    since = moment.replace(tzinfo=None) - datetime.datetime.combine(EPOCH, datetime.time())
-    return float(since // datetime.timedelta(microseconds=1))
 
 
 @dataclasses.dataclass(frozen=True)
