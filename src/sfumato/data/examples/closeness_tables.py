@@ -270,7 +270,8 @@ def _conditions(release: str = "none") -> Example:
     if release == "none":
         return from_rows(columns | {"condition": sensitive()}, patients)
     columns["age"] = quasi(suppress(), Kind.ORDINAL)
-    classes, rows = CONDITION_CLASSES[release], CONDITION_ROWS[release]
+    classes = CONDITION_CLASSES[release]
+    rows = CONDITION_ROWS[release]
     released = [(*classes[at // 4], "*", patients[row][3]) for at, row in enumerate(rows)]
     return from_rows(columns | {"condition": sensitive()}, released)
 

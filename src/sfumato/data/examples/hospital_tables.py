@@ -76,7 +76,8 @@ def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
     """Who the patients are. Some rare people take the place of drawn ones; a short table gets fewer
     of them.
     """
-    age, sex = people.ages(draws, rows), people.sexes(draws, rows)
+    age = people.ages(draws, rows)
+    sex = people.sexes(draws, rows)
     codes, foreign = people.postcodes(draws, rows)
     columns: dict[str, Any] = {
         "age": age,
@@ -98,7 +99,8 @@ def _admissions(
 ) -> dict[str, Any]:
     """What they are called, and when, why, where and for how long they were in hospital."""
     rows = len(age)
-    first_names, family = people.given_names(draws, sex), people.family_names(draws, rows)
+    first_names = people.given_names(draws, sex)
+    family = people.family_names(draws, rows)
     kind = people.diagnoses(draws, age, sex)
     days, cost = people.stays(draws, kind, age)
     diagnoses = hospital_words().diagnoses
@@ -154,7 +156,8 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     draws = PhiloxDraws(seed)
     of = _owners(draws, at_least("rows", rows, 1))
     size = int(of[-1]) + 1
-    age, sex = people.ages(draws, size), people.sexes(draws, size)
+    age = people.ages(draws, size)
+    sex = people.sexes(draws, size)
     codes, _ = people.postcodes(draws, size)
     kind = people.diagnoses(draws, age[of], sex[of])
     kind = np.where(

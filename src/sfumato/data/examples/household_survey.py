@@ -120,7 +120,8 @@ def _of_persons(draws: PhiloxDraws, home: Whole) -> dict[str, Any]:
     """What each member has for themselves."""
     rows = len(home)
     age = _ages(draws, home)
-    education, employment = _educations(draws, age), _employments(draws, age)
+    education = _educations(draws, age)
+    employment = _employments(draws, age)
     active = np.isin(employment, EMPLOYMENT_TREE["in work"])
     hours = np.where(employment == "part-time", 0.55, 1.0)
     level = (
@@ -175,7 +176,8 @@ def _employments(draws: PhiloxDraws, age: Whole) -> Words:
     names = flat_names(EMPLOYMENT_TREE)
     working = people.words(names, draws.pick(len(age), (52, 22, 9, 6, 3, 3, 5, 0)))
     luck = draws.uniform(len(age))
-    young, old = (age < 25) & (luck < 0.4), (age >= people.PENSION) & (luck < 0.93)
+    young = (age < 25) & (luck < 0.4)
+    old = (age >= people.PENSION) & (luck < 0.93)
     rules = [age < people.SCHOOL_AGE, (age < people.ADULT) | young, old]
     return np.select(rules, ["below school age", "in education", "retired"], working).astype(object)
 

@@ -89,9 +89,11 @@ def mobility_table(
 ) -> pl.DataFrame:
     """The long table of :func:`mobility`, a row for each point."""
     either("places", places, ("coordinates", "names"))
-    count, per_day = at_least("people", people, 1), at_least("points", points, 1)
+    count = at_least("people", people, 1)
+    per_day = at_least("points", points, 1)
     stream = np.random.Generator(np.random.Philox(key=seed))
-    home, work = _around(stream, count, spread=6.0), _around(stream, count, spread=3.0)
+    home = _around(stream, count, spread=6.0)
+    work = _around(stream, count, spread=3.0)
     haunts = np.stack([_around(stream, count, spread=5.0) for _ in range(3)], axis=1)
     size = count * at_least("days", days, 1) * per_day
     persons = np.repeat(np.arange(count), days * per_day)

@@ -180,7 +180,8 @@ def diagnoses(draws: PhiloxDraws, age: Whole, sex: Words) -> Whole:
         for field in ("share", "age", "spread", "female")
     )
     near = np.exp(-0.5 * ((age[:, None] - centre) / spread) ** 2) / spread
-    is_female, is_male = (sex == "female")[:, None], (sex == "male")[:, None]
+    is_female = (sex == "female")[:, None]
+    is_male = (sex == "male")[:, None]
     by_sex = np.where(
         is_female, female, np.where(is_male, 1 - female, np.minimum(female, 1 - female))
     )

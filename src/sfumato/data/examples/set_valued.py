@@ -70,7 +70,8 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     >>> purchases(50, items=30).counts()["people"]
     50
     """
-    count, width = at_least("people", people, 1), at_least("items", items, 2)
+    count = at_least("people", people, 1)
+    width = at_least("items", items, 2)
     draws = PhiloxDraws(seed)
     names, groups = _products(width)
     lengths = 1 + draws.whole(count, 0, 9) + draws.whole(count, 0, 9)

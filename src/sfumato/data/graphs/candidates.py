@@ -50,7 +50,9 @@ class Candidates:
     def __init__(
         self, originals: NDArray[np.uint64], scene: Scene, answers: NDArray[np.uint64]
     ) -> None:
-        original, released, truth = scene.pair.original, scene.pair.released, scene.pair.truth
+        original = scene.pair.original
+        released = scene.pair.released
+        truth = scene.pair.truth
         own, released_words, unsaid = _with_labels(originals, answers, original, released)
         count = _counts(released_words, own)
         released_position = np.full(original.people, -1, dtype=np.int64)
@@ -65,7 +67,8 @@ class Candidates:
             right[is_released] |= (
                 released_words[released_position[is_released]] == unsaid[is_released]
             )
-        self.count, self.right = count, right
+        self.count = count
+        self.right = right
 
     @property
     def alone(self) -> NDArray[np.bool_]:
@@ -254,10 +257,8 @@ class EgoGraph(CandidateAttack):
 
     def attack(self, scene: Scene) -> Finding:
         """Compare neighbourhoods."""
-        originals, answers = (
-            egos(scene.pair.original, self.cap),
-            egos(scene.pair.released, self.cap),
-        )
+        originals = egos(scene.pair.original, self.cap)
+        answers = egos(scene.pair.released, self.cap)
         open_cases = int((~originals.settled).sum())
         remark = ""
         if open_cases:
@@ -291,7 +292,8 @@ class HubFingerprint(CandidateAttack):
 
     def attack(self, scene: Scene) -> Finding:
         """Measure distances to the hubs in both graphs."""
-        original, released = scene.pair.original, scene.pair.released
+        original = scene.pair.original
+        released = scene.pair.released
         hubs = top_degrees(original, self.hubs)
         released_position = np.full(original.people, -1, dtype=np.int64)
         released_position[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(

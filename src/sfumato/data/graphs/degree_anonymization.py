@@ -111,7 +111,9 @@ class DegreeAnonymization(Step):
         if self.with_attributes:
             masked, classes, gone = without_rare(graph, self.k)
         else:
-            masked, classes, gone = (graph, np.zeros(graph.people, np.int64), 0)
+            masked = graph
+            classes = np.zeros(graph.people, np.int64)
+            gone = 0
         stream = goal.stream(self.name)
         if self.directed:
             arcs = anonymous_pairs(masked, classes, self.k, stream)
@@ -185,7 +187,8 @@ def _raised_in_order(
     more than ``at_most`` or nothing helps.
     """
     degrees = graph.ties.degrees
-    probed, target = degrees.copy(), np.empty_like(degrees)
+    probed = degrees.copy()
+    target = np.empty_like(degrees)
     lowest = order[np.argsort(degrees[order], kind="stable")]
     open_demands = 0
     for _ in range(ROUNDS):

@@ -49,9 +49,11 @@ def parts_of(
     """Read a graph; people are numbered in the order of their ids, so the order of rows does not
     matter.
     """
-    data, people = tables["data"], tables.get("people")
+    data = tables["data"]
+    people = tables.get("people")
     tail, head, unit = checked(tables, schemas, source)
-    tails, heads = data[tail], data[head]
+    tails = data[tail]
+    heads = data[head]
     if tails.null_count():
         raise UnreadableInput(
             f"{tails.null_count():,} row(s) of {source.name} have nobody in the column of role"
@@ -104,7 +106,8 @@ def checked(
     """The columns of tails, heads and people's ids; everything that does not fit is told at
     once.
     """
-    schema, beside = schemas["data"], schemas.get("people")
+    schema = schemas["data"]
+    beside = schemas.get("people")
     problems = [*_fitting(tables["data"], schema, source, "the ties"), *_ends(schema, source)]
     unit = None
     if beside is not None and "people" in tables:
@@ -257,7 +260,8 @@ def _arcs(
             " these people to it, or take the rows out"
         )
     ties = ~alone.to_numpy()
-    tail, head = endpoints[0][ties], endpoints[1][ties]
+    tail = endpoints[0][ties]
+    head = endpoints[1][ties]
     loops = tail == head
     keys = tail[~loops] * len(everybody) + head[~loops]
     distinct = ascending(keys)
@@ -288,7 +292,8 @@ def ascending(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _both_ways(keys: NDArray[np.int64], people: int) -> int:
     """How many pairs stand in both directions."""
-    tails, heads = keys // people, keys % people
+    tails = keys // people
+    heads = keys % people
     if (tails < heads).all():
         return 0
     return len(keys) - len(ascending(np.minimum(tails, heads) * people + np.maximum(tails, heads)))
@@ -309,7 +314,8 @@ def _numbers_of_whole(
     numbers = everybody.to_numpy()
     if not len(numbers):
         return np.full(len(ids), -1, dtype=np.int64)
-    lowest, highest = int(numbers[0]), int(numbers[-1])
+    lowest = int(numbers[0])
+    highest = int(numbers[-1])
     inside = (ids >= lowest) & (ids <= highest) & column.is_not_null().to_numpy()
     if highest - lowest < DENSE * len(numbers):  # looked up in a table of all numbers in between
         number_of_id = np.full(highest - lowest + 1, -1, dtype=np.int64)

@@ -117,7 +117,8 @@ class PeopleGraph(PeopleData):
     @cached_property
     def edges(self) -> NDArray[np.int32]:
         """Every tie once, whatever its direction: two rows, the smaller number first, sorted."""
-        low, high = np.minimum(*self.arcs), np.maximum(*self.arcs)
+        low = np.minimum(*self.arcs)
+        high = np.maximum(*self.arcs)
         if (self.arcs[0] < self.arcs[1]).all():
             return self.arcs
         keys = ascending(low.astype(np.int64) * self.nodes + high)
@@ -172,7 +173,8 @@ class PeopleGraph(PeopleData):
         """Ties, and the people's own columns under their numbers; who has no tie and no such row
         stands alone in a row of ``data``.
         """
-        tail, head = self.schema.columns(Role.FROM)[0], self.schema.columns(Role.TO)[0]
+        tail = self.schema.columns(Role.FROM)[0]
+        head = self.schema.columns(Role.TO)[0]
         ends = self.arcs if self.directed else self.edges
         unit = None
         if self.beside is not None:

@@ -198,7 +198,8 @@ def hub_words(graph: PeopleGraph, hubs: NDArray[np.int64]) -> Iterator[NDArray[n
     −1.
     """
     words = np.zeros(graph.people, dtype=np.uint64)
-    reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
+    reached = np.empty(graph.people, dtype=np.int32)
+    queue = np.empty(graph.people, dtype=np.int32)
     for hub in hubs:
         kernels.graphs.distances(*graph.ties, hub, reached, queue)
         words = joined(words, (reached.astype(np.int64) + 1).astype(np.uint64))

@@ -76,7 +76,9 @@ class NeighbourSetBlowup(Step):
         if self.with_attributes:
             masked, classes, gone = without_rare(graph, self.k)
         else:
-            masked, classes, gone = (graph, np.zeros(graph.people, np.int64), 0)
+            masked = graph
+            classes = np.zeros(graph.people, np.int64)
+            gone = 0
         edges = blown_up(masked, blocks_of(masked, classes, self.k), self.closed)
         counts = changes(graph, edges)
         total = sum(counts.values())
@@ -113,7 +115,8 @@ def blown_up(graph: PeopleGraph, blocks: Whole, closed: bool) -> PeopleGraph:
     sizes = np.bincount(blocks)
     ends = np.sort(blocks[graph.edges], axis=0)
     keys, tie_counts = np.unique(ends[0] * len(sizes) + ends[1], return_counts=True)
-    first, second = keys // len(sizes), keys % len(sizes)
+    first = keys // len(sizes)
+    second = keys % len(sizes)
     full = (first != second) & (2 * tie_counts > sizes[first] * sizes[second])
     pairs = [(int(a), int(b)) for a, b in zip(first[full], second[full], strict=True)]
     ties = int((sizes[first[full]] * sizes[second[full]]).sum())

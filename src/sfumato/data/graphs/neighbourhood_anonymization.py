@@ -101,7 +101,9 @@ class NeighbourhoodAnonymization(Step):
         if self.with_attributes:
             masked, classes, gone = without_rare(graph, self.k)
         else:
-            masked, classes, gone = (graph, np.zeros(graph.people, np.int64), 0)
+            masked = graph
+            classes = np.zeros(graph.people, np.int64)
+            gone = 0
         edges = self._reached(masked, classes)
         counts = changes(graph, edges)
         return GraphPlan(edges, counts, suppressed_warning(gone), float(sum(counts.values())))
@@ -140,7 +142,8 @@ def _alike(graph: PeopleGraph, rare: NDArray[np.bool_], classes: Whole, k: int) 
     """The rare person with most neighbours, and the k − 1 of its class whose neighbourhoods are
     most alike.
     """
-    degrees, inner = graph.ties.degrees, triangles_of(graph)
+    degrees = graph.ties.degrees
+    inner = triangles_of(graph)
     numbers = np.arange(graph.people)
     seed = int(np.lexsort((numbers, -inner, -degrees, ~rare))[0])
     apart = 2 * np.abs(degrees - degrees[seed]) + np.abs(inner - inner[seed])

@@ -36,7 +36,8 @@ def anonymous_pairs(
     for _ in range(ROUNDS):
         target = _balanced(target, groups, graph.people, stream)
         out, into = target - pairs
-        tails, heads = np.empty(int(out.sum()), np.int64), np.empty(int(out.sum()), np.int64)
+        tails = np.empty(int(out.sum()), np.int64)
+        heads = np.empty(int(out.sum()), np.int64)
         arc_count = kernels.degrees.join_arcs(*graph.out, out, into, tails, heads)
         if not out.any():
             return graph.with_arcs(
@@ -55,7 +56,8 @@ def _groups(pairs: Whole, classes: Whole, k: int) -> Whole:
     """Groups of k to 2k − 1 people with similar pairs, within classes: cut in the middle of the
     wider degree, again and again.
     """
-    groups, count = np.empty(pairs.shape[1], dtype=np.int64), 0
+    groups = np.empty(pairs.shape[1], dtype=np.int64)
+    count = 0
     order = np.argsort(classes, kind="stable")
     open_parts = np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
     while open_parts:

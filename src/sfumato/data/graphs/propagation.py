@@ -125,16 +125,15 @@ class SeedAndPropagate(Attack):
         scene: Scene,
     ) -> tuple[NDArray[np.int64], bool]:
         """Who is whom by the end, and whether it was the end."""
-        mapping, reverse = (
-            np.full(own.people, -1, dtype=np.int64),
-            np.full(released.people, -1, dtype=np.int64),
-        )
+        mapping = np.full(own.people, -1, dtype=np.int64)
+        reverse = np.full(released.people, -1, dtype=np.int64)
         mapping[seeds], reverse[released_position[seeds]] = released_position[seeds], seeds
         if self.directed is None:
             directed = bool(scene.pair.released.directed)
         else:
             directed = self.directed
-        own_rows, released_rows = _rows(own, directed), _rows(released, directed)
+        own_rows = _rows(own, directed)
+        released_rows = _rows(released, directed)
         while True:
             matched = 0
             turn = np.arange(own.people, dtype=np.int64)

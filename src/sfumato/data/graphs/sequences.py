@@ -75,7 +75,8 @@ def joined_demands(rows: Rows, demands: Whole) -> tuple[Whole, Whole, Whole]:
     """
     want = demands.astype(np.int64).copy()
     room = int(want.sum()) // 2 + 1
-    low, high = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    low = np.empty(room, dtype=np.int64)
+    high = np.empty(room, dtype=np.int64)
     ties = kernels.degrees.join_demands(*rows, want, low, high)
     return low[:ties], high[:ties], want
 

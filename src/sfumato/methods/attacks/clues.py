@@ -116,10 +116,8 @@ def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
     released = reading.middle[reading.released]
     sorted_values = np.sort(released[~np.isnan(released)])
     reach = int(share * len(sorted_values) + 1e-9)
-    low, high = (
-        np.searchsorted(sorted_values, released, side="left"),
-        np.searchsorted(sorted_values, released, side="right") - 1,
-    )
+    low = np.searchsorted(sorted_values, released, side="left")
+    high = np.searchsorted(sorted_values, released, side="right") - 1
 
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]]
@@ -191,10 +189,8 @@ def clue_from_differences(
 
     def score(targets: Codes) -> Scores:
         value = np.stack([r.places[r.original[targets]] for r in readings], axis=1)
-        original_points, released_points = (
-            np.nan_to_num(value) @ root.T,
-            np.nan_to_num(released) @ root.T,
-        )
+        original_points = np.nan_to_num(value) @ root.T
+        released_points = np.nan_to_num(released) @ root.T
         far = (
             (original_points**2).sum(axis=1)[:, None]
             + (released_points**2).sum(axis=1)[None, :]

@@ -118,7 +118,8 @@ class AttackCost(Attack):
         }
         curve = curves[self.order]
         alone = np.array([hunt.own_alone for hunt in hunts], dtype=np.float64)
-        unique_people, work = float(alone.sum()), curve[-1]["work"] * len(hunts)
+        unique_people = float(alone.sum())
+        work = curve[-1]["work"] * len(hunts)
         until = next(
             (point["work"] for point in curve if point["quantiles"]["0.5"] <= self.few), None
         )
@@ -185,8 +186,10 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
     usable_facts = [fact for fact in facts if fact is not None]
     usable_facts.sort(key=lambda fact: int(records[fact].sum()))
     narrowing = _Narrowing(usable_facts, records)
-    candidates, size = EVERYBODY, narrowing.total
-    sizes, alone = [float(size)], [float(size == 1)]
+    candidates = EVERYBODY
+    size = narrowing.total
+    sizes = [float(size)]
+    alone = [float(size == 1)]
     for fact in range(len(usable_facts)):
         candidates, size = narrowing.left_after(candidates, size, fact)
         sizes.append(float(size))
@@ -215,7 +218,9 @@ class _Narrowing:
     """
 
     def __init__(self, facts: Sequence[NDArray[np.bool_]], records: NDArray[np.int64]) -> None:
-        self.facts, self.records, self.total = facts, records, int(records.sum())
+        self.facts = facts
+        self.records = records
+        self.total = int(records.sum())
         self.fitting = [EVERYBODY if fact.all() else np.flatnonzero(fact) for fact in facts]
         self.sizes = [
             self.total if fit is EVERYBODY else int(records[fit].sum()) for fit in self.fitting
@@ -246,7 +251,8 @@ def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_
         return None
     labels = column.open_released.copy()
     if column.scale == "category":
-        starts, listed = column.intruder_fit_starts, column.intruder_fit[1]
+        starts = column.intruder_fit_starts
+        listed = column.intruder_fit[1]
         labels[listed[starts[value] : starts[value + 1]]] = True
     else:
         slack = 1e-9 * max(1.0, abs(column.span))
@@ -268,7 +274,8 @@ def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[floa
     else:
         draws = scene.seed.stream(f"attack cost: orders of {row}")
         for _ in range(DRAWN_ORDERS):
-            candidates, size = EVERYBODY, narrowing.total
+            candidates = EVERYBODY
+            size = narrowing.total
             sizes[0].append(size)
             for used, fact in enumerate(draws.permutation(facts).tolist(), start=1):
                 candidates, size = narrowing.left_after(candidates, size, fact)
@@ -356,7 +363,8 @@ def ladder(pairs: Pairs) -> dict[str, Any]:
     ``work`` counts pairs of records that fit, once for each of the first two rungs, and sets of
     records for the third.
     """
-    neighbours, matches = pairs.neighbours_of_originals(), pairs.matches_of_originals()
+    neighbours = pairs.neighbours_of_originals()
+    matches = pairs.matches_of_originals()
     edges = int((pairs.originals[pairs.edges[0]] * pairs.released[pairs.edges[1]]).sum())
     largest, people, ways = _posteriors(pairs)
     return {
@@ -394,13 +402,12 @@ def _posteriors(pairs: Pairs) -> tuple[float | None, int, int]:
     largest, people, ways = 0.0, 0, 0
     for group in _groups(pairs):
         if group.joined.all():  # everybody can be anybody
-            largest, people = max(largest, 1 / group.size), people + group.size
+            largest = max(largest, 1 / group.size)
+            people = people + group.size
         elif group.size <= MOST and ways + (1 << group.size) <= MOST_WAYS:
-            largest, people, ways = (
-                max(largest, group.largest()),
-                people + group.size,
-                ways + (1 << group.size),
-            )
+            largest = max(largest, group.largest())
+            people = people + group.size
+            ways = ways + (1 << group.size)
     return (largest if people else None), people, ways
 
 

@@ -49,7 +49,8 @@ def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
     >>> found.kind_of.tolist(), found.codes.tolist(), found.records.tolist()
     ([1, 0, 1], [[0, 5], [1, 5]], [1, 2])
     """
-    keys, size = np.zeros(len(codes[0]), dtype=np.int64), 1
+    keys = np.zeros(len(codes[0]), dtype=np.int64)
+    size = 1
     for part in codes:
         if len(part):
             width = int(part.max()) + 1
@@ -58,7 +59,8 @@ def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
         if size * width > WORD:
             keys, first = _in_order(keys)
             size = len(first)
-        keys, size = keys * width + part, size * width
+        keys = keys * width + part
+        size = size * width
     ids, first = _in_order(keys)
     return Distinct(
         ids,
@@ -176,7 +178,8 @@ def crowd_of(pair: TablePair, knows: Sequence[str], column: str) -> Crowd:
 
 def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     reading = pair.reading(column)
-    released, truth = reading.released, true_labels(pair, column)
+    released = reading.released
+    truth = true_labels(pair, column)
     rows = len(released)
     nothing = Distinct(
         np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows])

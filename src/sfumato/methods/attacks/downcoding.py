@@ -114,7 +114,8 @@ def _enumerated(
     size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
     cells = [(c, p) for c, n in enumerate(parts) for p in range(n)]
-    lowest, greatest = dict.fromkeys(cells, size + 1), dict.fromkeys(cells, -1)
+    lowest = dict.fromkeys(cells, size + 1)
+    greatest = dict.fromkeys(cells, -1)
     for counts in occupancies(size, largest_part, allowed):
         for cell in cells:
             lowest[cell] = min(lowest[cell], counts.get(cell, 0))
@@ -142,7 +143,8 @@ def _solved(
     }
     for total in sums.values():
         model.add(total <= largest_part)
-    lowest, greatest = dict.fromkeys(every, 0), dict.fromkeys(every, 0)
+    lowest = dict.fromkeys(every, 0)
+    greatest = dict.fromkeys(every, 0)
     for cell, total in sums.items():
         low = _extreme(cp, model, total, minimise=True)
         if low is None:
@@ -249,7 +251,8 @@ class ReleasedClasses:
         """Other classes that lie below a class in every column, sought in the column first in which
         fewest do.
         """
-        key, candidates = self.keys[class_number].tolist(), np.arange(len(self.keys))
+        key = self.keys[class_number].tolist()
+        candidates = np.arange(len(self.keys))
         for c in sorted(range(len(key)), key=lambda c: int(self._amounts[c][key[c]])):
             candidates = candidates[self.columns[c].below[self.keys[candidates, c], key[c]]]
         return np.asarray(candidates[candidates != class_number], dtype=np.int64)
@@ -422,7 +425,8 @@ def _box(
     released: ReleasedClasses, class_number: int, other_class: int
 ) -> dict[int, NDArray[np.bool_]]:
     """Where a finer class holds fewer values, and which."""
-    own, other_key = released.keys[class_number], released.keys[other_class]
+    own = released.keys[class_number]
+    other_key = released.keys[other_class]
     masks = {
         c: (column.holds[other_key[c]], column.holds[own[c]])
         for c, column in enumerate(released.columns)
@@ -493,10 +497,16 @@ def _audit_class(
 ) -> ClassAudit:
     """Hold what seems certain against the truth."""
     rows = released.rows[class_number]
-    right, wrong, contradicted = list[str](), list[str](), list[str]()
-    pinned, to_the_value, narrowed, together = [], 0, False, False
+    right = list[str]()
+    wrong = list[str]()
+    contradicted = list[str]()
+    pinned = []
+    to_the_value = 0
+    narrowed = False
+    together = False
     for c, bound in bounds.items():
-        column, parts = released.columns[c], released.parts(class_number, c)
+        column = released.columns[c]
+        parts = released.parts(class_number, c)
         within = np.array([part[column.original[rows]] for part in parts])
         counts = tuple(int(n) for n in within.sum(axis=1))
         if bound is None or any(

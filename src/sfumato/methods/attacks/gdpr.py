@@ -95,7 +95,11 @@ class SinglingOut(Attack):
         draw = scene.seed.stream("singling out")
         known_columns = [c for c in scene.intruder.knows if c in pair.columns]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
-        single, control, naive, trials, victims = 0, 0, 0, 0, []
+        single = 0
+        control = 0
+        naive = 0
+        trials = 0
+        victims = []
         holders = {name: CellHolders(pair.reading(name)) for name in known_columns}
         for row in _describe_rows(scene, rows, holders.values(), self.columns):
             trials += 1
@@ -139,7 +143,8 @@ class SinglingOut(Attack):
         """Count whom predicates of drawn records fit: of the people learnt from, and of as many who
         were set aside.
         """
-        pair, draw = scene.pair, scene.seed.stream("singling out")
+        pair = scene.pair
+        draw = scene.seed.stream("singling out")
         known_columns = [c for c in scene.intruder.knows if c in pair.columns]
         groups = [
             np.zeros(0, dtype=np.int64) if g is None else g
@@ -153,7 +158,9 @@ class SinglingOut(Attack):
             for rows_of_group in people
         ]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
-        outcomes, naive, victims = [], 0, []
+        outcomes = []
+        naive = 0
+        victims = []
         cost = 3 * min(self.columns, len(known_columns)) * max(map(len, people))
         for row_number in scene.sampled(len(rows), self.name, cost=cost):
             column_names = [
@@ -221,7 +228,8 @@ class CellHolders:
 
     def __init__(self, reading: Reading, rows: NDArray[np.int64] | None = None) -> None:
         """Of all rows, or of ``rows``, which are then known by their place among these."""
-        self.reading, self.released = reading, reading.released
+        self.reading = reading
+        self.released = reading.released
         self.looked_at = 0
         if rows is None:
             self.original = reading.original
@@ -274,7 +282,8 @@ class CellHolders:
 
     def fits(self, rows: NDArray[np.int64], label: int) -> NDArray[np.bool_]:
         """Which of some original rows a label may stand for."""
-        reading, values = self.reading, self.original[rows]
+        reading = self.reading
+        values = self.original[rows]
         self.looked_at += len(rows)
         if reading.everything[label]:
             return np.ones(len(rows), dtype=bool)
@@ -295,10 +304,12 @@ def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np
     settled.
     """
     narrow = min(range(len(columns)), key=lambda c: columns[c].count(labels[c]))
-    candidates, checked = columns[narrow].rows(labels[narrow]), 0
+    candidates = columns[narrow].rows(labels[narrow])
+    checked = 0
     batches: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     while checked < len(candidates) and sum(map(len, batches)) < SETTLED:
-        rows, checked = candidates[checked : 8 * checked + AT_FIRST], 8 * checked + AT_FIRST
+        rows = candidates[checked : 8 * checked + AT_FIRST]
+        checked = 8 * checked + AT_FIRST
         for c, (column, label) in enumerate(zip(columns, labels, strict=True)):
             if c != narrow:
                 rows = rows[column.fits(rows, label)]
@@ -418,11 +429,9 @@ class Linkability(Attack):
             spent=lambda: sum(part.spent for part in parts),
         )
         met = [halves[0].met(halves[1], target) for target in people]
-        linked, control, trials = (
-            sum(outcome for outcome, _ in met),
-            sum(outcome for _, outcome in met),
-            len(met),
-        )
+        linked = sum(outcome for outcome, _ in met)
+        control = sum(outcome for _, outcome in met)
+        trials = len(met)
         rates = Rate.of(linked, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         message = (
@@ -497,7 +506,8 @@ class Inference(Attack):
         Nobody has an own record among drawn rows: so who knows a secret already still tells whether
         it could be guessed.
         """
-        pair, intruder = scene.pair, scene.intruder
+        pair = scene.pair
+        intruder = scene.intruder
         columns_known = {
             column: tuple(name for name in intruder.knows if name != column)
             for column in pair.original.schema.sensitive
@@ -525,7 +535,9 @@ class Inference(Attack):
         self, scene: Scene, around: Surroundings, secrets: Sequence[_Secret]
     ) -> list[Finding]:
         """Per secret how often it is guessed of the same people, each of whom is looked up once."""
-        alike, attacked, looked_at = np.ones(len(around.names)), list[int](), list[int]()
+        alike = np.ones(len(around.names))
+        attacked = list[int]()
+        looked_at = list[int]()
         people = scene.intruder.truth[around.targets]
         values = [secret.reading.original[people].tolist() for secret in secrets]
         hits = np.zeros((len(secrets), 2), dtype=np.int64)
@@ -561,7 +573,8 @@ class Inference(Attack):
         """What comes of so many right guesses of people with these values, with and without their
         own record.
         """
-        column, trials = secret.reading.name, len(values)
+        column = secret.reading.name
+        trials = len(values)
         rates = Rate.of(right, trials), Rate.of(control, trials)
         common = secret.guess(np.arange(len(secret.released)), None)
         naive = float(np.mean([secret.right(common, value) for value in values]))
@@ -619,7 +632,8 @@ def beside(
     """What was found on people that drawn rows were learnt from, beside those who were set
     aside.
     """
-    rates, trials = tally.rates, tally.trials + tally.control_trials
+    rates = tally.rates
+    trials = tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)
     sentence = (
         f"{message}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from,"
@@ -777,10 +791,8 @@ class Membership(Attack):
             members, non_members = (np.array(side, dtype=np.float64) for side in sides)
             return members, non_members, around.members
         around = surroundings(scene, self.name)
-        members, non_members = (
-            np.full(len(around.targets), np.nan),
-            np.full(len(around.targets), np.nan),
-        )
+        members = np.full(len(around.targets), np.nan)
+        non_members = np.full(len(around.targets), np.nan)
         alike = np.ones(len(around.names))
         for target in around.sampled(scene, self.name):
             (members[target], _), (non_members[target], _) = around.near(target, alike)

@@ -363,7 +363,8 @@ class Similarity(Attack):
         them.
         """
         low, high = (np.sort(end[reading.released]) for end in (reading.low, reading.high))
-        low, high = low[~np.isnan(low)], high[~np.isnan(high)]
+        low = low[~np.isnan(low)]
+        high = high[~np.isnan(high)]
         if not len(low) or high[-1] <= low[0]:
             return 0.0
         starts = np.unique(low)
@@ -379,7 +380,8 @@ class Similarity(Attack):
         among them.
         """
         reading = scene.pair.reading(crowd.column)
-        low, high = np.full(len(crowd.sizes), np.inf), np.full(len(crowd.sizes), -np.inf)
+        low = np.full(len(crowd.sizes), np.inf)
+        high = np.full(len(crowd.sizes), -np.inf)
         np.fmin.at(low, crowd.pair_classes, reading.low[crowd.pair_values])
         np.fmax.at(high, crowd.pair_classes, reading.high[crowd.pair_values])
         low_ends = reading.low[crowd.pair_values][~np.isnan(reading.low[crowd.pair_values])]
@@ -391,10 +393,8 @@ class Similarity(Attack):
         near: NDArray[np.bool_] = np.isfinite(low) & (
             high - low <= self.range * width + 1e-12 * abs(width)
         )
-        position, slack = (
-            reading.places[reading.original[scene.pair.rows]],
-            1e-9 * max(1.0, abs(reading.span)),
-        )
+        position = reading.places[reading.original[scene.pair.rows]]
+        slack = 1e-9 * max(1.0, abs(reading.span))
         outside = (position < low[crowd.classes] - slack) | (position > high[crowd.classes] + slack)
         return near, near[crowd.classes] & ~outside
 
@@ -407,7 +407,8 @@ class Similarity(Attack):
         near = np.zeros(len(crowd.sizes), dtype=bool)
         hit = np.zeros(len(crowd.classes), dtype=bool)
         for nodes, true in _node_levels(scene, crowd):
-            low, high = np.full(len(near), np.iinfo(np.int64).max), np.full(len(near), -1)
+            low = np.full(len(near), np.iinfo(np.int64).max)
+            high = np.full(len(near), -1)
             np.minimum.at(low, crowd.pair_classes, nodes[crowd.pair_values])
             np.maximum.at(high, crowd.pair_classes, nodes[crowd.pair_values])
             near |= low == high

@@ -129,7 +129,8 @@ class IntervalDisclosure(Attack):
         ``order`` deals the released values out to other people.
         """
         reading = pair.reading(column)
-        released, values = reading.released, reading.original[pair.rows]
+        released = reading.released
+        values = reading.original[pair.rows]
         labels = released if order is None else released[order]
         if reading.scale == "category":
             return self._same_category(pair, column, labels, values).astype(np.float64)
@@ -142,8 +143,10 @@ class IntervalDisclosure(Attack):
         if cells is None:
             value, label = (values, labels)
         else:
-            value, label = (cells.codes[:, 0], cells.codes[:, 1])
-        position, hits = reading.places[value], []
+            value = cells.codes[:, 0]
+            label = cells.codes[:, 1]
+        position = reading.places[value]
+        hits = []
         for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
             narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
             hits.append(
@@ -165,7 +168,8 @@ class IntervalDisclosure(Attack):
         order = np.argsort(middle, kind="stable")
         order = order[~np.isnan(middle[order])]
         sorted_values = np.repeat(middle[order], records[order])
-        first, last = np.zeros(len(middle), dtype=np.int64), np.zeros(len(middle), dtype=np.int64)
+        first = np.zeros(len(middle), dtype=np.int64)
+        last = np.zeros(len(middle), dtype=np.int64)
         first[order] = np.searchsorted(sorted_values, middle[order], side="left")
         last[order] = np.searchsorted(sorted_values, middle[order], side="right") - 1
         spread = 0.0
@@ -177,10 +181,8 @@ class IntervalDisclosure(Attack):
                 yield middle - half, middle + half
                 continue
             width = int(window * len(sorted_values) / 200 + 1e-9)
-            low, high = (
-                sorted_values[np.maximum(first - width, 0)],
-                sorted_values[np.minimum(last + width, len(sorted_values) - 1)],
-            )
+            low = sorted_values[np.maximum(first - width, 0)]
+            high = sorted_values[np.minimum(last + width, len(sorted_values) - 1)]
             yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
 
     def _same_category(
@@ -189,7 +191,8 @@ class IntervalDisclosure(Attack):
         """Whether the released category is the original one, or meets it ``levels`` up the
         hierarchy.
         """
-        reading, attribute = pair.reading(column), pair.original.schema[column]
+        reading = pair.reading(column)
+        attribute = pair.original.schema[column]
         counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()
         ladder = bind(attribute.hierarchy, reading.values, counts)
         level = min(self.levels, max(0, ladder.top - 1))
@@ -206,7 +209,8 @@ def _changed(pair: TablePair, column: str) -> bool:
     """Whether any cell of a column differs from its original; columns released as they were need no
     codes, which take much room.
     """
-    before, after = pair.original.column(column), pair.released.column(column)
+    before = pair.original.column(column)
+    after = pair.released.column(column)
     comparable = pair.aligned and before.dtype == after.dtype and len(after) == len(pair.rows)
     if comparable and before.gather(pair.rows).equals(after, null_equal=True):
         return False

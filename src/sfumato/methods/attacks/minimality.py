@@ -56,7 +56,8 @@ class Minimality(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when the release was made to keep l-diversity of a sensitive column."""
-        reason, promised = no_target(scene), _promised(scene)
+        reason = no_target(scene)
+        promised = _promised(scene)
         changed = [column for column in promised if not generalises(scene.pair, column)]
         if reason is None and changed:
             return (
@@ -103,7 +104,8 @@ class Minimality(Attack):
         """What comes of the records that were hit; of ``unseen`` ones nothing is known but that
         each may be hit or not.
         """
-        hits, looked_at = int(hit.sum()), len(hit) - unseen
+        hits = int(hit.sum())
+        looked_at = len(hit) - unseen
         message = (
             f"knowing that no more was generalised than {degree}-diversity needs exposes the"
             f" {column} of {hits:,} records"
@@ -174,7 +176,8 @@ def _exposed(subgroups: Subgroups, inside: NDArray[np.int64], degree: int) -> ND
     known.
     """
     names, group = np.unique(subgroups.groups[inside], return_inverse=True)
-    sizes, values = np.bincount(group), subgroups.values[inside]
+    sizes = np.bincount(group)
+    values = subgroups.values[inside]
     exposed = np.zeros(len(inside), dtype=bool)
     for value in np.unique(values).tolist():
         carries = values == value
@@ -202,7 +205,8 @@ def posterior_by_minimality(
     every, weight = _expected(sizes, carriers, sizes)
     calm, calm_weight = _expected(sizes, carriers, quiet)
     if weight - calm_weight <= weight * 1e-12:
-        calm, calm_weight = np.zeros(len(sizes)), 0.0
+        calm = np.zeros(len(sizes))
+        calm_weight = 0.0
     posterior: NDArray[np.float64] = np.clip(
         (every - calm) / (weight - calm_weight) / np.array(sizes), 0.0, 1.0
     )

@@ -225,7 +225,8 @@ def beside_held_out(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     """Rows of the intruder's file: people that drawn rows were learnt from, and such as were set
     aside before.
     """
-    pair, truth = scene.pair, scene.intruder.truth
+    pair = scene.pair
+    truth = scene.intruder.truth
     none = np.zeros(0, dtype=np.int64)
     groups = (none if rows is None else rows for rows in (pair.learnt_from, pair.held_out))
     members, aside = (np.flatnonzero(np.isin(truth, group)) for group in groups)

@@ -76,7 +76,8 @@ class NodeParts(Sequence["NDArray[np.bool_]"]):
     """
 
     def __init__(self, mask: NDArray[np.bool_], nodes: NDArray[np.int64]) -> None:
-        self._held, self._nodes = mask, nodes
+        self._held = mask
+        self._nodes = nodes
         self._parts = np.unique(nodes[mask])
 
     def __len__(self) -> int:

@@ -183,7 +183,8 @@ def _walk(
             groups_below = kernels.uniques.refine(
                 ids, groups, (table.codes[a], widths[a]), live, table.sizes, (fresh, counts), room
             )
-            survivors, kept_ids = np.empty_like(live), np.empty_like(live)
+            survivors = np.empty_like(live)
+            kept_ids = np.empty_like(live)
             j = mask_position[mask | 1 << a]
             going = kernels.uniques.mark_uniques(
                 live, (fresh, counts), table.single, bits, j, survivors, kept_ids
@@ -211,7 +212,8 @@ def _scored(
     ]
     mask_positions = np.full(1 << columns, -1, dtype=np.int64)
     mask_positions[masks] = np.arange(len(masks))
-    scores, amounts = np.zeros(len(bits)), np.zeros(len(bits), dtype=np.int64)
+    scores = np.zeros(len(bits))
+    amounts = np.zeros(len(bits), dtype=np.int64)
     parts = np.zeros((len(bits), columns))
     if len(bits):
         kernels.uniques.score_minimal(
@@ -224,7 +226,8 @@ def _match_probability(sizes: NDArray[np.int64], fraction: float) -> float:
     """The chance that a match with a unique record is right (Skinner & Elliot 2002,
     doi:10.1111/1467-9868.00365).
     """
-    uniques, in_pairs = int((sizes == 1).sum()), int(2 * (sizes == 2).sum())
+    uniques = int((sizes == 1).sum())
+    in_pairs = int(2 * (sizes == 2).sum())
     below = fraction * uniques + in_pairs * (1 - fraction)
     return fraction * uniques / below if below else 0.0
 

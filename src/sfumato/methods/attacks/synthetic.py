@@ -106,7 +106,8 @@ def _groups(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     both.
     """
     none = np.zeros(0, dtype=np.int64)
-    members, aside = scene.pair.learnt_from, scene.held_out
+    members = scene.pair.learnt_from
+    aside = scene.held_out
     return none if members is None else members, none if aside is None else aside
 
 
@@ -170,7 +171,8 @@ class CopiedRecords(Attack):
             f" {tally.control_trials:,} who were set aside ({percent(tally.control_share)}): a"
             f" copied excess of {max(0.0, tally.excess):.4f}"
         )
-        value, victims = min(1.0, max(0.0, tally.excess)), members[reappears[members]]
+        value = min(1.0, max(0.0, tally.excess))
+        victims = members[reappears[members]]
         return Finding(
             self.name,
             value,
@@ -277,7 +279,8 @@ def _distances(scene: Scene, limit: int) -> Distances:
     }
     attempted = np.array(sorted(far), dtype=np.int64)
     costs = np.sqrt(np.array([far[target] for target in attempted.tolist()], dtype=np.float64))
-    member, person_rows = attempted < around.members, rows[around.targets[attempted]]
+    member = attempted < around.members
+    person_rows = rows[around.targets[attempted]]
     return Distances(
         costs[member],
         costs[~member],
@@ -304,7 +307,8 @@ def from_people(
 
     Columns are standardised alike for all groups, else the scale would tell one from the other.
     """
-    pair, every = scene.pair, np.concatenate(list(groups))
+    pair = scene.pair
+    every = np.concatenate(list(groups))
     beside = TablePair(
         pair.original, dataclasses.replace(pair.original.take(every), origin=every), every
     )
@@ -317,10 +321,8 @@ def from_people(
         distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero")
         for c in columns
     ]
-    intruder_kinds, nobody = (
-        distinct([c.intruder for c in columns]),
-        np.full(len(file), NOT_IN_FILE, dtype=np.int64),
-    )
+    intruder_kinds = distinct([c.intruder for c in columns])
+    nobody = np.full(len(file), NOT_IN_FILE, dtype=np.int64)
     ends = np.cumsum([0, *map(len, groups)])
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
@@ -379,8 +381,10 @@ class NearCopies(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Look how many people have a drawn row within a small radius."""
-        far, radius = distances(scene), self.within * usual_distance(scene)
-        tally, planned_trials = far.within(radius), far.wanted
+        far = distances(scene)
+        radius = self.within * usual_distance(scene)
+        tally = far.within(radius)
+        planned_trials = far.wanted
         trials = tally.trials + tally.control_trials
         message = (
             f"{percent(tally.share)} of {tally.trials:,} people that the rows were learnt from have"
@@ -482,7 +486,8 @@ def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, fl
     ]
     names = sorted(set(permuted_excesses[0]).intersection(*permuted_excesses))
     values = np.array([[excesses[name] for name in names] for excesses in permuted_excesses])
-    means, spreads = values.mean(axis=0), values.std(axis=0)
+    means = values.mean(axis=0)
+    spreads = values.std(axis=0)
     scaled = (values - means) / np.where(spreads > 0, spreads, 1.0)
     quantile = float(np.quantile(scaled.max(axis=1), SURE, method="higher"))
     return dict(zip(names, (means + quantile * spreads).tolist(), strict=True))
@@ -629,7 +634,8 @@ class ClosestRecord(Attack):
         nearer = (near[has_distance] < control[has_distance] - 1e-12) + 0.5 * (
             np.abs(near[has_distance] - control[has_distance]) <= 1e-12
         )
-        value, trials = float(nearer.mean()), int(has_distance.sum())
+        value = float(nearer.mean())
+        trials = int(has_distance.sum())
         beside = self._beside(scene)
         message = (
             f"{percent(value)} of {trials:,} drawn rows are nearer to people they were learnt from"

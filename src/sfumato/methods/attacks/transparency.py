@@ -168,7 +168,8 @@ def _intersected(
     """How likely every released record is, and the candidates: possible, and in as many nearest
     groups as any record is.
     """
-    total, agreeing = np.zeros((len(targets), released)), np.zeros((len(targets), released))
+    total = np.zeros((len(targets), released))
+    agreeing = np.zeros((len(targets), released))
     for clue in clues:
         scores = clue.score(targets)
         total += scores
@@ -214,7 +215,9 @@ def _judge_candidates(
     """How many candidates there are, whether the own record is one, and the credit of each
     guess.
     """
-    is_released, record, line = own >= 0, np.maximum(own, 0), np.arange(len(own))
+    is_released = own >= 0
+    record = np.maximum(own, 0)
+    line = np.arange(len(own))
     shares = []
     for among in (np.isfinite(scores), candidates):
         for guess in (scores, near):

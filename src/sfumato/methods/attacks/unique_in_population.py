@@ -84,7 +84,8 @@ class UniqueInPopulation(Attack):
         alone, unique_in_both = _unique(
             scene.pair.released, population, columns, scene.pair.original
         )
-        number, both_count = int(alone.sum()), int(unique_in_both.sum())
+        number = int(alone.sum())
+        both_count = int(unique_in_both.sum())
         message = (
             f"{both_count:,} of {number:,} records that are unique in the release are unique among"
             f" the {len(population):,} people of the population too"

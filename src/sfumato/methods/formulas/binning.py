@@ -257,7 +257,8 @@ def binned(
     attribute = pair.original.schema[column]
     by_value = reading.scale != "number"
     if single and reading.scale == "number" and len(reading.values) <= max_bins:
-        reading, by_value = _snapped(reading), True
+        reading = _snapped(reading)
+        by_value = True
     if by_value:
         names, bin_of = _bins_of_values(reading, max_bins, fewest)
         labels = _spread_of_sets(
@@ -265,7 +266,8 @@ def binned(
         )
     else:
         edges, between = _borders(reading, attribute, max_bins, even=even)
-        names, bin_of = (*between, MISSING), _bins_of_numbers(reading, edges)
+        names = (*between, MISSING)
+        bin_of = _bins_of_numbers(reading, edges)
         labels = _spread_of_ranges(edges, reading.low, reading.high)
     nothing: _Labels | None = None
     if blind and by_value:
@@ -276,7 +278,8 @@ def binned(
     elif blind:
         ends = reading.places[~np.isnan(reading.places)]
         if len(ends):
-            low, high = (ends.min(keepdims=True), ends.max(keepdims=True))
+            low = ends.min(keepdims=True)
+            high = ends.max(keepdims=True)
         else:
             low, high = (np.full(1, np.nan),) * 2
         nothing = _spread_of_ranges(edges, low, high)
@@ -306,9 +309,12 @@ def _snapped(reading: Reading) -> Reading:
     points = np.flatnonzero((reading.low == reading.high) & np.isfinite(reading.low))
     if not len(line) or not len(points):
         return reading
-    at, low, high = reading.low[points], reading.low.copy(), reading.high.copy()
+    at = reading.low[points]
+    low = reading.low.copy()
+    high = reading.high.copy()
     after = np.clip(np.searchsorted(line, at), 1, max(1, len(line) - 1))
-    left_value, right_value = line[after - 1], line[np.minimum(after, len(line) - 1)]
+    left_value = line[after - 1]
+    right_value = line[np.minimum(after, len(line) - 1)]
     low[points] = high[points] = np.where(
         at - left_value <= right_value - at, left_value, right_value
     )
@@ -354,7 +360,8 @@ def _quantile(values: NDArray[np.float64], upto: NDArray[np.int64], share: float
         max=len(upto) - 1
     )
     low, high = values[positions]
-    part, step = at - math.floor(at), high - low
+    part = at - math.floor(at)
+    step = high - low
     return float(high - step * (1 - part) if part >= 0.5 else low + step * part)
 
 
@@ -432,7 +439,8 @@ def _spread_of_ranges(
     count = 0
     for at in range(0, len(ranges), WIDE_AT_ONCE):
         batch = ranges[at : at + WIDE_AT_ONCE]
-        start, end = low[batch, None], high[batch, None]
+        start = low[batch, None]
+        end = high[batch, None]
         covered = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (
             end - start
         )
@@ -665,10 +673,8 @@ def _combinations(
     codes: Sequence[NDArray[Any]], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A row of every combination of codes, and how many rows have it."""
-    ids, first = (
-        np.zeros(len(codes[0]), dtype=np.int64),
-        np.zeros(min(1, len(codes[0])), dtype=np.int64),
-    )
+    ids = np.zeros(len(codes[0]), dtype=np.int64)
+    first = np.zeros(min(1, len(codes[0])), dtype=np.int64)
     for code, size in zip(
         codes, sizes, strict=True
     ):  # numbered anew after each: the product of all may not fit a word

@@ -119,10 +119,12 @@ def whole_counts(
     from scipy.sparse.csgraph import maximum_flow
 
     rows, columns = low.shape
-    out, into = np.asarray(sizes) - low.sum(axis=1), np.asarray(buckets) - low.sum(axis=0)
+    out = np.asarray(sizes) - low.sum(axis=1)
+    into = np.asarray(buckets) - low.sum(axis=0)
     if (high < low).any() or (out < 0).any() or (into < 0).any() or out.sum() != into.sum():
         return None
-    source, sink = rows + columns, rows + columns + 1
+    source = rows + columns
+    sink = rows + columns + 1
     i, j = np.divmod(np.arange(rows * columns), columns)
     tails = np.concatenate([np.full(rows, source), i, rows + np.arange(columns)])
     heads = np.concatenate([np.arange(rows), rows + j, np.full(columns, sink)])

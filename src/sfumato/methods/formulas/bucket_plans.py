@@ -83,7 +83,8 @@ class BucketPlan:
 
     def sentences(self) -> list[str]:
         """The plan in plain words."""
-        smallest, largest = self.bucket_sizes[-1], self.bucket_sizes[0]
+        smallest = self.bucket_sizes[-1]
+        largest = self.bucket_sizes[0]
         sentences = [
             (
                 f"Confidential values go into {self.buckets} buckets of {_span(smallest, largest)}"
@@ -207,7 +208,9 @@ class _Room:
     """
 
     def __init__(self, n: int, classes: int, buckets: int) -> None:
-        self.n, self.classes, self.shares = n, classes, bucket_sizes(n, buckets)
+        self.n = n
+        self.classes = classes
+        self.shares = bucket_sizes(n, buckets)
         small, larger = divmod(n, classes)
         if larger:
             self.sizes = [(small + 1, larger), (small, classes - larger)]
@@ -250,11 +253,10 @@ class _Room:
             return self._counts(rows, t, (bucket, count)) is not None
 
         low, high = count_bounds([size], self.shares, t)
-        inside, expected = int(class_counts[0, bucket]), size * self.shares[bucket] / self.n
-        fewest, largest = (
-            _last(inside, int(low[0, bucket]), fits),
-            _last(inside, int(high[0, bucket]), fits),
-        )
+        inside = int(class_counts[0, bucket])
+        expected = size * self.shares[bucket] / self.n
+        fewest = _last(inside, int(low[0, bucket]), fits)
+        largest = _last(inside, int(high[0, bucket]), fits)
         return max(largest / expected, expected / fewest)
 
     def _counts(
@@ -263,10 +265,8 @@ class _Room:
         """Counts for so many classes of each size together; ``fixed`` is a bucket and its count in
         the first row.
         """
-        sizes, amounts = (
-            [size for size, _ in rows],
-            np.array([amount for _, amount in rows], dtype=np.int64),
-        )
+        sizes = [size for size, _ in rows]
+        amounts = np.array([amount for _, amount in rows], dtype=np.int64)
         low, high = (
             np.asarray(bound * amounts[:, None]) for bound in count_bounds(sizes, self.shares, t)
         )

@@ -89,9 +89,12 @@ def combine(
     ... )
     (0.06, 64.0, [9.610658, 10.589342])
     """
-    q, u = np.asarray(estimates, dtype=np.float64), np.asarray(variances, dtype=np.float64)
+    q = np.asarray(estimates, dtype=np.float64)
+    u = np.asarray(variances, dtype=np.float64)
     ratio = _checked(q, u, case, n, n_synthetic)
-    m, mean, within = len(q), float(q.mean()), float(u.mean())
+    m = len(q)
+    mean = float(q.mean())
+    within = float(u.mean())
     between = float(q.var(ddof=1)) if m > 1 else 0.0
     if case in ALONE:
         if case == "plain":

@@ -96,7 +96,8 @@ class Figures:
         if steep:
             gain, bits = (0.0, 0.0)
         else:
-            gain, bits = (self.gain, self.bits)
+            gain = self.gain
+            bits = self.bits
         line_gain = 0.0 if self.line_base > STEEP else self.line_gain
         line = self.line is not None and self.line >= LINE and line_gain >= STRONG
         if not self.chance and self.records >= FEWEST_OPEN:
@@ -235,10 +236,8 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     width = int(q.max(initial=0)) + 1
     own = context * width + q
     keys, counts = count_keys(own)
-    which, of = (
-        np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own),
-        keys // width,
-    )
+    which = np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own)
+    of = keys // width
     totals = np.bincount(context)
     starts, _ = _runs(of)
     best = np.zeros(len(totals), dtype=np.int64)
@@ -253,7 +252,8 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
         second[of[starts]] = np.maximum.reduceat(lesser, starts)
     else:
         second[of[starts]] = 0
-    same_count, other_count = counts[which] - 1, totals[context] - 1
+    same_count = counts[which] - 1
+    other_count = totals[context] - 1
     own_is_best = same_count + 1 == best[context]
     rival = np.where(own_is_best & (tied[context] == 1), second[context], best[context])
     hit = np.where(
@@ -268,7 +268,9 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     records = int(is_open.sum())
     if records < 2:
         return Figures(records=records)
-    q, label, r = dense(q[is_open]), dense(label[is_open]), dense(r[is_open])
+    q = dense(q[is_open])
+    label = dense(label[is_open])
+    r = dense(r[is_open])
     label_and_released = dense(label * (int(r.max()) + 1) + r)
     same0, others0, hit0 = leave_one_out(q, label)
     same1, others1, hit1 = leave_one_out(q, label_and_released)
@@ -276,7 +278,8 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     width = int(q.max()) + 1
     p0 = (same0 + 1 / width) / (others0 + 1)
     p1 = (same1 + 2 * p0) / (others1 + 2)
-    before, after = -float(np.log2(p0).mean()), -float(np.log2(p1).mean())
+    before = -float(np.log2(p0).mean())
+    after = -float(np.log2(p1).mean())
     bits = 0.0
     if before >= LEAST_ENTROPY:
         bits = max(0.0, 1 - after / before)
@@ -315,7 +318,9 @@ def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
     marked = np.zeros(len(q), dtype=bool)
     if len(open_rows) < 2:
         return marked
-    quasi, labels, released = dense(q[open_rows]), dense(label[open_rows]), dense(r[open_rows])
+    quasi = dense(q[open_rows])
+    labels = dense(label[open_rows])
+    released = dense(r[open_rows])
     same_count, other_count, before = leave_one_out(quasi, labels)
     _, known_count, after = leave_one_out(
         quasi, dense(labels * (int(released.max()) + 1) + released)
@@ -331,7 +336,8 @@ def permuted_within(
     r: NDArray[np.generic], label: Codes, rng: np.random.Generator
 ) -> NDArray[np.generic]:
     """A released column whose values were exchanged at random among records with the same label."""
-    fixed, mixed = np.argsort(label, kind="stable"), np.lexsort((rng.random(len(label)), label))
+    fixed = np.argsort(label, kind="stable")
+    mixed = np.lexsort((rng.random(len(label)), label))
     changed = np.empty_like(r)
     changed[fixed] = r[mixed]
     return changed
@@ -341,11 +347,14 @@ def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
     """Without labels: the share of hits gained, the bits saved by every value of the released
     column, and how many records have it.
     """
-    width, height = int(q.max(initial=0)) + 1, int(r.max(initial=0)) + 1
-    records, totals = len(q), np.bincount(r, minlength=height).astype(np.int64)
+    width = int(q.max(initial=0)) + 1
+    height = int(r.max(initial=0)) + 1
+    records = len(q)
+    totals = np.bincount(r, minlength=height).astype(np.int64)
     prior = np.bincount(q, minlength=width) / max(1, records)
     cells, counts = count_keys(r * width + q)
-    value, of = cells % width, cells // width
+    value = cells % width
+    of = cells // width
     starts, _ = _runs(of)
     if len(starts):
         best = np.maximum.reduceat(counts, starts)
@@ -398,8 +407,10 @@ class Spans:
         order = np.lexsort((values, label))
         starts, sizes = _runs(label[order])
         ranked = values[order]
-        low, high = ranked[starts], ranked[starts + sizes - 1]
-        lower, upper = ranked[starts + sizes // 4], ranked[starts + (3 * (sizes - 1) + 3) // 4]
+        low = ranked[starts]
+        high = ranked[starts + sizes - 1]
+        lower = ranked[starts + sizes // 4]
+        upper = ranked[starts + (3 * (sizes - 1) + 3) // 4]
         middle = (ranked[starts + (sizes - 1) // 2] + ranked[starts + sizes // 2]) / 2
         near = np.minimum(high - low, upper - lower) / 4
         group_numbers = np.empty(len(order), dtype=np.int64)
@@ -422,7 +433,8 @@ def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers
     both_numbers = ~np.isnan(q) & ~np.isnan(r)
     if int(both_numbers.sum()) < FEWEST_REPEATS:
         return None
-    values, released = q[both_numbers], r[both_numbers]
+    values = q[both_numbers]
+    released = r[both_numbers]
     spans = Spans.of(values, label[both_numbers])
     hidden = spans.width > 0
     if int(hidden.sum()) < FEWEST_REPEATS:
@@ -466,7 +478,8 @@ def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
     exceptions do not bend it.
     """
     is_kept = np.ones(len(x), dtype=bool)
-    slope, intercept = 0.0, float(np.median(y))
+    slope = 0.0
+    intercept = float(np.median(y))
     for _ in range(5):
         spread = float(np.var(x[is_kept]))
         if spread <= 0:
@@ -486,7 +499,8 @@ def nearest_median(x: Numbers, y: Numbers, points: Numbers) -> Numbers:
     the middle of them.
     """
     order = np.argsort(x, kind="stable")
-    ordered, ordered_values = x[order], y[order]
+    ordered = x[order]
+    ordered_values = y[order]
     positions = (
         np.searchsorted(ordered, points, "left") + np.searchsorted(ordered, points, "right")
     ) // 2

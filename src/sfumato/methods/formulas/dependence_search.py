@@ -199,7 +199,9 @@ class _Search:
     """
 
     def __init__(self, pair: TablePair, columns: Sequence[str], k: int | None) -> None:
-        self.pair, self.columns, self.k = pair, columns, k
+        self.pair = pair
+        self.columns = columns
+        self.k = k
         # Released rows that are looked at: all, or one of each person.
         person = pair.original.schema.person
         if person is None:
@@ -276,7 +278,8 @@ class _Search:
         own, label = self.labels(name, values)
         if own and self.records == len(self.pair.released):
             joint = self.pair.joint(name)
-            of, counts = joint.label, joint.count
+            of = joint.label
+            counts = joint.count
         else:
             pairs, counts = count_keys(label.whole * len(before.labels) + codes.whole)
             of = pairs // len(before.labels)
@@ -319,7 +322,8 @@ class _Search:
         selection = self.sets[records]
         if q.values is None:
             return np.asarray(q.codes[selection])
-        values, label = q.values[selection], q.label[selection]
+        values = q.values[selection]
+        label = q.label[selection]
         codes: Codes = self.once(("inside", records, q.name), lambda: within_labels(values, label))
         return codes
 
@@ -375,7 +379,8 @@ class _Search:
 
     def coded(self, column: str, selection: Any, view: str | int) -> Codes:
         """Codes made anew."""
-        released, rows = self.pair.released, self.rows[selection]
+        released = self.pair.released
+        rows = self.rows[selection]
         if view == THERE:
             return np.asarray(
                 released.column(column).gather(rows).is_null().to_numpy().astype(np.int64)
@@ -440,10 +445,8 @@ class _Search:
         """
 
         def same() -> bool:
-            classes, codes = (
-                self.classes(),
-                self.pair.released.encoded(column).narrow[self.rows].astype(np.int64),
-            )
+            classes = self.classes()
+            codes = self.pair.released.encoded(column).narrow[self.rows].astype(np.int64)
             pairs, _ = count_keys(classes * (int(codes.max(initial=0)) + 1) + codes)
             return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
 
@@ -463,7 +466,8 @@ class _Search:
         sure = np.zeros(self.records, dtype=bool)
         for view in views:
             sure |= sure_records(inside, q.label.whole, self.codes(column, "all", view))
-        classes, quasi = self.classes(), dense(inside)
+        classes = self.classes()
+        quasi = dense(inside)
         combination = classes * (int(quasi.max(initial=0)) + 1) + quasi
         concerned = np.flatnonzero(np.isin(combination, combination[sure]))
         people = concerned[
@@ -487,7 +491,8 @@ class _Search:
         """
         if q.values is not None and self.numbers(column) is not None:
             return DependenceKind.SILENT
-        r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]
+        r = self.codes(column, "sample")
+        label = q.label[self.sets["sample"]]
         label_and_released = dense(label * (int(r.max(initial=0)) + 1) + r)
         repeated = np.bincount(label_and_released)[label_and_released] > 1
         if int(repeated.sum()) < FEWEST_REPEATS:
@@ -498,7 +503,8 @@ class _Search:
         """Whether a pair is looked at closely: without labels, on a sample, anything at all goes
         along.
         """
-        quasi, r = self.plain(q, "sample"), self.codes(column, "sample", view)
+        quasi = self.plain(q, "sample")
+        r = self.codes(column, "sample", view)
         gain, saved, totals = screened_bits(quasi, r)
         remaining_bits = max(KEPT_BITS, q.remaining)
         if gain >= KEPT_GAIN or float(saved.sum()) >= KEPT_BITS * remaining_bits * len(r):
@@ -513,7 +519,8 @@ class _Search:
         numbers = self.numbers(column)
         if q.values is None or numbers is None:
             return False
-        values, released = q.values[self.sets["few"]], numbers[self.sets["few"]]
+        values = q.values[self.sets["few"]]
+        released = numbers[self.sets["few"]]
         differences = values - released
         both_numbers = ~np.isnan(differences)
         if int(both_numbers.sum()) < FEWEST_REPEATS:
@@ -562,7 +569,9 @@ class _Search:
         line.
         """
         selection = self.sets[records]
-        inside, label, numbers = self.inside(q, records), q.label[selection], self.numbers(column)
+        inside = self.inside(q, records)
+        label = q.label[selection]
+        numbers = self.numbers(column)
         used = views or [MOST_RELEASED]  # none: the line alone was followed
         tables = [figures_of(inside, label, self.codes(column, records, view)) for view in used]
         best = max(tables, key=lambda figures: max(figures.gain, figures.bits))
@@ -572,7 +581,9 @@ class _Search:
         # A function is fitted and judged on labels as a whole; the other labels tell the same of
         # it.
         which = self.sets[self.whole_labels(q)]
-        values, labels, released = q.values[which], q.label[which], numbers[which]
+        values = q.values[which]
+        labels = q.label[which]
+        released = numbers[which]
         line_figures: Any = (0.0, 0.0)
         if near:
             line_figures = self.once(
@@ -589,8 +600,10 @@ class _Search:
         well.
         """
         rng = np.random.default_rng(figures.records)
-        numbers, used = self.numbers(column), views or [MOST_RELEASED]
-        inside, r = self.inside(q, "all"), [self.codes(column, "all", view) for view in used]
+        numbers = self.numbers(column)
+        used = views or [MOST_RELEASED]
+        inside = self.inside(q, "all")
+        r = [self.codes(column, "all", view) for view in used]
         by_chance = np.zeros((PERMUTATIONS, 4))
         for turn in range(PERMUTATIONS):
             order = permuted_within(np.arange(self.records), q.label.whole, rng)
@@ -698,7 +711,8 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     in rank.
     """
     number_rows = np.flatnonzero(~np.isnan(released))
-    training, test_rows = number_rows[::2], number_rows[1::2]
+    training = number_rows[::2]
+    test_rows = number_rows[1::2]
     order = training[np.argsort(released[training], kind="stable")]
     ranked = released[order]
     positions = (

@@ -125,7 +125,8 @@ def discrete_laplace(scale: Fraction, below: Below = secrets.randbelow) -> int:
     >>> isinstance(discrete_laplace(Fraction(5, 2)), int)
     True
     """
-    numerator, denominator = scale.numerator, scale.denominator
+    numerator = scale.numerator
+    denominator = scale.denominator
     while True:
         fine = below(numerator)
         if not _coin_of_exp(Fraction(fine, numerator), below):

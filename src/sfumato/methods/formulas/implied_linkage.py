@@ -56,7 +56,8 @@ class TableEvidence:
         """P(value of the person | released value of the member), the member's own record left
         out.
         """
-        value, released = self.q[person], self.r[members]
+        value = self.q[person]
+        released = self.r[members]
         pair_keys = released * len(self.prior) + value
         positions = np.minimum(np.searchsorted(self.keys, pair_keys), len(self.keys) - 1)
         together = np.where(self.keys[positions] == pair_keys, self.counts[positions], 0) - (
@@ -132,7 +133,9 @@ def implied_linkage(
         rows = np.sort(rng.choice(rows, MOST_PEOPLE, replace=False))
     order = np.argsort(classes, kind="stable")
     ends = np.cumsum(np.bincount(classes))
-    credit, alone, nearly = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    credit = np.zeros(len(rows))
+    alone = np.zeros(len(rows))
+    nearly = np.zeros(len(rows))
     for number, person in enumerate(rows.tolist()):
         end = int(ends[classes[person]])
         if classes[person]:

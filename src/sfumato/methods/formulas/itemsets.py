@@ -335,7 +335,8 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
     [0.0, 0.0, 0.5]
     """
     work, _ = ranked(sets)
-    alone, inverse = np.zeros(len(sets)), np.zeros(len(sets))
+    alone = np.zeros(len(sets))
+    inverse = np.zeros(len(sets))
     rarest = np.full(len(sets), len(sets) + 1, dtype=np.int64)
     kernels.baskets.known_sets(work.kernel(), m, alone, inverse, rarest)
     lengths = sets.lengths

@@ -77,7 +77,8 @@ def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[n
         enumerate(patterns), repeat=2
     ):
         common_columns = np.flatnonzero(own_pattern & other_pattern)
-        rows, other_rows = np.flatnonzero(which == first), np.flatnonzero(which == second)
+        rows = np.flatnonzero(which == first)
+        other_rows = np.flatnonzero(which == second)
         keys = np.concatenate(
             [kinds[other_rows][:, common_columns], kinds[rows][:, common_columns]]
         )

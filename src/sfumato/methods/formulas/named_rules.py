@@ -98,7 +98,9 @@ def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
 
 def _item(text: str, *, values: bool) -> Item:
     if not values:
-        name, equals, value = (text, "", "")
+        name = text
+        equals = ""
+        value = ""
     else:
         name, equals, value = text.partition("=")
     if not name.strip() or (equals and not value.strip()):
@@ -328,7 +330,8 @@ class TableItems:
 
     def _cells(self, at: int) -> NDArray[np.int64]:
         """The item of one column in every row, −1 where there is none."""
-        low, high = self.first[at], self.first[at] + len(self.labels[at])
+        low = self.first[at]
+        high = self.first[at] + len(self.labels[at])
         cells = np.full(len(self.transactions), -1, dtype=np.int64)
         inside = (self.transactions.items >= low) & (self.transactions.items < high)
         cells[self.transactions.owners[inside]] = self.transactions.items[inside]

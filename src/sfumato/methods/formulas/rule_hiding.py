@@ -170,7 +170,9 @@ class _Work:
     """Transactions on their way: what was taken out and put in so far."""
 
     def __init__(self, transactions: Transactions, thresholds: Thresholds) -> None:
-        self.before, self.now, self.thresholds = transactions, transactions, thresholds
+        self.before = transactions
+        self.now = transactions
+        self.thresholds = thresholds
         self.gone = np.zeros(len(transactions.items), dtype=np.bool_)
         self.more: set[tuple[int, int]] = set()
 
@@ -194,7 +196,8 @@ class _Work:
 
     def drop_right(self, rule: Association) -> bool:
         """Take an item of the right side out of as many transactions as it needs."""
-        holders, left_support = self.supporting(rule), self.now.support(rule.left)
+        holders = self.supporting(rule)
+        left_support = self.now.support(rule.left)
         if not self.thresholds.found(len(holders), left_support):
             return False
         if rule.right:
@@ -208,7 +211,8 @@ class _Work:
         """Take the most frequent item of the rule out of the shortest transaction that holds it,
         until it is hidden.
         """
-        waiting, left_support = self.supporting(rule), self.now.support(rule.left)
+        waiting = self.supporting(rule)
+        left_support = self.now.support(rule.left)
         supports = {item: int(self.now.supports[item]) for item in rule.both}
         pairs_taken: list[tuple[int, int]] = []
         for number, transaction in enumerate(waiting):
@@ -224,7 +228,8 @@ class _Work:
         """Put the left side into transactions that hold neither it nor the right side, until the
         rule is hidden.
         """
-        rule_support, left_support = self.now.support(rule.both), self.now.support(rule.left)
+        rule_support = self.now.support(rule.both)
+        left_support = self.now.support(rule.left)
         if not rule.right or not self.thresholds.found(rule_support, left_support):
             return False
         in_left = np.isin(self.now.items, rule.left)
@@ -420,10 +425,8 @@ class _Patterns:
             {item for rule in (*rules.hide, *rules.keep, *rules.ghosts) for item in rule.both}
         )
         is_sensitive = np.isin(transactions.items, items)
-        owners, sensitive_items = (
-            transactions.owners[is_sensitive],
-            transactions.items[is_sensitive],
-        )
+        owners = transactions.owners[is_sensitive]
+        sensitive_items = transactions.items[is_sensitive]
         ends = np.searchsorted(owners, np.arange(len(transactions) + 1)).tolist()
         listed = sensitive_items.tolist()
         members: dict[Itemset, list[int]] = {}
@@ -432,7 +435,9 @@ class _Patterns:
                 transaction
             )
         deletable = rules.deletable
-        types, items_taken, items_left = [], [], []
+        types = []
+        items_taken = []
+        items_left = []
         kinds = sorted(members)
         for number, kind in enumerate(kinds):
             for out in _subsets([item for item in kind if item in deletable]):
@@ -517,10 +522,8 @@ def _as_pairs(patterns: _Patterns, amounts: NDArray[np.int64]) -> list[tuple[int
     order = sorted(np.flatnonzero(amounts).tolist(), key=lambda j: (-len(patterns.taken[j]), j))
     for j in order:
         transactions_waiting = waiting[int(patterns.types[j])]
-        transactions_chosen, transactions_waiting[: amounts[j]] = (
-            transactions_waiting[: amounts[j]],
-            [],
-        )
+        transactions_chosen = transactions_waiting[: amounts[j]]
+        transactions_waiting[: amounts[j]] = []
         pairs += [
             (transaction, item) for transaction in transactions_chosen for item in patterns.taken[j]
         ]
@@ -533,7 +536,9 @@ class _Program:
     def __init__(
         self, transactions: Transactions, rules: _Rules, patterns: _Patterns, thresholds: Thresholds
     ) -> None:
-        self.rules, self.patterns, self.thresholds = rules, patterns, thresholds
+        self.rules = rules
+        self.patterns = patterns
+        self.thresholds = thresholds
         needed = {
             part
             for rule in (*rules.hide, *rules.keep, *rules.ghosts)
@@ -578,7 +583,8 @@ class _Program:
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_matrix, hstack
 
-        rules_shown, ghosts = (*self.rules.hide, *self.rules.ghosts), len(self.rules.ghosts)
+        rules_shown = (*self.rules.hide, *self.rules.ghosts)
+        ghosts = len(self.rules.ghosts)
         lost = 0 if hard else len(keep)
         width = len(self.patterns.taken)
         variable_count = width + 2 * len(rules_shown) + ghosts + lost
@@ -619,7 +625,8 @@ class _Program:
         smallest_support = self.thresholds.support
         sensitive = len(self.rules.hide)
         for number, rule in enumerate(rules_shown):
-            a, b = 2 * number, 2 * number + 1
+            a = 2 * number
+            b = 2 * number + 1
             slack = max(0, self.most[rule.both] - smallest_support + 1)
             rows.add({rule.both: 1.0}, {a: slack}, -np.inf, smallest_support - 1 + slack)
             slack = (q - p) * self.most[rule.both] + 1
@@ -672,7 +679,8 @@ class _Rows:
     """
 
     def __init__(self, holds: Mapping[Itemset, NDArray[np.float64]], width: int) -> None:
-        self.held, self.width = holds, width
+        self.held = holds
+        self.width = width
         self.sums: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self.rest: list[Mapping[int, float]] = []
         self.low: list[float] = []
@@ -717,5 +725,7 @@ class _Rows:
         if cells:
             rows, column_numbers, values = zip(*cells, strict=True)
         else:
-            rows, column_numbers, values = ((), (), ())
+            rows = ()
+            column_numbers = ()
+            values = ()
         return csr_matrix((values, (rows, column_numbers)), shape=(len(self.rest), width))

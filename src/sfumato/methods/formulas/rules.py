@@ -201,7 +201,8 @@ def _grown(
     smallest_support, largest = limits
     if len(holders) < smallest_support or len(prefix) >= largest:
         return
-    starts, items = transactions.starts, transactions.items
+    starts = transactions.starts
+    items = transactions.items
     counts = kernels.rules.count_behind(starts, items, holders, positions, transactions.kinds)
     frequent = np.flatnonzero(counts >= smallest_support)
     if len(prefix) + 1 == largest or not len(frequent):
@@ -285,7 +286,8 @@ def side_effects(
     """Compare the rules that are found before and after; the transactions are the same ones in the
     same order.
     """
-    old, new = mine_rules(before, thresholds, largest), mine_rules(after, thresholds, largest)
+    old = mine_rules(before, thresholds, largest)
+    new = mine_rules(after, thresholds, largest)
     hidden = frozenset(sensitive)
     kinds = max(1, before.kinds, after.kinds)
     changed = np.setxor1d(before.owners * kinds + before.items, after.owners * kinds + after.items)

@@ -174,9 +174,11 @@ def _derivatives(
     from scipy.special import polygamma, psi
 
     theta, alpha = _parameters(at)
-    first, second = np.zeros(2), np.zeros(3)
+    first = np.zeros(2)
+    second = np.zeros(3)
     for i in _numbers(1, sample.classes):
-        part, whole = theta + i * alpha, theta + i
+        part = theta + i * alpha
+        whole = theta + i
         # written as one quotient: the difference of two is lost where both are small
         first += [(i * (1 - alpha) / (part * whole)).sum(), (i / part).sum()]
         second += [
@@ -249,7 +251,8 @@ def _rough_likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
     """The log-likelihood in a time that does not grow with the sample."""
     from scipy.special import gammaln
 
-    classes, records = sample.classes, sample.records
+    classes = sample.classes
+    records = sample.records
     rising = (classes - 1) * math.log(alpha) + _log_rising(theta / alpha + 1, classes - 1)
     within = float(sample.counts @ (gammaln(sample.sizes - alpha) - gammaln(1 - alpha)))
     return rising - _log_rising(theta + 1, records - 1) + within
@@ -408,13 +411,16 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
     """
     from scipy.optimize import least_squares
 
-    unique, double, f = sample.having(1), sample.having(2), sample.fraction
+    unique = sample.having(1)
+    double = sample.having(2)
+    f = sample.fraction
     classes = classes_of_population(sample)
     if not unique or not double or not math.isfinite(classes):
         return None
 
     def misses(at: Any) -> list[float]:
-        alpha, beta = math.exp(at[0]), 1 / (1 + math.exp(-at[1]))
+        alpha = math.exp(at[0])
+        beta = 1 / (1 + math.exp(-at[1]))
         hidden = (1 - f) * (1 - beta)
         first = classes * f * (beta / (1 - hidden)) ** alpha * (alpha * hidden / (1 - hidden) + 1)
         second = (
@@ -447,11 +453,14 @@ def classes_of_population(sample: Frequencies) -> float:
 
     Reference: Haas, Naughton, Seshadri & Stokes 1995; Shlosser 1981.
     """
-    i, u, f = sample.sizes, sample.counts, sample.fraction
+    i = sample.sizes
+    u = sample.counts
+    f = sample.fraction
     seen_twice = u @ (i * f**2 * (1 - f**2) ** (i - 1))
     # (1−f)^i ((1+f)^i − 1) in a form that large classes do not overflow
     pairs = u @ ((1 - f**2) ** i - (1 - f) ** i)
-    hidden, once = u @ (1 - f) ** i, u @ (i * f * (1 - f) ** (i - 1))
+    hidden = u @ (1 - f) ** i
+    once = u @ (i * f * (1 - f) ** (i - 1))
     if not pairs or not once:
         return float("inf")
     return float(sample.classes + sample.having(1) * seen_twice / pairs * np.square(hidden / once))

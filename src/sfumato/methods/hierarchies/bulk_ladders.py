@@ -112,7 +112,8 @@ def _first_and_number(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
     """Of every node, in order, the first value that belongs to it; and of every value the place of
     its node in that order.
     """
-    low, high = int(nodes.min()), int(nodes.max())
+    low = int(nodes.min())
+    high = int(nodes.max())
     if high - low >= max(DENSE, len(nodes)):
         _, first, node = np.unique(nodes, return_index=True, return_inverse=True)
         return first, node

@@ -147,7 +147,8 @@ class CodeForms(Hierarchy):
         if form_of(text) not in self.inner:
             return None
         form, own = self.inner[form_of(text)]
-        label, labels = text, [text] * (own + 1)
+        label = text
+        labels = [text] * (own + 1)
         for level in range(own, self.depth - 2):
             label = _step(self.levels[form], level).label(label)
             labels.append(label)

@@ -69,7 +69,8 @@ def optimal_cuts(
     total = np.concatenate([[0], np.cumsum(sizes)])
     allowed = np.where(total[None, :] - total[:, None] >= at_least, costs, np.inf)
     best = allowed[0].copy()
-    best_cut, best_starts = (0, best[count]), []
+    best_cut = (0, best[count])
+    best_starts = []
     for group in range(2, groups + 1):
         with_one_more = best[:, None] + allowed
         best_starts.append(np.argmin(with_one_more, axis=0))
@@ -139,7 +140,8 @@ class Items:
 
     def cut(self, position: int) -> int | float:
         """The roundest number that lies above item ``position − 1`` and not above ``position``."""
-        below, above = self.high[position - 1], self.low[position]
+        below = self.high[position - 1]
+        above = self.low[position]
         for power in range(len(str(abs(above))), -1, -1):
             if (rounded := above // 10**power * 10**power) > below:
                 text = format_position(rounded, self.digits)
@@ -167,7 +169,9 @@ def items_of(together: JointCounts, measure: str) -> Items:
         dtype=np.int64,
     )
     rows = own[together.own] >= 0
-    item, other, counts = own[together.own[rows]], together.other[rows], together.counts[rows]
+    item = own[together.own[rows]]
+    other = together.other[rows]
+    counts = together.counts[rows]
     sizes = np.bincount(item, weights=counts, minlength=len(axis)).astype(np.int64)
     bins = _bins(sizes)
     if len(bins):
@@ -448,7 +452,8 @@ class _Groups:
         elif high == EVERYWHERE[1]:
             label = f">={format_position(int(low), self.digits)}"
         elif self.whole:
-            first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
+            first = int(low) // 10**self.digits
+            last = int(high) // 10**self.digits - 1
             if first == last:
                 label = str(first)
             else:

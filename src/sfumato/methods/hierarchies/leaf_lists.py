@@ -221,7 +221,8 @@ class LeafColumns(Leaves):
 
     def _leaf_rows(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
         """By the lowest level that has labels: one row for each of them."""
-        missing, positions = text_of(labels), {}
+        missing = text_of(labels)
+        positions = {}
         for level, column in enumerate(self.levels):
             rows = column.is_in(missing.implode()).arg_true().to_numpy()
             if len(rows):
@@ -242,7 +243,8 @@ def paths_under(
     The label ``*`` (a suppressed cell) is always understood as the top.
     """
     texts = [*values, *([] if other is None else [other])]
-    paths, inner = leaves.nodes(texts), leaves.depth - 1
+    paths = leaves.nodes(texts)
+    inner = leaves.depth - 1
     paths.setdefault(TOP, (TOP,) * inner + (leaves.top,))
     listed = None if other is None else paths.get(other)
     if other is not None and listed is None:

@@ -120,9 +120,11 @@ def read(text: str) -> CellReading | None:
     low: Exact | None = None
     high: Exact | None = None
     if bracket := _HALF_OPEN.fullmatch(text):
-        low, high = exact(bracket[1]), exact(bracket[2])
+        low = exact(bracket[1])
+        high = exact(bracket[2])
     elif match := _WHOLE.fullmatch(text):
-        low, high = (int(match[1]), 0), (int(match[2]) + 1, 0)
+        low = (int(match[1]), 0)
+        high = (int(match[2]) + 1, 0)
     if low is None or high is None:
         return None
     digits = max(0, -low[1], -high[1])
@@ -243,7 +245,8 @@ class Grid:
         if not whole:
             bounds = [format_position(int(bound), self.digits) for bound in (low, high)]
             return f"[{bounds[0]}, {bounds[1]})"
-        first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
+        first = int(low) // 10**self.digits
+        last = int(high) // 10**self.digits - 1
         if first == last:
             return str(first)
         return f"{first}-{last}"
@@ -403,7 +406,8 @@ class Intervals(Hierarchy):
             positions = [position for position in cell if position is not None]
             if positions:
                 spans.append((min(positions), max(positions)))
-        low, high = grid.lower, grid.upper
+        low = grid.lower
+        high = grid.upper
         if low is None:
             low = min((first for first, _ in spans), default=None)
         if high is None:

@@ -112,10 +112,8 @@ class BetaLikeness(SensitiveModel):
 
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive),
-        )
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
         shares = reference / max(1, reference.sum())
         limits = np.full(len(shares), self.beta)
         if self.kind == "enhanced":
@@ -149,10 +147,8 @@ class BetaLikeness(SensitiveModel):
         """Per class the relative gain of the value that gains most; infinite where no β holds."""
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive),
-        )
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
         if self.kind == "enhanced":
             gains: NDArray[Any] = kernels.distributions.excess_within(
                 counts.starts, counts.codes, counts.counts, reference, TOLERANCE
@@ -260,11 +256,10 @@ class DeltaDisclosure(SensitiveModel):
         """
         if not self.monotone:
             return np.zeros(len(evidence.classes), dtype=np.int64)
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive),
-        )
-        shares, factor = reference / max(1, reference.sum()), factor_of(self.delta)
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
+        shares = reference / max(1, reference.sum())
+        factor = factor_of(self.delta)
         fewest_removed = kernels.distributions.least_removed(
             counts.starts, counts.codes, counts.counts, shares * factor, shares / factor
         )
@@ -302,10 +297,8 @@ class DeltaDisclosure(SensitiveModel):
         """Per class the largest absolute logarithm of a change of share."""
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive),
-        )
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
         smallest, largest, complete = kernels.distributions.ratio_ranges(
             counts.starts, counts.codes, counts.counts, reference
         )

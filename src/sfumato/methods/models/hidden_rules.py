@@ -188,10 +188,8 @@ class _Met:
         order = np.lexsort(
             (np.arange(len(self.both_counts)), -self.both_counts / np.maximum(self.left_counts, 1))
         )
-        both_after, left_after = (
-            self.support - np.cumsum(self.both_counts[order]),
-            self.left_support - np.cumsum(self.left_counts[order]),
-        )
+        both_after = self.support - np.cumsum(self.both_counts[order])
+        left_after = self.left_support - np.cumsum(self.left_counts[order])
         hidden = [
             not thresholds.found(b, a)
             for b, a in zip(both_after.tolist(), left_after.tolist(), strict=True)

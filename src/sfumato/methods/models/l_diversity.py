@@ -154,7 +154,8 @@ class LDiversity(SensitiveModel):
         ``(ln l − H)/(ln l + ln q₁)`` for the entropy kind, and more than ``r₁ − c·tail`` for the
         recursive one.
         """
-        values, records = self._values(evidence), evidence.classes.records
+        values = self._values(evidence)
+        records = evidence.classes.records
         failing = self._below(values)
         if self.kind == "distinct" or not len(values):
             return records * failing
@@ -162,10 +163,8 @@ class LDiversity(SensitiveModel):
         too_few_values_left = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
         top = np.maximum.reduceat(counts.counts, counts.starts[:-1])
         if self.kind == "entropy":
-            shortfall, reach = (
-                math.log(self.l) - np.log(values),
-                math.log(self.l) + np.log(top / records),
-            )
+            shortfall = math.log(self.l) - np.log(values)
+            reach = math.log(self.l) + np.log(top / records)
             fewest_removed = records * shortfall / np.where(failing, reach, 1.0)
         else:
             fewest_removed = top - (self.c or 0) * top / values
@@ -370,7 +369,8 @@ class PSensitive(SensitiveModel):
         return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)
 
     def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: int) -> str:
-        column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
+        column = spoken(self.sensitive)
+        smallest = extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return (
                 f"every class has at least {smallest} members and {attained} different values of"
@@ -491,8 +491,10 @@ class AlphaKAnonymity(SensitiveModel):
         """Per class, how many of its records every finer recoding must suppress: all of a small
         class.
         """
-        shares, records = self._shares(evidence), evidence.classes.records
-        small, common = evidence.frequencies < self.k, shares > self.alpha + TOLERANCE
+        shares = self._shares(evidence)
+        records = evidence.classes.records
+        small = evidence.frequencies < self.k
+        common = shares > self.alpha + TOLERANCE
         fewest_removed = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
         return forced_records(evidence, small | common, np.where(small, records, fewest_removed))
 
@@ -550,7 +552,8 @@ class AlphaKAnonymity(SensitiveModel):
     def _sentence(
         self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
     ) -> str:
-        column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
+        column = spoken(self.sensitive)
+        smallest = extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return (
                 f"every class has at least {smallest} members and no protected value of {column}"

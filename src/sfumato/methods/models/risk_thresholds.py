@@ -68,7 +68,8 @@ def fewest_records(
     """
     gains = excess * members
     dropped = np.zeros(len(gains), dtype=np.bool_)
-    need, near = float(gains.sum()) - slack, NEAR * float(np.abs(gains).sum())
+    need = float(gains.sum()) - slack
+    near = NEAR * float(np.abs(gains).sum())
     if need <= near:
         return dropped
     order = _riskiest_first(classes, members, excess)
@@ -86,7 +87,8 @@ def _riskiest_first(
     by their keys.
     """
     useful = np.flatnonzero(excess > 0)
-    keys, sizes = classes.keys[useful], classes.sizes[useful]
+    keys = classes.keys[useful]
+    sizes = classes.sizes[useful]
     return useful[np.lexsort((*keys.T[::-1], members[useful], sizes, -excess[useful]))]
 
 
@@ -121,7 +123,8 @@ class _Sack:
 
     def _fewest_records(self, count: int) -> int:
         """Records that are lost at least: as if a part of the last class could go."""
-        before, last = slice(0, count - 1), count - 1
+        before = slice(0, count - 1)
+        last = count - 1
         part = self.costs[last] * (self.need - float(self.gains[before].sum())) / self.gains[last]
         step = math.gcd(*self.costs.tolist())
         return step * math.ceil((int(self.costs[before].sum()) + float(part)) / step * (1 - NEAR))
@@ -251,7 +254,8 @@ class MaximumRisk(_BelowThreshold):
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The highest risk, and the classes above the threshold."""
         risks = 1 / evidence.frequencies
-        failing, attained = self.failing(evidence), extreme(risks, "largest")
+        failing = self.failing(evidence)
+        attained = extreme(risks, "largest")
         sentence = f"nobody is picked rightly with a chance above {attained or 0:.3g}"
         if failing.any():
             sentence = (
@@ -299,7 +303,8 @@ class AverageRisk(_SumOfRecords):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The mean risk, and the classes that would have to go."""
-        risks, records = 1 / evidence.frequencies, evidence.classes.records
+        risks = 1 / evidence.frequencies
+        records = evidence.classes.records
         attained = None
         if len(records):
             attained = float(risks @ records / records.sum())
@@ -353,7 +358,8 @@ class RecordsAtRisk(_SumOfRecords):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The share at risk, and the classes that would have to go."""
-        records, risks = evidence.classes.records, 1 / evidence.frequencies
+        records = evidence.classes.records
+        risks = 1 / evidence.frequencies
         at_risk = int(records[evidence.frequencies < self.enough_k].sum())
         attained = None
         if len(records):
@@ -466,7 +472,8 @@ class ExpectedReidentifications(Model):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The expected number, and the classes that would have to go."""
-        risks, sizes = self._risks(evidence), evidence.classes.sizes
+        risks = self._risks(evidence)
+        sizes = evidence.classes.sizes
         attained = float(risks @ sizes) if len(sizes) else None
         sentence = (
             f"who tries all records gets {attained or 0:.3g} of {int(sizes.sum()):,} right by"

@@ -145,7 +145,8 @@ def at_most_persons(values: NDArray[Any], evidence: ClassEvidence) -> NDArray[An
 
 def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str:
     """How many records stand in the failing classes: ``12 of 400 records (3.0 %)``."""
-    short, total = int(evidence.classes.records[failing].sum()), evidence.classes.total
+    short = int(evidence.classes.records[failing].sum())
+    total = evidence.classes.total
     return f"{short:,} of {total:,} records ({percent(short / total)})"
 
 

@@ -262,10 +262,8 @@ class TCloseness(SensitiveModel):
         distances, pulls = self._compared(evidence, "original")
         failing = distances > self.t + TOLERANCE
         if self.distance == "multiplicative":
-            counts, reference = (
-                counts_of(evidence, self.sensitive),
-                reference_of(evidence, self.sensitive),
-            )
+            counts = counts_of(evidence, self.sensitive)
+            reference = reference_of(evidence, self.sensitive)
             shares = reference / max(1, reference.sum())
             fewest_removed = kernels.distributions.least_removed(
                 counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t
@@ -361,7 +359,8 @@ class TCloseness(SensitiveModel):
         elif self.distance == "numeric":
             low = np.zeros_like(distances)
         elif self.distance == "hierarchical":
-            low, high = np.zeros_like(distances), equal
+            low = np.zeros_like(distances)
+            high = equal
         return max(0.0, float(low.max()) - slack), min(1.0, float(high.max()) + slack)
 
     def implies(self, model: Model) -> bool:
@@ -404,10 +403,8 @@ class TCloseness(SensitiveModel):
         """Distance of every class to a reference, and how much of it a single record can account
         for.
         """
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive, which),
-        )
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive, which)
         rows = counts.starts, counts.codes, counts.counts, reference
         compared: tuple[NDArray[Any], NDArray[Any]]
         if not len(evidence.classes):
@@ -425,7 +422,8 @@ class TCloseness(SensitiveModel):
                 *rows, *tree(counts, evidence.schema[str(self.sensitive)])
             )
         else:
-            column, only_reference = str(self.sensitive), which == "released"
+            column = str(self.sensitive)
+            only_reference = which == "released"
             attribute = evidence.schema[column]
             positions = axis(
                 counts, reference, column, attribute, self.distance, only_reference=only_reference

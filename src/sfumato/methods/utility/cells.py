@@ -81,14 +81,18 @@ def _cells(pair: TablePair, name: str) -> Cells:
     counts = reading.before.counts
     ladder = bind_column(pair.original.schema[name].hierarchy, reading.before)
     joint = pair.joint(name)
-    value, label, rows = joint.value, joint.label, joint.count
+    value = joint.value
+    label = joint.label
+    rows = joint.count
     leaf = ladder.codes_of(reading.values)[value]
     level, column_level = _levels(ladder, reading, leaf, label, pair.as_it_was(name))
-    blank, missing = missing_in(reading.labels)[label], missing_in(reading.values)[value]
+    blank = missing_in(reading.labels)[label]
+    missing = missing_in(reading.values)[value]
     lost = reading.everything[label] | (blank & ~missing)
     meanings = _Meant(reading, counts, ladder)
     placed = level >= 0
-    leaves, records = meanings.leaves[label], meanings.records[label]
+    leaves = meanings.leaves[label]
+    records = meanings.records[label]
     loss = np.where(blank & missing, 0.0, reading.loss[label])
     for rung in np.unique(level[placed]).tolist() if column_level is None else [column_level]:
         at = slice(None) if column_level is not None else level == rung
@@ -171,11 +175,9 @@ class _Meant:
         self.by_leaf[self.leaf_of] = counts
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if reading.scale == "category":
-            self.order, self.starts, self.ends = (
-                reading.members,
-                reading.starts[:-1],
-                reading.starts[1:],
-            )
+            self.order = reading.members
+            self.starts = reading.starts[:-1]
+            self.ends = reading.starts[1:]
         else:
             self.order = reading.line
             line = reading.places[self.order]
@@ -227,7 +229,8 @@ def _heights(
     ends = {code: meanings.outermost(code) for code in np.unique(label[odd]).tolist()}
     ranged = odd[[ends[code] is not None for code in label[odd].tolist()]]
     pairs = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64).reshape(-1, 2)
-    first, last = np.minimum(pairs[:, 0], leaf[ranged]), np.maximum(pairs[:, 1], leaf[ranged])
+    first = np.minimum(pairs[:, 0], leaf[ranged])
+    last = np.maximum(pairs[:, 1], leaf[ranged])
     for rung in range(ladder.top, -1, -1):
         climb = ladder.climb(0, rung)
         height[ranged[climb[first] == climb[last]]] = rung / ladder.top

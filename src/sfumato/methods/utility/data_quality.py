@@ -249,7 +249,8 @@ def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> 
         rows = len(pair.released)
     if side == "released" and not {left_column, right_column} <= set(pair.released.columns):
         return np.zeros(rows, dtype=bool)
-    left_reach, right_reach = _reach(pair, left_column, side), _reach(pair, right_column, side)
+    left_reach = _reach(pair, left_column, side)
+    right_reach = _reach(pair, right_column, side)
     if left_reach is None or right_reach is None:
         return _equal_rows(pair, rule, side)
     low, high = left_reach
@@ -294,10 +295,8 @@ def _equal_rows(
             " ordered values; use = or !="
         )
     table = pair.original if side == "original" else pair.released
-    left_texts, right_texts = (
-        table.column(left_column).cast(pl.String),
-        table.column(right_column).cast(pl.String),
-    )
+    left_texts = table.column(left_column).cast(pl.String)
+    right_texts = table.column(right_column).cast(pl.String)
     both_known = (
         left_texts.is_not_null()
         & right_texts.is_not_null()
@@ -346,14 +345,13 @@ class Consistency(Utility):
     def measure(self, pair: TablePair) -> Measure:
         """The share of records that keep all rules."""
         require_sense(self, pair)
-        holds_now, before = (
-            np.ones(len(pair.released), dtype=bool),
-            np.ones(len(pair.original), dtype=bool),
-        )
+        holds_now = np.ones(len(pair.released), dtype=bool)
+        before = np.ones(len(pair.original), dtype=bool)
         for rule in self.rules:
             holds_now &= holds(pair, rule, "released")
             before &= holds(pair, rule, "original")
-        raw, value = share_of(pair, float(before.sum())), share_of(pair, float(holds_now.sum()))
+        raw = share_of(pair, float(before.sum()))
+        value = share_of(pair, float(holds_now.sum()))
         meaning = f"share of records that keep {len(self.rules)} rule(s)"
         return Measure(
             self.name, value, self.better, meaning, raw=raw, parts=holds_now.astype(np.float64)
@@ -412,7 +410,8 @@ class Timeliness(Utility):
             return Measure(
                 self.name, 0.0, self.better, "share of records that are recent", raw=None
             )
-        days, end = numbers(pair, self.column), day(self.today) or 0.0
+        days = numbers(pair, self.column)
+        end = day(self.today) or 0.0
         fresh = (end - days.after <= self.days).astype(np.float64)
         raw = share_of(pair, float((end - days.before <= self.days).sum()))
         meaning = f"share of records that are at most {self.days:g} days old"

@@ -343,10 +343,8 @@ def _bits_of_suppression(pair: TablePair, name: str) -> NDArray[np.float64]:
 def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     """The bits that a column has lost, and those that suppressing all of it loses."""
     every = _bits_of_suppression(pair, name)
-    most_bits, cells = (
-        float((encode_column(pair.original, name).counts * every).sum()),
-        cells_of(pair, name),
-    )
+    most_bits = float((encode_column(pair.original, name).counts * every).sum())
+    cells = cells_of(pair, name)
     if cells is None:
         return most_bits, most_bits
     return cells.total(_bits_of_cells(cells)) + most_bits - cells.total(

@@ -117,10 +117,8 @@ class Refit:
         """Per truth, a column each, the fitted probabilities that it is 1; all are fitted side by
         side, each until it is close.
         """
-        coefficients, active = (
-            np.zeros((self.design.shape[1], truths.shape[1])),
-            np.arange(truths.shape[1]),
-        )
+        coefficients = np.zeros((self.design.shape[1], truths.shape[1]))
+        active = np.arange(truths.shape[1])
         for _ in range(MOST_REFITS):
             now = coefficients.take(active, axis=1)
             apart = truths.take(active, axis=1) - _chance(kernels.designs.times(self.design, now))
@@ -269,7 +267,8 @@ def _lost_labels(pair: TablePair, name: str) -> NDArray[np.bool_]:
             missing_in(reading.labels) & (None not in reading.values)
         )
         return lost
-    lost, cells = np.zeros(len(reading.labels), dtype=bool), cells_of(pair, name)
+    lost = np.zeros(len(reading.labels), dtype=bool)
+    cells = cells_of(pair, name)
     if cells is not None:
         lost[cells.label[cells.lost]] = True
     return lost
@@ -343,7 +342,8 @@ def _category(
     labels, odd = _label_rows(
         (feature, width), reading, pair.own_values(name), used.astype(np.int64), lost
     )
-    before, after = before[:, 1:], labels[which, 1:]
+    before = before[:, 1:]
+    after = labels[which, 1:]
     if blanks:
         before = np.concatenate([before, np.zeros((len(before), 1))], axis=1)
         after = np.concatenate([after, odd[which, None]], axis=1)

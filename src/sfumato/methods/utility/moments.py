@@ -172,7 +172,8 @@ class WeightedRows:
         used_columns = np.array(
             [a for a, column in enumerate(self.columns) if column.any_number(parts)], dtype=np.int64
         )
-        total, sums = 0.0, np.zeros(len(used_columns))
+        total = 0.0
+        sums = np.zeros(len(used_columns))
         for part in parts:
             rows, weights = self._complete(part, used_columns)
             total += float(weights.sum())
@@ -245,7 +246,8 @@ def _quantiles_of_copies(
     [1.0, 3.1000000000000005]
     """
     order = np.argsort(values, kind="stable")
-    line, upto = values[order], np.cumsum(copies[order])
+    line = values[order]
+    upto = np.cumsum(copies[order])
     positions = np.asarray(shares) * (upto[-1] - 1)
     below = np.floor(positions)
     lower_values, upper_values = (
@@ -263,7 +265,8 @@ def _quantiles_of_copies(
 
 def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRows]:
     """The columns of both sides with the survey weights, where both tables have them."""
-    before, after = weights_of(pair.original), weights_of(pair.released)
+    before = weights_of(pair.original)
+    after = weights_of(pair.released)
     if before is None or after is None:
         coded = [coded_numbers(pair, name) for name in names]
         sides = [
@@ -305,7 +308,8 @@ def _measure(name: str, terms: Sequence[Term], pair: TablePair, meaning: str) ->
     """
     raw, value, columns = relative_errors(terms)
     if not len(pair.released):
-        value, columns = 1.0, dict.fromkeys(columns, 1.0)
+        value = 1.0
+        columns = dict.fromkeys(columns, 1.0)
     return Measure(
         name, value, "lower", meaning, raw=raw if len(pair.released) else None, per_column=columns
     )
@@ -383,7 +387,8 @@ class Quantiles(OfNumbers):
         names = numeric_of(pair, self.columns)
         before, after = _samples(pair, names)
         scale = before.deviations()
-        old, new = before.quantiles(self.shares), after.quantiles(self.shares)
+        old = before.quantiles(self.shares)
+        new = after.quantiles(self.shares)
         terms = [
             Term((name,), b, a, scale[j])
             for j, name in enumerate(names)

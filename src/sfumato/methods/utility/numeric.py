@@ -252,12 +252,14 @@ def _errors(pair: TablePair, name: str) -> Errors:
     coded = coded_numbers(pair, name)
     if coded is None:
         values = numbers(pair, name)
-        before, lost = Amounts.of(values.before), Amounts.of(values.before[gone(pair)])
+        before = Amounts.of(values.before)
+        lost = Amounts.of(values.before[gone(pair)])
         return _errors_of(before, lost, Amounts.of(values.before[pair.rows]), values.after, None)
     joint, (old, values_of_codes), (_, middle) = pair.joint(name), *coded
     suppressed = tallied(old.narrow[gone(pair)], len(old.labels), None)
     truth = Amounts.of(values_of_codes[joint.value], joint.count)
-    before, lost = Amounts.of(values_of_codes, old.counts), Amounts.of(values_of_codes, suppressed)
+    before = Amounts.of(values_of_codes, old.counts)
+    lost = Amounts.of(values_of_codes, suppressed)
     return _errors_of(before, lost, truth, middle[joint.label], joint.which)
 
 

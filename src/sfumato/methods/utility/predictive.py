@@ -153,7 +153,8 @@ class PredictiveAccuracy(ColumnUtility):
         features = features_of(
             pair, self._predictors(pair), np.concatenate([learn, test]), released
         )
-        truth, classes = label.original[test], len(label.values)
+        truth = label.original[test]
+        classes = len(label.values)
         tested = features.before[len(learn) :]
         fits = fit_classes(features.before[: len(learn)], label.original[learn], classes)
         majority = np.bincount(label.original[learn], minlength=classes).argmax()
@@ -265,15 +266,11 @@ class RegressionOverlap(Utility):
         if not len(pair.released) or self.outcome not in pair.released.columns or not present:
             return Measure(self.name, 1.0, self.better, meaning, raw=0.0)
         before, after = self._outcomes(pair)
-        rows_before, rows_after = (
-            np.flatnonzero(~np.isnan(before)),
-            np.flatnonzero(~np.isnan(after)),
-        )
+        rows_before = np.flatnonzero(~np.isnan(before))
+        rows_after = np.flatnonzero(~np.isnan(after))
         features = features_of(pair, present, rows_before, rows_after)
-        old, new = (
-            self._fit(pair, features.before, before[rows_before]),
-            self._fit(pair, features.after, after[rows_after]),
-        )
+        old = self._fit(pair, features.before, before[rows_before])
+        new = self._fit(pair, features.after, after[rows_after])
         overlaps_of: dict[str, list[float]] = {
             name: [] if name in present else [0.0] for name in self.predictors
         }
@@ -299,7 +296,8 @@ class RegressionOverlap(Utility):
         if is_number(pair, self.outcome):
             outcome_values = numbers(pair, self.outcome)
             return outcome_values.before, outcome_values.after
-        reading, values = pair.reading(self.outcome), self._values(pair)
+        reading = pair.reading(self.outcome)
+        values = self._values(pair)
         code = {text: float(code_number) for code_number, text in enumerate(values)}
         old = np.array([np.nan if v is None else code[v] for v in reading.values])
         new = np.array([np.nan if v is None else code.get(v, np.nan) for v in reading.labels])
@@ -331,7 +329,8 @@ class RegressionOverlap(Utility):
             factor = float(t.ppf(0.5 + self.level / 2, free))
         else:
             fit = fit_logistic(design[:, 1:], outcome)
-            coefficients, covariance = fit.coefficients, fit.covariance
+            coefficients = fit.coefficients
+            covariance = fit.covariance
             factor = float(norm.ppf(0.5 + self.level / 2))
         centre[varying] = coefficients
         width[varying] = factor * np.sqrt(np.maximum(0.0, np.diag(covariance)))

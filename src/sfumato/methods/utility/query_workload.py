@@ -116,16 +116,15 @@ def questions_of(
     sets: list[NDArray[np.int64]] | None
     line: _Line | None
     if reading.scale == "category":
-        sets, line, first, last = (
-            _sets(np.flatnonzero(~missing), amount, share, stream),
-            None,
-            NONE,
-            NONE,
-        )
+        sets = _sets(np.flatnonzero(~missing), amount, share, stream)
+        line = None
+        first = NONE
+        last = NONE
         after = _met_by_sets(reading, sets)
         blind = np.array([len(codes) for codes in sets]) / max(1, present)
     else:
-        sets, line = None, _line(pair, name)
+        sets = None
+        line = _line(pair, name)
         first, last = _runs(line, amount, share, stream)
         after = _met_by_runs(reading, line, first, last)
         blind = (last - first) / max(1, present)
@@ -172,7 +171,8 @@ def _line(pair: TablePair, name: str) -> _Line:
     if ("line", name) not in pair.memo:
         reading = pair.reading(name)
         order = reading.line
-        positions, slack = reading.places[order], 1e-9 * max(1.0, abs(reading.span))
+        positions = reading.places[order]
+        slack = 1e-9 * max(1.0, abs(reading.span))
         starts = np.searchsorted(
             positions, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left"
         )
@@ -202,7 +202,8 @@ def _met_by_runs(
     """Per query and label the share of the label's values that lies inside the run."""
     if not len(line.order):
         return np.zeros((len(first), len(reading.labels)))
-    begin, end = first[:, None], last[:, None]
+    begin = first[:, None]
+    end = last[:, None]
     sizes = line.ends - line.starts
     inside = np.minimum(end, line.ends) - np.maximum(begin, line.starts)
     after: NDArray[np.float64] = np.maximum(0, inside) / np.maximum(1, sizes)
@@ -279,7 +280,8 @@ class QueryWorkload(ColumnUtility):
                 for name in columns_of_set:
                     about[name].append(query_errors)
         every = np.concatenate(errors)
-        raw, blind_error = float(np.median(every)), float(np.median(np.concatenate(blind)))
+        raw = float(np.median(every))
+        blind_error = float(np.median(np.concatenate(blind)))
         high = float(np.quantile(every, 0.9))
         return Measure(
             self.name,
@@ -365,7 +367,8 @@ class QueryWorkload(ColumnUtility):
             (q.after, q.released.narrow[released.first]) for q in batch if q.released is not None
         ]
         estimate = _weighed(released_parts, released.sizes)
-        unseen, every = np.ones(amount), np.ones(amount)
+        unseen = np.ones(amount)
+        every = np.ones(amount)
         for question in batch:
             every *= question.blind
             if question.released is None:
@@ -433,7 +436,8 @@ def _true_counts(
         end = min(len(counts), begin + WORD)
         masks = [np.zeros(len(question.original.labels), dtype=np.uint64) for question in parts[0]]
         for batch, offset in zip(parts, itertools.accumulate([0, *amounts]), strict=False):
-            low, high = max(begin, offset), min(end, offset + len(batch[0].blind))
+            low = max(begin, offset)
+            high = min(end, offset + len(batch[0].blind))
             for number, question in enumerate(batch if low < high else ()):
                 masks[number] |= question.masks(low - offset, high - offset) << np.uint64(
                     low - begin
@@ -462,8 +466,10 @@ def _weighed(
     if not parts:
         return np.zeros(0)
     (first, own), other_parts = parts[0], parts[1:]
-    factor, weighed = weights.astype(np.float64), np.empty(len(first))
-    product, buffer = np.empty(len(weights)), np.empty(len(weights))
+    factor = weights.astype(np.float64)
+    weighed = np.empty(len(first))
+    product = np.empty(len(weights))
+    buffer = np.empty(len(weights))
     for query in range(
         len(first)
     ):  # one at a time: what belongs to all combinations of one query fits the cache

@@ -91,7 +91,8 @@ class RuleSideEffects(ColumnUtility):
             for rule in after.meant(present_rules, thresholds)
         )
         either = len(old | new)
-        lost, ghosts = len(old - new), len(new - old)
+        lost = len(old - new)
+        ghosts = len(new - old)
         meaning = (
             f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,});"
             f" {failed:,} of {len(secret):,} are still found that should not be"

@@ -81,13 +81,15 @@ class SquaredError(ColumnUtility):
     def measure(self, pair: TablePair) -> Measure:
         """The mean squared distance of a cell."""
         require_sense(self, pair)
-        names, count = data_of(pair, self.columns), max(1, records_of(pair))
+        names = data_of(pair, self.columns)
+        count = max(1, records_of(pair))
         columns, total, largest = {}, 0.0, 0.0
         for name in names:
             squares, gone, top = self._parts(pair, name)
             column_error = squares.total() + gone
             columns[name] = column_error / count
-            total, largest = total + column_error, largest + top
+            total = total + column_error
+            largest = largest + top
         raw = total / len(names) / count
         value = normalised(raw, largest / len(names) / max(1, len(pair.original)), pair)
         meaning = "mean squared distance of a cell from its original, over the range of its column"
@@ -196,10 +198,13 @@ class RecordSquaredError(OfNumbers):
                 unit=unit
             )
             columns[name] = column_error / count
-            total, largest = total + column_error, largest + error.top.total_square(unit=unit)
-        raw, top = total / count, largest / max(1, len(pair.original))
+            total = total + column_error
+            largest = largest + error.top.total_square(unit=unit)
+        raw = total / count
+        top = largest / max(1, len(pair.original))
         if self.root:
-            raw, top = math.sqrt(raw), math.sqrt(top)
+            raw = math.sqrt(raw)
+            top = math.sqrt(top)
         return Measure(
             self.name,
             normalised(raw, top, pair),
@@ -276,7 +281,8 @@ class SumOfSquares(OfNumbers):
             unit = every if self.standardise else 1.0
             column_error = error.released.total_square() + error.suppressed.total_square()
             columns[name], units[name] = column_error / every, math.sqrt(unit)
-            within, total = within + column_error / unit, total + every / unit
+            within = within + column_error / unit
+            total = total + every / unit
         raw = within / total if total > 0 else 0.0
         return Measure(
             self.name,
@@ -336,12 +342,11 @@ class StandardisedError(OfNumbers):
             unit = math.sqrt(2) * error.deviation
             column_error = (_absolute(error.released) + _absolute(error.suppressed)) / unit
             columns[name], units[name] = column_error / max(1, error.known), unit
-            total, largest, cells = (
-                total + column_error,
-                largest + _absolute(error.top) / unit,
-                cells + error.known,
-            )
-        raw, top = total / max(1.0, cells), largest / max(1.0, cells)
+            total = total + column_error
+            largest = largest + _absolute(error.top) / unit
+            cells = cells + error.known
+        raw = total / max(1.0, cells)
+        top = largest / max(1.0, cells)
         meaning = "mean absolute error of a number in units of √2 standard deviations"
         return Measure(
             self.name,

@@ -74,13 +74,15 @@ class CountError(Utility):
 
     def measure(self, pair: TablePair) -> Measure:
         """Count before and after."""
-        before, after = np.ones(len(pair.original)), np.ones(len(pair.released))
+        before = np.ones(len(pair.original))
+        after = np.ones(len(pair.released))
         for column, condition in self.where.items():
             reading = pair.reading(column)
             values, labels = _met(reading, condition)
             before *= values[reading.original]
             after *= labels[reading.released]
-        true, released_count = float(before.sum()), float(after.sum())
+        true = float(before.sum())
+        released_count = float(after.sum())
         if not pair.aligned:
             released_count *= len(pair.original) / max(1, len(pair.released))
         error = abs(true - released_count) / max(true, 1.0)
@@ -297,10 +299,8 @@ class MarginalError(ColumnUtility):
         size = min(self.ways, len(names))
         if math.comb(len(names), size) <= self.tables:
             return list(itertools.combinations(names, size))
-        stream, tables_drawn = (
-            Seed(self.seed).stream("tables of columns"),
-            dict[tuple[str, ...], None](),
-        )
+        stream = Seed(self.seed).stream("tables of columns")
+        tables_drawn = dict[tuple[str, ...], None]()
         while len(tables_drawn) < self.tables:
             tables_drawn[
                 tuple(names[i] for i in sorted(stream.permutation(len(names))[:size].tolist()))

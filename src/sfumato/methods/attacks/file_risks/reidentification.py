@@ -93,7 +93,8 @@ class MarketerRisk(Risk):
 
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The average risk over records."""
-        records, frequencies = evidence.classes.records, evidence.frequencies
+        records = evidence.classes.records
+        frequencies = evidence.frequencies
         if frequencies is records:
             guessed = len(records)
         else:

@@ -139,7 +139,8 @@ def _generalised(scene: Scene, name: str) -> bool:
 
 def known_truly(scene: Scene, name: str) -> bool:
     """Whether the intruder's values of a column are the original's."""
-    intruder_codes, reading = scene.intruder.file.encoded(name), scene.pair.reading(name)
+    intruder_codes = scene.intruder.file.encoded(name)
+    reading = scene.pair.reading(name)
     value_codes = {value: code for code, value in enumerate(reading.values)}
     original_codes = np.array(
         [value_codes.get(value, -1) for value in intruder_codes.labels], dtype=np.int64
@@ -215,7 +216,8 @@ def _reading(scene: Scene, name: str, intruder_labels: Labels) -> Reading:
         name, [reading.values[code] for code in reading.original.tolist()] + extra, dtype=pl.String
     )
     try:
-        attribute, rung = scene.pair.original.schema[name], scene.pair.levels.get(name)
+        attribute = scene.pair.original.schema[name]
+        rung = scene.pair.levels.get(name)
         rung = rung if reading.level is not None else None
         return read_column(name, attribute, values, scene.pair.released.column(name), rung)
     except SfumatoError:  # the hierarchy does not know what only the intruder has
@@ -248,11 +250,9 @@ def _fitting(reading: Reading, intruder_labels: Labels) -> tuple[tuple[int, ...]
     """
     position = {value: i for i, value in enumerate(intruder_labels)}
     code_of = [position.get(value, -1) for value in reading.values]
-    members, starts, everything = (
-        reading.members.tolist(),
-        reading.starts.tolist(),
-        reading.everything.tolist(),
-    )
+    members = reading.members.tolist()
+    starts = reading.starts.tolist()
+    everything = reading.everything.tolist()
     fitting_codes: list[tuple[int, ...]] = []
     for i, label in enumerate(reading.labels):
         if everything[i]:

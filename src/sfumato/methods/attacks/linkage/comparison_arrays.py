@@ -111,7 +111,8 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     given up early.
     """
     order = sorted(range(len(rules)), key=lambda k: -_telling(files.released, k, rules[k]))
-    columns, ordered_rules = [files.columns[k] for k in order], [rules[k] for k in order]
+    columns = [files.columns[k] for k in order]
+    ordered_rules = [rules[k] for k in order]
     return Arrays(
         tuple(column.name for column in columns),
         np.array([rule.kind for rule in ordered_rules], dtype=np.int64),

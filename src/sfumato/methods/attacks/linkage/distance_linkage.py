@@ -66,9 +66,11 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
     ]
     row_numbers, column_numbers = linear_sum_assignment(table)
     if backwards:
-        searching, searched = (files.released, files.intruder)
+        searching = files.released
+        searched = files.intruder
     else:
-        searching, searched = (files.intruder, files.released)
+        searching = files.intruder
+        searched = files.released
     links = np.full(len(searching.kind_of), -1, dtype=np.int64)
     pairs = np.column_stack([order[0][row_numbers], order[1][column_numbers]])
     links[pairs[:, int(backwards)]] = searched.kind_of[pairs[:, 1 - int(backwards)]]
@@ -94,7 +96,8 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
 
 def distances(arrays: Arrays) -> NDArray[np.float64]:
     """The distance of each distinct record of the intruder to each released one."""
-    intruder_count, released_count = len(arrays.intruder.records), len(arrays.released.records)
+    intruder_count = len(arrays.intruder.records)
+    released_count = len(arrays.released.records)
     table = np.empty((intruder_count, released_count))
     released_kinds = np.arange(released_count)
     for i in range(intruder_count):
@@ -311,10 +314,8 @@ class DistanceLinkage(Attack):
                 " and which values each class stands for",
             )
         if best == "implied":
-            how, assumption = (
-                f"taking the record of the right class that other columns fit best ({implied})",
-                "",
-            )
+            how = f"taking the record of the right class that other columns fit best ({implied})"
+            assumption = ""
         sentence = (
             f"By {how}, an intruder who knows {', '.join(files.names)}{assumption} links"
             f" {percent(rate)} of {len(credit.rows):,} people to their own released"

@@ -50,7 +50,8 @@ def distance_rule(
     if column.scale == "category":
         return _category(column, weight, ranges, suppressed)
     intruder_numbers = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
-    middle, half = column.low / 2 + column.high / 2, column.high / 2 - column.low / 2
+    middle = column.low / 2 + column.high / 2
+    half = column.high / 2 - column.low / 2
     released_numbers = np.column_stack([column.low, column.high, np.zeros(len(half))])
     if ranges == "mean":
         released_numbers = np.column_stack([middle, middle, half])
@@ -99,7 +100,8 @@ def _standards(
     """What is taken off and what is divided by, for the intruder's file and for the release."""
     if column.scale == "order":
         return (0.0, max(1.0, column.span)), (0.0, max(1.0, column.span))
-    intruder_positions, released_positions = column.places[column.intruder], middle[column.released]
+    intruder_positions = column.places[column.intruder]
+    released_positions = middle[column.released]
     intruder_positions = intruder_positions[~np.isnan(intruder_positions)]
     released_positions = released_positions[
         ~np.isnan(released_positions) & ~column.open_released[column.released]
@@ -125,7 +127,8 @@ def moments(values: NDArray[np.float64], spare: float = 1.0) -> tuple[float, flo
         size = float(np.abs(values).max())
     if size == 0:
         return 0.0, spare
-    mean, deviation = size * float((values / size).mean()), size * float((values / size).std())
+    mean = size * float((values / size).mean())
+    deviation = size * float((values / size).std())
     return mean, deviation if deviation > 1e-12 * size else spare
 
 

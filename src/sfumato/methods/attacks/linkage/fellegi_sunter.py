@@ -159,7 +159,8 @@ def estimate(
     Starts from m = 0.9, u = 0.1. When in most columns matches agree less than others do, the two
     have changed places and are put back.
     """
-    m, u_shares = start(patterns, 0.9), start(patterns, 0.1) if u is None else u
+    m = start(patterns, 0.9)
+    u_shares = start(patterns, 0.1) if u is None else u
     rounds, change = 0, math.inf
     while rounds < most_rounds and change >= SMALL:
         between()
@@ -174,7 +175,9 @@ def estimate(
         else:
             next_u = u
         change = max(np.abs(next_m - m).max(), np.abs(next_u - u_shares).max(), abs(now - prior))
-        m, u_shares, prior = next_m, next_u, now
+        m = next_m
+        u_shares = next_u
+        prior = now
     if u is None and (m[:, 1:].sum(axis=1) < u_shares[:, 1:].sum(axis=1)).mean() > 0.5:
         m, u_shares, prior = u_shares, m, 1 - prior
     return Parameters(m, u_shares, prior, rounds, stopped=most_rounds < ROUNDS and change >= SMALL)

@@ -60,7 +60,8 @@ def files_of(scene: Scene) -> Files:
     """Read the columns in common and compress either file to its distinct records; done once for an
     intruder and a pair.
     """
-    key, memo = ("files", scene.pair), scene.intruder.memo
+    key = ("files", scene.pair)
+    memo = scene.intruder.memo
     if key not in memo:
         memo[key] = _files(scene)
     files: Files = memo[key]
@@ -172,7 +173,9 @@ class Looking:
     """
 
     def __init__(self, between: Callable[[], object] = bool, at_once: int = AT_ONCE) -> None:
-        self.between, self.at_once, self.spent = between, at_once, 0
+        self.between = between
+        self.at_once = at_once
+        self.spent = 0
 
     def impostors(
         self,
@@ -243,7 +246,8 @@ def look(
         arrays, units.pairs, family, parameters, first=before is None
     )
     if before is not None and family.kind == MEAN:
-        twins, reach = before.twins, before.reach
+        twins = before.twins
+        reach = before.reach
     credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
     return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, impostor_kinds)
 
@@ -265,7 +269,10 @@ class Pool:
     """
 
     def __init__(self, arrays: Arrays, units: Units, family: Family, looking: Looking) -> None:
-        self.arrays, self.units, self.family, self.looking = arrays, units, family, looking
+        self.arrays = arrays
+        self.units = units
+        self.family = family
+        self.looking = looking
         self.rows = np.zeros((0, 2), dtype=np.int64)
         self.roots = np.zeros((0, family.columns))
         self.own_roots = roots_of(arrays, units.pairs)
@@ -344,11 +351,9 @@ class Pool:
             )
             gains = self._terms(roots) - self.own_terms[rows[:, 0]]
             informative = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
-            self.rows, self.roots, self.gains = (
-                rows[informative],
-                roots[informative],
-                gains[informative],
-            )
+            self.rows = rows[informative]
+            self.roots = roots[informative]
+            self.gains = gains[informative]
         return len(self.rows) - before
 
     def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -80,7 +80,8 @@ def learned(
     best parameters join those the descent looks at.
     """
     draws = scene.seed.stream(f"learned linkage {purpose}")
-    best, best_links = start, float(pool.look(start).credit.sum())
+    best = start
+    best_links = float(pool.look(start).credit.sum())
     if not len(pool.rows):
         return best  # nothing to tell from: every other record is a twin
     for turn in range(ROUNDS):
@@ -159,8 +160,10 @@ def _descend(
     family = pool.family
     free = family.kind in (MEAN, ORDERED, SQUARE_FORM)
     rate = RATE if free else RATE / 10
-    mean, spread = np.zeros(len(theta)), np.zeros(len(theta))
-    best, best_links = _parameters(family, theta), -1.0
+    mean = np.zeros(len(theta))
+    spread = np.zeros(len(theta))
+    best = _parameters(family, theta)
+    best_links = -1.0
     firsts = np.flatnonzero(np.r_[True, np.diff(pool.rows[:, 0]) > 0])
     sizes = np.diff(np.r_[firsts, len(pool.rows)])
     worth = pool.alone[pool.rows[firsts, 0]] / max(1e-300, float(pool.alone.sum()))
@@ -178,7 +181,8 @@ def _descend(
             margins <= np.repeat(smallest_margins, sizes)
         )
         slope = _pulled(family, theta, p, pull @ pool.gains)
-        mean, spread = 0.9 * mean + 0.1 * slope, 0.999 * spread + 0.001 * slope**2
+        mean = 0.9 * mean + 0.1 * slope
+        spread = 0.999 * spread + 0.001 * slope**2
         theta = theta - rate * (mean / (1 - 0.9**step)) / (
             np.sqrt(spread / (1 - 0.999**step)) + 1e-9
         )
@@ -261,7 +265,8 @@ class LearnedLinkage(Attack):
         if reason := self.applies(scene):
             raise SchemaError(f"worst-case linkage: {reason}")
         files = files_of(scene)
-        arrays, every = files.plain, units_of(files)
+        arrays = files.plain
+        every = units_of(files)
         looking = Looking(scene.require_time)
         units = _affordable(
             scene, looking, arrays, _sample_units(scene, every, len(arrays.released.records))
@@ -334,7 +339,8 @@ class LearnedLinkage(Attack):
         """The share linked when learned on one half and counted on the other, both ways; None of
         very few.
         """
-        arrays, units = whole.arrays, whole.units
+        arrays = whole.arrays
+        units = whole.units
         if len(units) < 4:
             return None
         order = scene.seed.stream("learned linkage halves").permutation(len(units))
@@ -364,7 +370,8 @@ class LearnedLinkage(Attack):
         worst = result.worst
         linked = max(worst.linked, result.by_classes, result.implied)
         bound = max(worst.bound, result.by_classes, result.implied)
-        value, upper = min(1.0, linked / people), min(1.0, bound / people)
+        value = min(1.0, linked / people)
+        upper = min(1.0, bound / people)
         interval = (value, upper)
         if sampled:
             trials = round(people)

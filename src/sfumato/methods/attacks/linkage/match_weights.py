@@ -179,7 +179,8 @@ def nearness(
 
     ``density`` is that of small gaps among random pairs, ``spread`` the deviation of all of these.
     """
-    error, disagreement_share = min(max(noise.error, 1e-9 * spread), spread), float(m[0] + m[1])
+    error = min(max(noise.error, 1e-9 * spread), spread)
+    disagreement_share = float(m[0] + m[1])
     top = math.log2(
         disagreement_share * (1 - noise.outliers) / (error * math.sqrt(2 * math.pi) * density)
     )
@@ -196,7 +197,8 @@ def near_rule(
     than either: where the estimate says otherwise, it says at most what is halfway between an
     outlier and agreement.
     """
-    top, agreeing = near.top, [float(bits[level]) for level in (2, 3) if occur[level]]
+    top = near.top
+    agreeing = [float(bits[level]) for level in (2, 3) if occur[level]]
     if agreeing and top >= min(agreeing):
         if near.floor < min(agreeing):
             top = (near.floor + min(agreeing)) / 2
@@ -212,10 +214,8 @@ def near_rule(
 
 def deviation(column: Compared) -> float:
     """The standard deviation of both files together."""
-    intruder_positions, released_positions = (
-        column.places[column.intruder],
-        (column.low / 2 + column.high / 2)[column.released],
-    )
+    intruder_positions = column.places[column.intruder]
+    released_positions = (column.low / 2 + column.high / 2)[column.released]
     released_positions = released_positions[~column.open_released[column.released]]
     positions = np.concatenate([intruder_positions, released_positions])
     return moments(positions[~np.isnan(positions)])[1]
@@ -231,7 +231,8 @@ def learning_scene(scene: Scene) -> Scene:
     Learnt on those who were drawn, weights would differ from draw to draw, and no interval of a
     rate would cover that. Of more than 20,000 people a random sample is taken, always the same.
     """
-    pair, intruder = scene.pair, scene.intruder
+    pair = scene.pair
+    intruder = scene.intruder
     if intruder.sampled:
         key = ("everyone", intruder.knows)
         if key not in pair.memo:
@@ -248,7 +249,8 @@ def learning_scene(scene: Scene) -> Scene:
 
 def part_of(scene: Scene, size: int, purpose: str) -> Scene:
     """The scene with no more people than so many, drawn at random, always the same."""
-    intruder, key = scene.intruder, ("part", purpose, size)
+    intruder = scene.intruder
+    key = ("part", purpose, size)
     if len(intruder.file) <= size:
         return scene
     if key not in intruder.memo:
@@ -284,7 +286,8 @@ class Weighing:
         return arrays_of(files, [rule for rule, _ in rules]), sum(best for _, best in rules)
 
     def _rule(self, column: Compared) -> tuple[ComparisonRule, float]:
-        k, near = self.place[column.name], self.near.get(column.name)
+        k = self.place[column.name]
+        near = self.near.get(column.name)
         bits = self.found.weights[k]
         if near is None:
             sigma = self.deviations.get(column.name)
@@ -314,8 +317,11 @@ class MatchLearning:
     def __init__(
         self, scene: Scene, arrays: Arrays, parameters: Parameters, tolerance: float
     ) -> None:
-        self.scene, self.found, self.tolerance = scene, parameters, tolerance
-        self.names, self.place = arrays.names, {name: k for k, name in enumerate(arrays.names)}
+        self.scene = scene
+        self.found = parameters
+        self.tolerance = tolerance
+        self.names = arrays.names
+        self.place = {name: k for k, name in enumerate(arrays.names)}
         files = files_of(scene)
         self.deviations = {
             column.name: deviation(column) for column in files.columns if column.scale == "number"
@@ -378,7 +384,8 @@ class MatchLearning:
 
     def _is_informative(self, k: int) -> bool:
         """Whether closeness tells anything in a column."""
-        m, u = self.found.m[k], self.found.u[k]
+        m = self.found.m[k]
+        u = self.found.u[k]
         return bool(
             self.tolerance > 0 and m[1] >= LEAST_CLOSE and m[0] > 0 and u[1] > 0 and u[0] > 0
         )
@@ -403,7 +410,8 @@ class MatchLearning:
         """What pairs that may be matches say: with the outliers that they have, with hardly any,
         and then without exact agreement.
         """
-        shares, noise = self._shares_of(pairs), self._noise(pairs)
+        shares = self._shares_of(pairs)
+        noise = self._noise(pairs)
         noise_few_outliers = {
             name: MatchNoise(column_noise.error, FEWEST_OUTLIERS)
             for name, column_noise in noise.items()
@@ -433,7 +441,8 @@ class MatchLearning:
         """The people of the trial and the release; each level of agreement costs what it is below
         the highest.
         """
-        files, numbered = files_of(self.trial), np.arange(float(LEVELS))
+        files = files_of(self.trial)
+        numbered = np.arange(float(LEVELS))
         rules = [
             graded_rule(c, self.tolerance, numbered, self.deviations.get(c.name))
             for c in files.columns
@@ -445,14 +454,14 @@ class MatchLearning:
 
     def _links(self, arrays: Arrays) -> TrialLinks:
         """The nearest record to everybody in the trial."""
-        files, truth = files_of(self.trial), self.trial.intruder.truth
+        files = files_of(self.trial)
+        truth = self.trial.intruder.truth
         self.scene.require_time()
-        lookup, size = Lookup(arrays), len(arrays.intruder.records)
-        nearest_cost, tied, nearest_kind = (
-            np.full(size, np.inf),
-            np.zeros(size, dtype=np.int64),
-            np.full(size, -1, dtype=np.int64),
-        )
+        lookup = Lookup(arrays)
+        size = len(arrays.intruder.records)
+        nearest_cost = np.full(size, np.inf)
+        tied = np.zeros(size, dtype=np.int64)
+        nearest_kind = np.full(size, -1, dtype=np.int64)
         order = self.scene.seed.stream("linkage: trial in what order").permutation(size)
         trial = dataclasses.replace(self.scene, work=self.scene.work // TRIALS_AT_MOST)
         for start, end in trial.portions(size, cost=lookup.cost, spent=lambda: lookup.spent):
@@ -493,7 +502,9 @@ class MatchLearning:
 
     def _near(self, name: str, parameters: Parameters, noise: MatchNoise) -> Nearness:
         """What gaps of a column say; the density of random ones is that within three errors."""
-        gaps, reach, k = self.random_gaps[name], 3 * noise.error, self.place[name]
+        gaps = self.random_gaps[name]
+        reach = 3 * noise.error
+        k = self.place[name]
         small = (
             (gaps > SLACK) & (gaps <= reach)
         ).sum() + 1  # one more, so that it is never nothing
@@ -507,10 +518,8 @@ def _gaps(arrays: Arrays, k: int, pairs: NDArray[np.int64]) -> NDArray[np.float6
     """How far pairs of distinct records lie apart in a column of numbers, where both say
     something.
     """
-    intruder_numbers, released_numbers = (
-        arrays.intruder.numbers[pairs[:, 0], k],
-        arrays.released.numbers[pairs[:, 1], k],
-    )
+    intruder_numbers = arrays.intruder.numbers[pairs[:, 0], k]
+    released_numbers = arrays.released.numbers[pairs[:, 1], k]
     both_present = (arrays.intruder.marks[pairs[:, 0], k] >= 0) & (
         arrays.released.marks[pairs[:, 1], k] >= 0
     )

@@ -324,7 +324,8 @@ def _model(
         [feature.values(file.column(feature.name)) for feature in features], axis=1
     )
     middle = training_values.mean(axis=0)
-    training_values, intruder_values = training_values - middle, intruder_values - middle
+    training_values = training_values - middle
+    intruder_values = intruder_values - middle
     lines = [name for name in taught if scene.pair.reading(name).scale == "number"]
     numbers = _numbers(scene, taught, lines, training_values, intruder_values)
     categories = [name for name in taught if name not in lines]
@@ -446,12 +447,11 @@ def _linked(scene: Scene, model: _Model) -> Credits:
     targets = np.flatnonzero(scene.intruder.truth >= 0)
     order = targets[scene.seed.stream("other columns: in what order").permutation(len(targets))]
     own = _own_records(scene)
-    credit, tied, nearest_distance = (
-        np.zeros(len(order)),
-        np.zeros(len(order), dtype=np.int64),
-        np.zeros(len(order)),
-    )
-    done_count, affordable_count = 0, scene.affordable(len(order), model.cost)
+    credit = np.zeros(len(order))
+    tied = np.zeros(len(order), dtype=np.int64)
+    nearest_distance = np.zeros(len(order))
+    done_count = 0
+    affordable_count = scene.affordable(len(order), model.cost)
     while done_count < affordable_count:
         scene.require_time()
         rows = order[done_count : min(affordable_count, done_count + model.step)]
@@ -489,7 +489,8 @@ def _assigned(scene: Scene, model: _Model) -> Credits:
     )
     people, records = linear_sum_assignment(table)
     own = _own_records(scene)
-    credit, distances = np.zeros(len(rows)), np.full(len(rows), np.inf)
+    credit = np.zeros(len(rows))
+    distances = np.full(len(rows), np.inf)
     credit[people] = [
         record in own.get(int(rows[person]), [])
         for person, record in zip(people, records.tolist(), strict=True)

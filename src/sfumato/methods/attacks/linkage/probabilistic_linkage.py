@@ -88,12 +88,11 @@ def _holders(arrays: Arrays, k: int) -> Holders:
     """Who holds what in a column: a category by its code, a place or range on the line in their
     order.
     """
-    ends, marks = arrays.released.numbers[:, k, :2], arrays.released.marks[:, k]
+    ends = arrays.released.numbers[:, k, :2]
+    marks = arrays.released.marks[:, k]
     present = np.flatnonzero(marks >= 0)
-    value_of, size = (
-        np.full(len(marks), -1, dtype=np.int64),
-        int(arrays.released.bases[k + 1] - arrays.released.bases[k]),
-    )
+    value_of = np.full(len(marks), -1, dtype=np.int64)
+    size = int(arrays.released.bases[k + 1] - arrays.released.bases[k])
     if arrays.kinds[k] == CATEGORY:
         value_of[present] = marks[present]
     else:
@@ -101,7 +100,8 @@ def _holders(arrays: Arrays, k: int) -> Holders:
         new = (np.diff(ends[present], axis=0) != 0).any(axis=1)
         value_of[present] = np.concatenate([[0], np.cumsum(new)])[: len(present)]
         size = int(value_of.max(initial=-1)) + 1
-    low, high = np.zeros(size), np.zeros(size)
+    low = np.zeros(size)
+    high = np.zeros(size)
     low[value_of[present]], high[value_of[present]] = ends[present].T
     order = present[np.argsort(value_of[present], kind="stable")]
     lengths = np.bincount(value_of[present], minlength=size)
@@ -114,7 +114,8 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int6
     """How many released records, in the mean over the anchors, may agree with an anchor in a
     column.
     """
-    intruder_side, marks = arrays.intruder, arrays.intruder.marks[anchors, k]
+    intruder_side = arrays.intruder
+    marks = arrays.intruder.marks[anchors, k]
     present_anchors = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
         ends = intruder_side.starts[intruder_side.bases[k] : intruder_side.bases[k + 1] + 1]
@@ -125,7 +126,8 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int6
         return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(
             1, len(anchors)
         )
-    reach, ends = arrays.constants[k, 4] + 2 * SLACK, intruder_side.numbers[present_anchors, k]
+    reach = arrays.constants[k, 4] + 2 * SLACK
+    ends = intruder_side.numbers[present_anchors, k]
     first = np.searchsorted(
         holders.low, ends[:, 0] - reach - (holders.high - holders.low).max(initial=0.0)
     )
@@ -299,7 +301,8 @@ class ProbabilisticLinkage(Attack):
         if reason := self.applies(scene):
             raise SchemaError(f"probabilistic linkage: {reason}")
         weights = self._learn_weights(scene)
-        patterns, way = weights.patterns, weights.way
+        patterns = weights.patterns
+        way = weights.way
         decision = decide(patterns, way.found, self.wrong_links, self.missed)
         files = files_of(scene)
         costs, greatest_weight = way.costs(files)
@@ -345,7 +348,8 @@ class ProbabilisticLinkage(Attack):
         details: dict[str, Any],
         weights: dict[str, float],
     ) -> Finding:
-        rate, sampled = credit.rate, credit.sampled
+        rate = credit.rate
+        sampled = credit.sampled
         if details["limited_by_work"]:
             sampled += (
                 f" (by weights of {details['rounds']} rounds of estimation, to bound the work)"

@@ -61,9 +61,11 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     would be too much work, a random sample is searched.
     """
     if backwards:
-        searching, searched = (files.released, files.intruder)
+        searching = files.released
+        searched = files.intruder
     else:
-        searching, searched = (files.intruder, files.released)
+        searching = files.intruder
+        searched = files.released
     if backwards:
         true_pairs = files.true_pairs[:, ::-1]
     else:
@@ -95,9 +97,11 @@ class Lookup:
 
     def __init__(self, arrays: Arrays, *, backwards: bool = False) -> None:
         if backwards:
-            searching, searched = (arrays.released, arrays.intruder)
+            searching = arrays.released
+            searched = arrays.intruder
         else:
-            searching, searched = (arrays.intruder, arrays.released)
+            searching = arrays.intruder
+            searched = arrays.released
         lists = holders(
             arrays.kinds, searched.marks, codes=int(searching.matches.max(initial=0)) + 1
         )
@@ -139,7 +143,8 @@ def _searched(
     """
     size = len((arrays.released if backwards else arrays.intruder).records)
     lookup = Lookup(arrays, backwards=backwards)
-    nearest_cost, tied = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
+    nearest_cost = np.full(size, np.inf)
+    tied = np.zeros(size, dtype=np.int64)
     _, first = np.unique(kinds, return_index=True)
     queries = kinds[np.sort(first)]
     for start, end in scene.portions(len(queries), cost=lookup.cost, spent=lambda: lookup.spent):
@@ -158,12 +163,10 @@ def holders(
     The lists of column *k* begin with number ``lists[k]`` (−1: no categories); list *l* is
     ``listed[starts[l]:starts[l+1]]``.
     """
-    lists, lengths, listed, count = (
-        np.full(len(kinds), -1, dtype=np.int64),
-        [0],
-        [np.zeros(0, dtype=np.int64)],
-        0,
-    )
+    lists = np.full(len(kinds), -1, dtype=np.int64)
+    lengths = [0]
+    listed = [np.zeros(0, dtype=np.int64)]
+    count = 0
     for k in np.flatnonzero(kinds == CATEGORY).tolist():
         lists[k] = count
         sizes = np.bincount(marks[:, k] + 1, minlength=codes + 1)

@@ -95,7 +95,9 @@ def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
     """
     from scipy.sparse import block_array, coo_array, csr_array, eye_array
 
-    family, units, rows = pool.family, len(pool.units), len(pool.rows)
+    family = pool.family
+    units = len(pool.units)
+    rows = len(pool.rows)
     low, high, shape, shape_low, shape_high = allowed(family)
     shape = csr_array(
         np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))])
@@ -157,7 +159,8 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
         (entries, (np.tile(number, 2), np.concatenate([larger, smaller]))),
         shape=(len(number), len(sets)),
     )
-    low, high = np.zeros(len(sets)), np.ones(len(sets))
+    low = np.zeros(len(sets))
+    high = np.ones(len(sets))
     high[0], low[-1] = 0.0, 1.0
     return low, high, rows.tocsr(), np.zeros(len(number)), np.full(len(number), np.inf)
 
@@ -298,14 +301,18 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
     for name, value in options.items():
         highs.setOptionValue(name, value)
     model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(program.costs), program.rows.shape[0]
-    model.col_cost_, model.col_lower_, model.col_upper_ = program.costs, program.low, program.high
+    model.num_col_ = len(program.costs)
+    model.num_row_ = program.rows.shape[0]
+    model.col_cost_ = program.costs
+    model.col_lower_ = program.low
+    model.col_upper_ = program.high
     model.row_lower_ = np.where(np.isfinite(program.rows_low), program.rows_low, -highspy.kHighsInf)
     model.row_upper_ = np.where(
         np.isfinite(program.rows_high), program.rows_high, highspy.kHighsInf
     )
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_, model.a_matrix_.index_ = program.rows.indptr, program.rows.indices
+    model.a_matrix_.start_ = program.rows.indptr
+    model.a_matrix_.index_ = program.rows.indices
     model.a_matrix_.value_ = program.rows.data
     kinds = [highspy.HighsVarType.kContinuous] * (len(program.costs) - program.whole)
     model.integrality_ = kinds + [highspy.HighsVarType.kInteger] * program.whole
@@ -327,7 +334,8 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
     info = highs.getInfo()
     values = np.array(highs.getSolution().col_value)
     bound = float(info.mip_dual_bound)
-    status, states = highs.getModelStatus(), highspy.HighsModelStatus
+    status = highs.getModelStatus()
+    states = highspy.HighsModelStatus
     optimal = status == states.kOptimal
     stopped = status in (states.kTimeLimit, states.kInterrupt)
     usable = (
@@ -368,7 +376,8 @@ def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
     own = pool.own_roots[pool.rows[:, 0]]
     apart = pool.roots[:, :, None] * pool.roots[:, None, :] - own[:, :, None] * own[:, None, :]
     top = np.linalg.eigvalsh(apart)[:, -1]
-    alone, tied = np.ones(len(pool.units), dtype=bool), np.ones(len(pool.units), dtype=bool)
+    alone = np.ones(len(pool.units), dtype=bool)
+    tied = np.ones(len(pool.units), dtype=bool)
     alone[pool.rows[top < MARGIN, 0]] = False
     tied[pool.rows[top < -TIE, 0]] = False
     return pool.worth(alone & tied, tied)
@@ -385,7 +394,8 @@ def worst_case(
     that violate it, which is a relaxation too.
     """
     total = float(pool.alone.sum())
-    best, best_links = start, float(pool.look(start).credit.sum())
+    best = start
+    best_links = float(pool.look(start).credit.sum())
     bound = linkable(pool, start)
     if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
         return Worst(
@@ -418,7 +428,8 @@ def worst_case(
             near = pool.family.nearest_allowed(candidate)
             view = pool.look(near)
             if float(view.credit.sum()) > best_links:
-                best, best_links = near, float(view.credit.sum())
+                best = near
+                best_links = float(view.credit.sum())
             added += pool.add(view.others, (~shared & ~view.apart) | (~failed & (view.credit == 0)))
         fresh = _violated(pool.family, raw)
         cuts = np.vstack([cuts, fresh])
@@ -468,7 +479,8 @@ def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
     """Parameters as a point of the program: whoever they do not tell apart shares, and whoever
     another is nearer to fails.
     """
-    shared, failed = np.zeros(len(pool.units)), np.zeros(len(pool.units))
+    shared = np.zeros(len(pool.units))
+    failed = np.zeros(len(pool.units))
     margins = pool.gains @ parameters
     shared[pool.rows[margins < MARGIN, 0]] = 1.0
     failed[pool.rows[margins < 0, 0]] = 1.0

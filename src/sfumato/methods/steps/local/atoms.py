@@ -179,7 +179,11 @@ class Terrain:
         """Lay out the hierarchies of a lattice."""
         ladders = lattice.base.ladders
         bases = np.zeros((len(ladders), max(ladder.depth for ladder in ladders)), dtype=np.int64)
-        climbs, marks, costs, offset, nodes = [], [], [], 0, 0
+        climbs = []
+        marks = []
+        costs = []
+        offset = 0
+        nodes = 0
         for a, ladder in enumerate(ladders):
             for level in range(ladder.depth):
                 climb = ladder.climb(0, level)
@@ -187,7 +191,8 @@ class Terrain:
                 climbs.append(climb)
                 marks.append(_scattered(climb + nodes))
                 costs.append(ladder.loss[level][climb] * lattice.weights[a])
-                offset, nodes = offset + len(climb), nodes + len(ladder.labels[level])
+                offset = offset + len(climb)
+                nodes = nodes + len(ladder.labels[level])
         flat = (np.concatenate(climbs), np.concatenate(marks), np.concatenate(costs))
         return cls(lattice, bases, *flat, np.array(lattice.low), np.array(lattice.high))
 

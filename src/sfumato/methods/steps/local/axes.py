@@ -154,7 +154,8 @@ def _axis(
     """A line where values can be put in order, else a tree where there is a hierarchy, else a
     set.
     """
-    kind, hanging = attribute.kind, ladder.depth > 1
+    kind = attribute.kind
+    hanging = ladder.depth > 1
     if kind in (Kind.NUMERIC, Kind.DATE):
         keys = _keys(ladder, _number if kind is Kind.NUMERIC else moment)
         if None not in keys.values():
@@ -307,7 +308,8 @@ def _tree(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 def points_of(classes: ClassTable, axes: Sequence[Axis], room: int = 0) -> NDArray[np.int32]:
     """One row a class: its ranks, its records, its number; and some rows of room."""
-    n, d = len(classes), len(axes)
+    n = len(classes)
+    d = len(axes)
     points = np.zeros((n + room, d + 2), dtype=np.int32)
     for a, axis in enumerate(axes):
         if n:

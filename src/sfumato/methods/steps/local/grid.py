@@ -259,7 +259,8 @@ def number_grid(
         negative = bool(counts) and counts[0] < 0
 
         def write(low: int, high: int) -> str:
-            start, end = counts[low] * width, (counts[high] + 1) * width - 1
+            start = counts[low] * width
+            end = (counts[high] + 1) * width - 1
             if start == end:
                 return str(start)
             if negative:
@@ -452,7 +453,8 @@ def _period_around(key: int, period: str) -> tuple[int, int]:
         years = [
             datetime.date(min(max(1, year + offset), datetime.MAXYEAR), 1, 1) for offset in (0, 4)
         ]
-        low, high = bounds("year", years[0])[0], bounds("year", years[1])[1]
+        low = bounds("year", years[0])[0]
+        high = bounds("year", years[1])[1]
     else:
         low, high = bounds(period, day)  # type: ignore[arg-type]  # a period of a day or more
     return (max(1, low) - 1) * DAY, (min(high, datetime.date.max.toordinal() + 1) - 1) * DAY
@@ -484,7 +486,8 @@ class LabelExtent(NamedTuple):
 def _read_extent(label: str) -> LabelExtent | None:
     if match := _WHOLE.fullmatch(label):
         wrapped = match[1] is None
-        low, high = int(match[1] or match[3]), int(match[4] or match[2] or match[1]) + 1
+        low = int(match[1] or match[3])
+        high = int(match[4] or match[2] or match[1]) + 1
         if not (low < high):
             return None
         return LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped)

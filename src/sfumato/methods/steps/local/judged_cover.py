@@ -48,8 +48,12 @@ class JudgedCover:
         trimmed: Column | None,
         smallest_class: int,
     ) -> None:
-        self.atoms, self.terrain, self.failing, self.trimmed = atoms, terrain, failing, trimmed
-        self.least, self.rest = smallest_class, atoms.amounts.copy()
+        self.atoms = atoms
+        self.terrain = terrain
+        self.failing = failing
+        self.trimmed = trimmed
+        self.least = smallest_class
+        self.rest = atoms.amounts.copy()
         self.waiting = np.arange(len(atoms))
         self.found: list[Parts] = []
         self.regions = 0
@@ -181,7 +185,8 @@ class JudgedCover:
         inside = np.flatnonzero(rows >= 0)
         keys = rows[inside] * caps.shape[1] + values[inside]
         order = np.argsort(keys, kind="stable")
-        inside, keys = inside[order], keys[order]
+        inside = inside[order]
+        keys = keys[order]
         available = remaining[inside]
         before = np.cumsum(available) - available
         begins = np.flatnonzero(np.diff(keys, prepend=-1))

@@ -161,12 +161,17 @@ class Joining:
     def __init__(
         self, promises: Promises, axes: Sequence[Axis], space: Space, *, pool: int, far: bool
     ) -> None:
-        self.promises, self.axes, self.space, self.pool, self.far = promises, axes, space, pool, far
+        self.promises = promises
+        self.axes = axes
+        self.space = space
+        self.pool = pool
+        self.far = far
         self.points = points_of(promises.classes, axes)
 
     def clusters(self, block: int, progress: Progress) -> NDArray[np.int64]:
         """The cluster of every class; −1 for those that only a population has."""
-        classes, crowd = self.promises.classes, self.promises.crowd
+        classes = self.promises.classes
+        crowd = self.promises.crowd
         groups = np.full(len(classes), -1, dtype=np.int64)
         alone = np.flatnonzero((classes.sizes >= crowd) & (classes.records > 0))
         groups[alone] = np.arange(len(alone))

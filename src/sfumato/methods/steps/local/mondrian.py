@@ -150,7 +150,8 @@ class Medians:
 
     def _median(self, a: int, low: int, high: int) -> int:
         """The smallest rank of a range with half of its records at or below it."""
-        ranks, records = self.ground.ranks[a], self.ground.classes.records
+        ranks = self.ground.ranks[a]
+        records = self.ground.classes.records
         counts = np.bincount(ranks, weights=records, minlength=len(self.ground.axes[a].labels))[
             low:high
         ]

@@ -61,10 +61,8 @@ def _partitioned(
     else:
         points = block
     room = len(points)
-    parts, ends = (
-        np.empty((room, 2), dtype=np.int32),
-        np.empty(min(max_parts, room), dtype=np.int64),
-    )
+    parts = np.empty((room, 2), dtype=np.int32)
+    ends = np.empty(min(max_parts, room), dtype=np.int64)
     count = kernels.partition.partition(
         points,
         (len(block), total),
@@ -86,11 +84,9 @@ def blocks_of(
     if len(points) <= block_size:
         yield points
         return
-    start_array, total, scratch = (
-        np.zeros(1, dtype=np.int64),
-        points[:, -2].sum(dtype=np.int64),
-        kernels.points.scratch_for(space),
-    )
+    start_array = np.zeros(1, dtype=np.int64)
+    total = points[:, -2].sum(dtype=np.int64)
+    scratch = kernels.points.scratch_for(space)
     cuts, has_cut = kernels.partition.find_cuts(
         points,
         (start_array, start_array + len(points), start_array + total, start_array),
@@ -130,7 +126,9 @@ def _in_larger_crowds(
     promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool
 ) -> Regions:
     """Regions of the smallest crowds with which all models hold, by doubling and halving."""
-    person, low, high = promises.classes.person, promises.crowd - 1, promises.crowd
+    person = promises.classes.person
+    low = promises.crowd - 1
+    high = promises.crowd
     if person is None:
         total = promises.classes.total
     else:
@@ -141,7 +139,8 @@ def _in_larger_crowds(
         stricter = dataclasses.replace(promises, crowd=middle, wholes=())
         regions = Cutting(stricter, axes, space, relaxed=relaxed).run(silent).regions()
         if promises.failing_together(regions, axes, points_of(promises.classes, axes)).any():
-            low, high = middle, (min(2 * middle, total) if best is None else high)
+            low = middle
+            high = min(2 * middle, total) if best is None else high
         else:
             best, high = regions, middle
     return best
@@ -158,7 +157,10 @@ class Cutting:
     def __init__(
         self, promises: Promises, axes: Sequence[Axis], space: Space, *, relaxed: bool
     ) -> None:
-        self.promises, self.axes, self.space, self.relaxed = promises, axes, space, relaxed
+        self.promises = promises
+        self.axes = axes
+        self.space = space
+        self.relaxed = relaxed
         self.original = points_of(promises.classes, axes)
         self.points = self.original.copy()
         self.scratch = kernels.points.scratch_for(space, CHILDREN)
@@ -174,10 +176,13 @@ class Cutting:
         alone = Regions(np.arange(n), self.promises.classes.records, np.array([n], dtype=np.int64))
         if self.promises.failing_together(alone, self.axes, self.original).any():
             raise self.promises.refuse(self.original, "mondrian")
-        waiting, skips = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        waiting = np.zeros(1, dtype=np.int64)
+        skips = np.zeros(1, dtype=np.int64)
         while len(waiting):
             cuts, has_cut = self._proposed(waiting, skips)
-            waiting, skips, cuts = waiting[has_cut], skips[has_cut], cuts[has_cut]
+            waiting = waiting[has_cut]
+            skips = skips[has_cut]
+            cuts = cuts[has_cut]
             holds = self._cuts_that_hold(waiting, cuts)
             children = self._cut(waiting[holds], cuts[holds])
             waiting = np.concatenate([waiting[~holds], children])
@@ -220,7 +225,8 @@ class Cutting:
 
     def _cut(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Make the cuts; returns the new regions."""
-        starts, ends = self.starts[waiting], self.ends[waiting]
+        starts = self.starts[waiting]
+        ends = self.ends[waiting]
         middles, left_totals = kernels.partition.cut_all(self.points, starts, ends, cuts)
         children = np.arange(len(self.starts), len(self.starts) + 2 * len(waiting))
         self.leaf[waiting] = False

@@ -337,7 +337,8 @@ def _candidates(
         return dropped, np.zeros(0)
     without = _without(parts, dropped, lengths)
     after = Outline.tightest(without, atoms, terrain).costs(atoms, terrain)
-    region, lost = parts.regions[dropped], parts.amounts[dropped]
+    region = parts.regions[dropped]
+    lost = parts.amounts[dropped]
     gains = sizes[region] * before[region] - (sizes[region] - lost) * after - lost
     table = atoms.table(without.atoms, without.amounts, without.regions, len(dropped))
     good = (gains > GAIN) & ~failing(table)
@@ -397,12 +398,14 @@ class _Trimming:
     def __init__(
         self, regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space
     ) -> None:
-        self.promises, self.space = promises, space
+        self.promises = promises
+        self.space = space
         self.original = points_of(promises.classes, axes)
         self.points = self.original[regions.members]
         self.points[:, -2] = regions.amounts
         self.starts = np.concatenate([[0], regions.ends[:-1]]).astype(np.int64)
-        self.borders, self.ends = regions.ends, regions.ends.copy()
+        self.borders = regions.ends
+        self.ends = regions.ends.copy()
         self.scratch = kernels.points.scratch_for(space)
         self.trims = np.zeros((len(regions), 6))
 
@@ -427,7 +430,8 @@ class _Trimming:
 
     def _best(self, allowed: int) -> NDArray[np.int64]:
         """The regions to trim in this round."""
-        worth, gone = self.trims[:, 0], self.trims[:, 5]
+        worth = self.trims[:, 0]
+        gone = self.trims[:, 5]
         worthy = np.flatnonzero((worth > 1e-12) & (gone <= allowed))
         worthy = worthy[np.argsort(-worth[worthy], kind="stable")][: -(-len(worthy) // AT_ONCE)]
         return worthy[np.cumsum(gone[worthy]) <= allowed]
@@ -436,7 +440,8 @@ class _Trimming:
         """Trim some regions; returns those that keep the promises even so, the others are left
         whole.
         """
-        starts, before = self.starts[regions], self.ends[regions]
+        starts = self.starts[regions]
+        before = self.ends[regions]
         self.ends[regions] = kernels.partition.trim(
             self.points, starts, before, self.trims[regions]
         )
@@ -453,7 +458,8 @@ class _Trimming:
         return regions[~failing]
 
     def _regions(self) -> Regions:
-        lengths, whole = self.ends - self.starts, self.borders - self.starts
+        lengths = self.ends - self.starts
+        whole = self.borders - self.starts
         within = np.arange(len(self.points)) - np.repeat(self.starts, whole)
         numbers = np.where(
             within < np.repeat(lengths, whole), np.repeat(np.arange(len(lengths)), whole), -1

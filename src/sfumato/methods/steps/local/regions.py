@@ -209,7 +209,8 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         regions = regions_of_rows(dataset, plan)
     retained_rows = np.flatnonzero(regions != SUPPRESSED)
     if len(retained_rows) < len(dataset):
-        dataset, regions = dataset.take(retained_rows), regions[retained_rows]
+        dataset = dataset.take(retained_rows)
+        regions = regions[retained_rows]
     fresh = {
         name: pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
         for name, codes in plan.cells.items()
@@ -317,9 +318,11 @@ def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, NDArray[np.int6
     Which records part ways is not known from counts: this shows what the release looks like, and
     every class in its regions.
     """
-    classes, copies = plan.classes_of(dataset), dataset.copies
+    classes = plan.classes_of(dataset)
+    copies = dataset.copies
     order = np.argsort(classes, kind="stable")
-    ends, parts = np.cumsum(np.asarray(copies)[order]), np.cumsum(plan.amounts)
+    ends = np.cumsum(np.asarray(copies)[order])
+    parts = np.cumsum(plan.amounts)
     cuts = np.union1d(ends, parts)
     starts = np.concatenate([[0], cuts[:-1]])
     rows = order[np.searchsorted(ends, starts, side="right")]
@@ -378,7 +381,8 @@ def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> R
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     if axis.form == "set":
         return _set_cells(axis, ranks, np.diff(np.concatenate([[0], ends])))
-    lows, highs = np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
+    lows = np.minimum.reduceat(ranks, starts)
+    highs = np.maximum.reduceat(ranks, starts)
     pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
     write = _tree_cell if axis.form == "tree" else _line_cell
     return RegionCells.of(
@@ -389,7 +393,8 @@ def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> R
 
 
 def _line_cell(axis: Axis, low: int, high: int) -> Cell:
-    first, last = axis.labels[low], axis.labels[high]
+    first = axis.labels[low]
+    last = axis.labels[high]
     if low == high:
         return first, 0.0
     if first is None or last is None:

@@ -50,8 +50,11 @@ class Absorber:
         parts = parts.tidy()
         shape = Outline.tightest(parts, atoms, terrain)
         starts = parts.starts()
-        self.atoms, self.terrain, self.failing = atoms, terrain, failing
-        self.levels, self.members = shape.levels, shape.members
+        self.atoms = atoms
+        self.terrain = terrain
+        self.failing = failing
+        self.levels = shape.levels
+        self.members = shape.members
         self.costs = shape.costs(atoms, terrain)
         self.sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
         self.pieces = [
@@ -111,7 +114,8 @@ class Absorber:
         self.pieces[region] = np.append(members, atom), np.append(amounts, amount)
 
     def _agree(self, region: int, atom: int, a: int) -> bool:
-        ground, codes = self.terrain, self.atoms.codes
+        ground = self.terrain
+        codes = self.atoms.codes
         base = ground.bases[a, self.levels[region, a]]
         return bool(
             ground.climbs[base + codes[atom, a]]
@@ -143,7 +147,8 @@ class Absorber:
         while not self._holds_together(order[:upper], stubborn, remaining):
             if upper >= len(order):
                 return None
-            lower, upper = upper, min(max(1, 2 * upper), len(order))
+            lower = upper
+            upper = min(max(1, 2 * upper), len(order))
         while upper - lower > 1:
             middle = (lower + upper) // 2
             if self._holds_together(order[:middle], stubborn, remaining):
@@ -161,7 +166,8 @@ class Absorber:
 
     def _reachable(self, members: NDArray[np.int64]) -> bool:
         """Whether the records agree on every column at its highest level."""
-        ground, codes = self.terrain, self.atoms.codes
+        ground = self.terrain
+        codes = self.atoms.codes
         for a in range(codes.shape[1]):
             top = ground.climbs[ground.bases[a, ground.high[a]] + codes[members, a]]
             if (top != top[0]).any():
@@ -235,13 +241,13 @@ def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int
     smallest_sizes = np.repeat(sizes, len(nodes))
     price = costs[which] * (k / smallest_sizes)
     affordable = (smallest_sizes == k) | (price <= DEAREST_LOAN)
-    which, smallest_sizes, price = which[affordable], smallest_sizes[affordable], price[affordable]
+    which = which[affordable]
+    smallest_sizes = smallest_sizes[affordable]
+    price = price[affordable]
     order = np.lexsort((which, -smallest_sizes, price))
     top = np.full(1, len(nodes) - 1)
-    which, smallest_sizes = (
-        np.concatenate([which[order], top]),
-        np.concatenate([smallest_sizes[order], [1]]),
-    )
+    which = np.concatenate([which[order], top])
+    smallest_sizes = np.concatenate([smallest_sizes[order], [1]])
     return np.ascontiguousarray(nodes[which]), smallest_sizes
 
 
@@ -515,7 +521,8 @@ def _global(ground: LocalGround, best: Judged) -> Respecialisation:
 
 
 def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
-    lattice, atoms = ground.lattice, ground.atoms
+    lattice = ground.lattice
+    atoms = ground.atoms
     classes = lattice.at(best.node)
     keys = np.zeros((len(atoms), classes.keys.shape[1]), dtype=np.uint64)
     for a, ladder in enumerate(classes.ladders):

@@ -181,5 +181,6 @@ def is_constant_within(column: NDArray[np.float64], groups: NDArray[np.int64]) -
     rows = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[rows], prepend=-1))
     sorted_values = column[rows]
-    low, high = np.fmin.reduceat(sorted_values, starts), np.fmax.reduceat(sorted_values, starts)
+    low = np.fmin.reduceat(sorted_values, starts)
+    high = np.fmax.reduceat(sorted_values, starts)
     return bool(((low == high) | np.isnan(low)).all())

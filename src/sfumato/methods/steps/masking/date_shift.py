@@ -104,7 +104,8 @@ class ShiftDates(ColumnStep):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw a shift for every unit."""
         require_table(dataset, self.name, self.columns)
-        table, columns = dataset.source.name, [dataset.column(name) for name in self.columns]
+        table = dataset.source.name
+        columns = [dataset.column(name) for name in self.columns]
         days = np.stack([days_of(column, table) for column in columns], axis=1)
         kind, units = _units(self, dataset)
         low, high = self._limits(days, units)
@@ -144,7 +145,8 @@ class ShiftDates(ColumnStep):
     def _limits(self, days: Array, units: Rows) -> tuple[Rows, Rows]:
         """Per unit the least and the greatest number of steps (days or weeks) it may move."""
         count = int(units.max()) + 1
-        earliest, latest = np.full(count, np.inf), np.full(count, -np.inf)
+        earliest = np.full(count, np.inf)
+        latest = np.full(count, -np.inf)
         np.minimum.at(earliest, units, np.fmin.reduce(days, axis=1, initial=np.inf))
         np.maximum.at(latest, units, np.fmax.reduce(days, axis=1, initial=-np.inf))
         if self.earliest is None:
@@ -196,7 +198,8 @@ def _intervals_off(before: Array, after: Array, units: Rows) -> float:
     """By how many days two dates of a unit moved differently, at most."""
     shifts = after - before
     count = int(units.max()) + 1
-    earliest, latest = np.full(count, np.inf), np.full(count, -np.inf)
+    earliest = np.full(count, np.inf)
+    latest = np.full(count, -np.inf)
     np.minimum.at(earliest, units, np.fmin.reduce(shifts, axis=1, initial=np.inf))
     np.maximum.at(latest, units, np.fmax.reduce(shifts, axis=1, initial=-np.inf))
     dated = earliest <= latest

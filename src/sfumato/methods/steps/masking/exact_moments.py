@@ -53,8 +53,10 @@ class _Stratum:
 
     def __init__(self, columns: int) -> None:
         self.rows = 0
-        self.weight, self.total = [0] * columns, [0] * columns
-        self.least, self.most = np.full(columns, np.inf), np.full(columns, -np.inf)
+        self.weight = [0] * columns
+        self.total = [0] * columns
+        self.least = np.full(columns, np.inf)
+        self.most = np.full(columns, -np.inf)
 
     def join(self, second: _Stratum) -> _Stratum:
         """Both together."""
@@ -78,7 +80,10 @@ class MeansLearner:
         smallest_stratum: int,
         read: Reader,
     ) -> None:
-        self.columns, self.within, self.least, self.read = columns, within, smallest_stratum, read
+        self.columns = columns
+        self.within = within
+        self.least = smallest_stratum
+        self.read = read
         self.strata: dict[Stratum, _Stratum] = {}
         self.whole = np.ones(len(columns), dtype=np.bool_)
 
@@ -112,7 +117,8 @@ class MeansLearner:
     ) -> None:
         totals = exact_sums(values * weights, codes, len(strata))
         masses = exact_sums(weights, codes, len(strata))
-        lowest, highest = np.full(len(strata), np.inf), np.full(len(strata), -np.inf)
+        lowest = np.full(len(strata), np.inf)
+        highest = np.full(len(strata), -np.inf)
         np.minimum.at(lowest, codes, values)
         np.maximum.at(highest, codes, values)
         for s, stratum in enumerate(strata):
@@ -146,14 +152,19 @@ class CovarianceLearner:
     def __init__(
         self, columns: Sequence[str], within: Sequence[str] | None, moments: Moments, read: Reader
     ) -> None:
-        self.columns, self.within, self.moments, self.read = columns, within, moments, read
+        self.columns = columns
+        self.within = within
+        self.moments = moments
+        self.read = read
         size = (len(moments.means), len(columns), len(columns))
-        self.products, self.masses = np.zeros(size, dtype=object), np.zeros(size, dtype=object)
+        self.products = np.zeros(size, dtype=object)
+        self.masses = np.zeros(size, dtype=object)
         self.counts = np.zeros(size, dtype=np.int64)
 
     def see(self, rows: Table) -> None:
         """Add some rows."""
-        groups, count = self.moments.of_rows(rows, self.within), len(self.moments.means)
+        groups = self.moments.of_rows(rows, self.within)
+        count = len(self.moments.means)
         weights_column = weights_of(rows)
         if weights_column is None:
             weights = np.ones(len(rows))
@@ -181,7 +192,8 @@ class CovarianceLearner:
         size = self.products.shape
         covariance = np.zeros(size)
         for g, j, k in np.argwhere(self.counts > 1).tolist():
-            count, mass = int(self.counts[g, j, k]), self.masses[g, j, k]
+            count = int(self.counts[g, j, k])
+            mass = self.masses[g, j, k]
             if mass > 0 and not self.moments.flat[g, [j, k]].any():
                 covariance[g, j, k] = covariance[g, k, j] = (
                     self.products[g, j, k] / mass * count / (count - 1)

@@ -211,7 +211,10 @@ class _Adding:
         self, step: AddNoise, dataset: Table, goal: Goal, block: Block, moments: Moments
     ) -> None:
         self.moments = moments
-        self.step, self.dataset, self.goal, self.block = step, dataset, goal, block
+        self.step = step
+        self.dataset = dataset
+        self.goal = goal
+        self.block = block
         self.categories = [
             step.method == "sullivan" and is_category(dataset, name) for name in step.columns
         ]
@@ -220,7 +223,8 @@ class _Adding:
         )
         self.normals = standard_normals(block, goal, "add_noise")
         groups = moments.of_rows(dataset, step.within)[block.order]
-        self.parts, self.pooled = block.parts(groups), moments.pooled
+        self.parts = block.parts(groups)
+        self.pooled = moments.pooled
         self.covariances = {
             int(rows[0]): self._covariance(int(groups[rows[0]])) for rows in self.parts
         }
@@ -250,7 +254,8 @@ class _Adding:
         )
 
     def _noisy(self) -> Array:
-        step, noisy = self.step, np.empty_like(self.block.values)
+        step = self.step
+        noisy = np.empty_like(self.block.values)
         if step.method == "sullivan":
             near = 0.05 if step.redraw is None else step.redraw
             way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
@@ -276,7 +281,8 @@ class _Adding:
         """The noisy numbers with whole numbers, zeros, bounds and sums as asked."""
         if not self.settling.changes:
             return noisy
-        settled, block = noisy.copy(), self.block
+        settled = noisy.copy()
+        block = self.block
         for j in np.flatnonzero(~np.array(self.categories)):
             whole = bool(self.moments.whole[j])
             alone = int(block.groups[j].max()) + 1 == len(settled)
@@ -289,7 +295,8 @@ class _Adding:
                     alone=alone,
                     scaled=self.step.method == "multiplicative",
                 )
-        low, high = self.step.lower, self.step.upper
+        low = self.step.lower
+        high = self.step.upper
         if low is None:
             below = 0
         else:
@@ -317,11 +324,9 @@ class _Adding:
         return tuple(preserved)
 
     def _kept_by_method(self, preserved_numbers: KeptNumbers) -> list[Preserved]:
-        method, free, has_many_columns = (
-            self.step.method,
-            not self.settling.changes,
-            len(self.step.columns) > 1,
-        )
+        method = self.step.method
+        free = not self.settling.changes
+        has_many_columns = len(self.step.columns) > 1
         if method == "uncorrelated":
             return [
                 preserved_numbers.means(),
@@ -379,7 +384,8 @@ class _Adding:
 
     def _still(self) -> list[str]:
         """Columns that vary in the table but not in some stratum."""
-        block, unmoved = self.block, []
+        block = self.block
+        unmoved = []
         for j, name in enumerate(self.step.columns):
             still = [
                 rows

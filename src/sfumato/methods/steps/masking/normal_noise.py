@@ -89,7 +89,10 @@ class BlockNoise:
     def __init__(
         self, block: Block, normals: Array, alpha: float, covariances: Mapping[int, Array]
     ) -> None:
-        self.block, self.normals, self.alpha, self.covariances = block, normals, alpha, covariances
+        self.block = block
+        self.normals = normals
+        self.alpha = alpha
+        self.covariances = covariances
         self.coarse = coarse_first(block)
         self.mended = 0
 
@@ -111,7 +114,8 @@ class BlockNoise:
 
     def kim(self, rows: Rows) -> Array:
         """Values d₁(x + e) + (1 − d₁)x̄ with e of covariance αS, centred."""
-        values, weights = self.block.values[rows], self.block.weights[rows]
+        values = self.block.values[rows]
+        weights = self.block.weights[rows]
         noise = with_covariance(self.normals[rows], self.alpha * self.covariance(rows), self.coarse)
         present = ~np.isnan(values)
         noise -= means_of(np.where(present, noise, np.nan), weights)
@@ -128,7 +132,8 @@ class BlockNoise:
         """Values x + e with e of covariance αS for the records that lie far out, the others as they
         are.
         """
-        values, weights = self.block.values[rows], self.block.weights[rows]
+        values = self.block.values[rows]
+        weights = self.block.weights[rows]
         far = robust_distances(values, weights)
         out = far > np.quantile(far, quantile, method="inverted_cdf")
         return np.where(out[:, None], self.correlated(rows), values)

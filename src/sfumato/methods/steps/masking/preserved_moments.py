@@ -23,7 +23,8 @@ class KeptNumbers:
     """
 
     def __init__(self, block: Block, masked: Array) -> None:
-        self.block, self.masked = block, masked
+        self.block = block
+        self.masked = masked
         self.before = covariance_of(block.values, block.weights)
         self.after = covariance_of(masked, block.weights)
         self.spread = np.sqrt(np.diag(self.before))
@@ -41,7 +42,8 @@ class KeptNumbers:
         """
         worst = 0.0
         for rows in self.block.parts():
-            weights, old = self.block.weights[rows], np.nan_to_num(self.block.values[rows])
+            weights = self.block.weights[rows]
+            old = np.nan_to_num(self.block.values[rows])
             differences = weights @ (np.nan_to_num(self.masked[rows]) - old)
             worst = max(worst, _relative(differences, weights @ np.abs(old)))
         return self._preserved("sums", exactly, worst)

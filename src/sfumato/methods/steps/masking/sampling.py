@@ -73,7 +73,8 @@ def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
     while True:
         remaining = total - int(allocation[~open_].sum())
         allocation[open_] = _by_largest_remainders(remaining, targets[open_])
-        over, under = open_ & (allocation > sizes), open_ & (allocation < 1)
+        over = open_ & (allocation > sizes)
+        under = open_ & (allocation < 1)
         if not (over | under).any():
             return allocation
         fixed = over if over.any() else under  # what is cut off may lift those that got nothing
@@ -277,7 +278,8 @@ class Sample(Step):
         """That other rows were drawn than the share of all rows that is asked for; of persons and
         households nobody knows how many there were.
         """
-        rows, share = plan_section["rows"], plan_section["fraction"]
+        rows = plan_section["rows"]
+        share = plan_section["fraction"]
         if 0 < share <= 1 and (
             plan_section["unit"] != "row" or self.taken(round(rows / share), "row") == rows
         ):
@@ -398,7 +400,8 @@ class _Counting:
     """Counts the rows of every stratum, and shares out how many are drawn."""
 
     def __init__(self, step: Sample) -> None:
-        self.step, self.sizes = step, dict[Stratum, int]()
+        self.step = step
+        self.sizes = dict[Stratum, int]()
 
     def see(self, rows: Table) -> None:
         """Count some rows."""
@@ -422,7 +425,9 @@ class _Smallest:
     """
 
     def __init__(self, step: Sample, draws: Keyed, quotas: Quotas) -> None:
-        self.step, self.draws, self.quotas = step, draws, quotas
+        self.step = step
+        self.draws = draws
+        self.quotas = quotas
         self.kept = {name: np.zeros(0, dtype=np.uint64) for name in quotas.sizes}
 
     def see(self, rows: Table) -> None:
@@ -432,7 +437,8 @@ class _Smallest:
         order = np.argsort(codes, kind="stable")
         parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
         for name, part in zip(names, parts, strict=True):
-            candidates, quota = np.concatenate([self.kept[name], part]), self.quotas.each[name]
+            candidates = np.concatenate([self.kept[name], part])
+            quota = self.quotas.each[name]
             if len(candidates) > quota:
                 self.kept[name] = np.partition(candidates, quota - 1)[:quota]
             else:
@@ -457,7 +463,8 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     thresholds = np.array([limits[name] for name in names], dtype=np.uint64)
     chances = np.array([quotas.each[name] / quotas.sizes[name] for name in names])
     is_drawn = goal.keyed("sample").words(Marks.of(dataset)) <= thresholds[codes]
-    total, sample_size = sum(quotas.sizes.values()), sum(quotas.each.values())
+    total = sum(quotas.sizes.values())
+    sample_size = sum(quotas.each.values())
     return _Drawn(
         np.where(is_drawn, chances[codes], 0.0), "row", total, sample_size, len(quotas.sizes)
     )

@@ -100,7 +100,8 @@ class Settling:
     def _with_sum(
         masked: Array, original: Array, weights: Array, bounds: tuple[float, float], *, scaled: bool
     ) -> Array:
-        target_sum, now = float(weights @ original), float(weights @ masked)
+        target_sum = float(weights @ original)
+        now = float(weights @ masked)
         if not weights.sum() > 0:
             return masked
         one_sign = bool((masked >= 0).all() or (masked <= 0).all())

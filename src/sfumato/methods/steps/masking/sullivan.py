@@ -139,13 +139,11 @@ class Sullivan:
         near: float,
         categories: list[bool],
     ) -> None:
-        self.block, self.goal, self.normals, self.alpha, self.near = (
-            block,
-            goal,
-            normals,
-            alpha,
-            near,
-        )
+        self.block = block
+        self.goal = goal
+        self.normals = normals
+        self.alpha = alpha
+        self.near = near
         self.categories = categories
         self.coarse = coarse_first(block)
         pairs = zip(self.block.names, self.block.marks, strict=True)
@@ -181,12 +179,15 @@ class Sullivan:
         ones.
         """
         scores = np.stack([scale.scores for scale in scales], axis=1)
-        gaps, weights = np.isnan(self.block.values[rows]), self.block.weights[rows]
+        gaps = np.isnan(self.block.values[rows])
+        weights = self.block.weights[rows]
         shrink = float(shrinkage(np.array([len(rows)]), self.alpha)[0])
         target_correlations = self._correlations([s.seen(s.scores) for s in scales], gaps, weights)
         shape, mended = semidefinite(self._correlations([s.scores for s in scales], gaps, weights))
         self.mended += mended
-        start, best, best_gap = shape, scores, np.inf
+        start = shape
+        best = scores
+        best_gap = np.inf
         for turn in range(ROUNDS):
             noise = with_covariance(self.normals[rows], self.alpha * shape, self.coarse)
             noisy = shrink * (scores + noise)

@@ -131,7 +131,8 @@ class TopBottomCoding(ColumnStep):
     )
 
     def __post_init__(self) -> None:
-        upper, lower = (self.top, self.top_quantile), (self.bottom, self.bottom_quantile)
+        upper = (self.top, self.top_quantile)
+        lower = (self.bottom, self.bottom_quantile)
         if upper == lower == (None, None):
             raise ParameterError("TopBottomCoding: give top or bottom, as a value or as a quantile")
         if None not in upper or None not in lower:
@@ -198,7 +199,8 @@ class TopBottomCoding(ColumnStep):
 
     def coded(self, attribute: Attribute) -> Attribute:
         """What a column is once it has labels."""
-        top, bottom = self.label("top"), self.label("bottom")
+        top = self.label("top")
+        bottom = self.label("bottom")
         ends = [(self.top, self.top_quantile, top), (self.bottom, self.bottom_quantile, bottom)]
         unknown = any(text is None for value, share, text in ends if (value, share) != (None, None))
         new = None
@@ -211,7 +213,8 @@ class TopBottomCoding(ColumnStep):
 
     def label(self, end: str, threshold: str | None = None) -> str | None:
         """The label of a tail; None where there is none or where it depends on the data."""
-        own_label, value = getattr(self, f"{end}_label"), getattr(self, end)
+        own_label = getattr(self, f"{end}_label")
+        value = getattr(self, end)
         if threshold is not None or value is None:
             text = threshold
         else:
@@ -235,7 +238,10 @@ class _Coding:
         whole: bool,
         fixed: bool = False,
     ) -> None:
-        self.step, self.dataset, self.facts, self.fixed = step, dataset, facts, fixed
+        self.step = step
+        self.dataset = dataset
+        self.facts = facts
+        self.fixed = fixed
         self.orders = {name: self._order(name) for name in step.columns}
         order = None if whole else np.arange(len(dataset))  # cells by themselves need no order
         self.block: Block = block_of(dataset, step.columns, (), self._read, order)
@@ -257,7 +263,8 @@ class _Coding:
         return ranks_of(dataset, name)
 
     def plan(self) -> Masked:
-        coded_values, columns = self.block.values.copy(), {}
+        coded_values = self.block.values.copy()
+        columns = {}
         for j, name in enumerate(self.step.columns):
             tails = self.tails(j, name)
             if self.facts is None:
@@ -299,7 +306,8 @@ class _Coding:
 
     def tails(self, column_number: int, name: str) -> dict[str, tuple[float, Flags]]:
         """Per end the threshold and the rows beyond it; nothing where no value is known."""
-        values, step = self.block.values[:, column_number], self.step
+        values = self.block.values[:, column_number]
+        step = self.step
         present = ~np.isnan(values)
         if not present.any():
             return {}
@@ -394,7 +402,8 @@ class _Coding:
     def _column(
         self, column_number: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]
     ) -> pl.Series:
-        column, order = self.dataset.column(name), self.orders[name]
+        column = self.dataset.column(name)
+        order = self.orders[name]
         if self.step.replacement != "label":
             if order is None:
                 return column_like(name, self.block.back(coded), column)

@@ -82,7 +82,8 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
     """
     shares = [np.bincount(bucket_codes) / len(bucket_codes) for bucket_codes in buckets]
     cells = np.unique(np.stack(buckets, axis=1), axis=0, return_inverse=True)[1].ravel()
-    groups, classes = np.empty(len(points), dtype=np.int64), 0
+    groups = np.empty(len(points), dtype=np.int64)
+    classes = 0
     waiting = [np.arange(len(points))]
     while waiting:
         rows = waiting.pop()

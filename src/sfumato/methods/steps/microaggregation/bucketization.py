@@ -253,7 +253,8 @@ class Bucketize(Step):
         notes = {"assignment": self.assignment or "greedy", "counts_fixed_by_flow": fixed}
         if self.assignment != "flow":
             return groups, notes
-        rounds, near = self.rounds or 10, self.near or 30
+        rounds = self.rounds or 10
+        near = self.near or 30
         groups, improvement = improved(
             points, buckets[0], groups, limits, rounds=rounds, near=near, progress=goal.progress
         )

@@ -55,13 +55,15 @@ def means(values: Array, groups: Labels, weights: Array) -> Array:
     [1.5, 1.5, 6.0]
     """
     inside = (groups >= 0) & ~np.isnan(values)
-    own, of = values[inside], groups[inside]
+    own = values[inside]
+    of = groups[inside]
     if not len(of):
         return values
     group_weights = np.bincount(of, weights[inside])
     row_weights = np.where(group_weights[of] > 0, weights[inside], 1.0)
     mean_of = np.bincount(of, own * row_weights) / np.maximum(np.bincount(of, row_weights), 1e-300)
-    low, high = np.full(len(mean_of), np.inf), np.full(len(mean_of), -np.inf)
+    low = np.full(len(mean_of), np.inf)
+    high = np.full(len(mean_of), -np.inf)
     np.minimum.at(low, of, own)
     np.maximum.at(high, of, own)
     mean_of = np.where(
@@ -106,7 +108,8 @@ def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
     pairs, first, of = np.unique(
         groups[inside] * code_count + codes[inside], return_index=True, return_inverse=True
     )
-    weight, count = np.bincount(of, weights[inside]), np.bincount(of)
+    weight = np.bincount(of, weights[inside])
+    count = np.bincount(of)
     best = np.lexsort((pairs, -count, -weight, pairs // code_count))
     leading = best[np.unique(pairs[best] // code_count, return_index=True)[1]]
     representative = np.empty(int(groups.max(initial=0)) + 1, dtype=np.int64)
@@ -124,7 +127,8 @@ def _common_nodes(dataset: Table, name: str, groups: Labels) -> pl.Series:
     waiting = np.ones(count, dtype=np.bool_)
     for level in range(ladder.depth):
         nodes = ladder.climb(0, level)[codes[inside]]
-        low, high = np.full(count, len(codes) + 1), np.full(count, -1)
+        low = np.full(count, len(codes) + 1)
+        high = np.full(count, -1)
         np.minimum.at(low, groups[inside], nodes)
         np.maximum.at(high, groups[inside], nodes)
         now = waiting & (low == high)

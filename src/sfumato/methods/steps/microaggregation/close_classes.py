@@ -65,11 +65,14 @@ def close_classes(
     n = len(points)
     if method == "t_closeness_first":
         size = needed_size(n, t, k)
-        start, notes = _one_of_each(points, line, size), {"class_size": size}
+        start = _one_of_each(points, line, size)
+        notes = {"class_size": size}
     elif method == "k_anonymity_first" and distance_bounds(n, k)[0] <= t:
-        start, notes = _swapped(points, line, k, t), {}
+        start = _swapped(points, line, k, t)
+        notes = {}
     else:  # no class of k could be within t whatever it swaps: they must be merged
-        start, notes = mdav_of(points, k), {}
+        start = mdav_of(points, k)
+        notes = {}
     groups = merged(points, line, start, t)
     classes = int(start.max()) + 1
     if float(line.distances(groups).max()) > t + TOLERANCE or int(np.bincount(groups).min()) < k:
@@ -128,7 +131,8 @@ class _Merging:
     """
 
     def __init__(self, points: Points, line: RecordLine, groups: Labels) -> None:
-        self.line, self.n = line, len(points)
+        self.line = line
+        self.n = len(points)
         count = int(groups.max()) + 1
         order = np.argsort(groups, kind="stable")
         self.members = np.split(order, np.cumsum(np.bincount(groups))[:-1])

@@ -45,7 +45,9 @@ def improved(
     reached by each record.
     """
     solve, solver = _solver()
-    best, smallest_error, round_number = groups, error_of(points, groups), 0
+    best = groups
+    smallest_error = error_of(points, groups)
+    round_number = 0
     for round_number in range(1, rounds + 1):
         records, classes, costs = _arcs(points, best, len(limits.sizes), near)
         candidate = solve(records, classes, costs, buckets, limits)
@@ -89,7 +91,8 @@ def by_network(
     """The class of every record, by a flow of least cost (OR-tools)."""
     flows = require("ortools.graph.python.min_cost_flow", extra="solvers", to="solve flows fast")
     network = flows.SimpleMinCostFlow()
-    n, (count, shares) = len(buckets), limits.low.shape
+    n = len(buckets)
+    (count, shares) = limits.low.shape
     inner = n + np.arange(count * shares)
     ends = n + count * shares + np.repeat(np.arange(count), shares)
     whole = np.rint(costs * (FINENESS / max(float(costs.max(initial=0.0)), 1e-300))).astype(
@@ -119,8 +122,10 @@ def by_linear_program(
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, vstack
 
-    n, (count, shares) = len(buckets), limits.low.shape
-    arcs, coefficients = np.arange(len(records)), np.ones(len(records))
+    n = len(buckets)
+    (count, shares) = limits.low.shape
+    arcs = np.arange(len(records))
+    coefficients = np.ones(len(records))
     of_record = csr_array((coefficients, (records, arcs)), shape=(n, len(arcs)))
     of_class = csr_array((coefficients, (classes, arcs)), shape=(count, len(arcs)))
     of_bucket = csr_array(

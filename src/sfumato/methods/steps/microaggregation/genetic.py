@@ -27,7 +27,9 @@ def genetic(ground: PointGround) -> Found:
     """
     start = mdav(ground).groups
     groups = start.copy()
-    random, k, count = ground.draw("evolving"), ground.k, 0
+    random = ground.draw("evolving")
+    k = ground.k
+    count = 0
     clusters = [rows for part in ground.parts for rows in macro_clusters(ground, start, part)]
     for clusters_done, rows in enumerate(clusters, 1):
         own = numbered(start[rows])

@@ -104,7 +104,8 @@ def _parts(
     """The rows of each stratum, and of each pattern of gaps in it; how many rows are left out
     because of gaps.
     """
-    gaps, gappy = absent.max(axis=1), absent.max(axis=0)
+    gaps = absent.max(axis=1)
+    gappy = absent.max(axis=0)
     if missing == "refuse" and gaps.any():
         names = [name for name, has_gaps in zip(columns, gappy.tolist(), strict=True) if has_gaps]
         raise SchemaError(

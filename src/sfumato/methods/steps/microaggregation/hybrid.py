@@ -69,10 +69,8 @@ def redrawn(values: Array, draws: Array) -> Array:
     centred = values - means
     variances, directions = np.linalg.eigh(np.swapaxes(centred, -1, -2) @ centred)
     dimensions = draws.shape[-1]
-    variances, directions = (
-        variances[..., ::-1][..., :dimensions],
-        directions[..., ::-1][..., :dimensions],
-    )
+    variances = variances[..., ::-1][..., :dimensions]
+    directions = directions[..., ::-1][..., :dimensions]
     retained_variances = np.where(variances > RANK * variances[..., :1], variances, 0.0)
     root = directions * np.sqrt(np.maximum(retained_variances, 0.0))[..., None, :]
     synthetic_values: Array = means + orthonormal(draws) @ np.swapaxes(root, -1, -2)

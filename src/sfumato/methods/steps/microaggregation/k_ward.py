@@ -33,7 +33,8 @@ def k_ward_of(points: Array, k: int, enough: int) -> Labels:
     >>> k_ward_of(np.array([[2.0], [12], [16], [25], [29], [45]]), 3, 3).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    groups, count = np.empty(len(points), dtype=np.int64), 0
+    groups = np.empty(len(points), dtype=np.int64)
+    count = 0
     waiting = [np.arange(len(points))]
     while waiting:
         rows = waiting.pop(0)

@@ -94,7 +94,8 @@ class AnnealingSearch:
 
     def __init__(self, ground: PointGround) -> None:
         self.began = time.process_time()
-        self.ground, self.k = ground, ground.k
+        self.ground = ground
+        self.k = ground.k
         self.random = ground.draw("annealing")
         self.draws = self.random.integers(1, 2**63, size=1, dtype=np.uint64)
         start = mdav(ground).groups
@@ -112,7 +113,8 @@ class AnnealingSearch:
             allowed = math.inf
         else:
             allowed = math.ceil(seconds * self.pace)
-        limit, stopped = min(math.inf if effort is None else effort, allowed), None
+        limit = min(math.inf if effort is None else effort, allowed)
+        stopped = None
         for tries in self._anneals():
             self.tried += tries
             self.ground.progress(min(1.0, self.tried / limit), "searching better groups")
@@ -208,7 +210,8 @@ class AnnealingSearch:
             kernels.group_changes.squared_error(self.made.points, groups, len(self.made.sizes))
         )
         if error < self.least:
-            self.least, self.groups = error, groups
+            self.least = error
+            self.groups = groups
 
     def _error(self) -> float:
         return float(
@@ -249,7 +252,8 @@ def neighbours(ground: PointGround) -> NDArray[np.int32]:
     width = max(1, min(max(NEIGHBOURS, 3 * ground.k), largest - 1))
     near = np.empty((len(ground.points), width), dtype=np.int32)
     for rows in ground.parts:
-        points, neighbour_count = ground.points[rows], min(width, len(rows) - 1)
+        points = ground.points[rows]
+        neighbour_count = min(width, len(rows) - 1)
         if not neighbour_count:
             near[rows] = rows[0]
             continue
@@ -280,7 +284,8 @@ def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Label
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    first, second = numbered(first_labels), numbered(second_labels)
+    first = numbered(first_labels)
+    second = numbered(second_labels)
     size = int(first.max()) + 1
     links = coo_array(
         (np.ones(len(first_labels)), (first, second + size)),

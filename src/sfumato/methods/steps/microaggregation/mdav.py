@@ -66,7 +66,8 @@ def partitioned(ground: PointGround, block: int) -> Found:
         for rows in ground.parts
         for inside in blocks_of(ground.points[rows], ground.k, block)
     ]
-    groups, count = np.empty(len(ground.points), dtype=np.int64), 0
+    groups = np.empty(len(ground.points), dtype=np.int64)
+    count = 0
     for blocks_done, rows in enumerate(blocks, 1):
         part_groups = mdav_of(ground.points[rows], ground.k)
         groups[rows] = part_groups + count
@@ -82,7 +83,8 @@ def blocks_of(points: Points, k: int, block_size: int) -> list[Labels]:
     Blocks on the left have a multiple of k records, so that at most one group of a part has more
     than k because of the rest.
     """
-    waiting, blocks = [np.arange(len(points))], []
+    waiting = [np.arange(len(points))]
+    blocks = []
     while waiting:
         rows = waiting.pop()
         if len(rows) <= max(block_size, 2 * k - 1):

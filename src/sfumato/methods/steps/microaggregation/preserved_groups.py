@@ -48,7 +48,8 @@ def preserved_facts(
 
 def _lost(table: GroupedTable, groups: Mapping[str, Labels]) -> float:
     """SSE/SST of the points; with groups of their own for every column, over all columns."""
-    rows, labels = table.rows, list(groups.values())
+    rows = table.rows
+    labels = list(groups.values())
     points = table.points[rows]
     total = total_of(points)
     if total == 0.0:
@@ -77,12 +78,12 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
     present = ~np.isnan(before)
     weights = np.where(present, table.weights[:, None], 0.0)
     share = weights / np.maximum(weights.sum(axis=0), 1e-300)
-    old, new = (
-        (share * np.nan_to_num(before)).sum(axis=0),
-        (share * np.nan_to_num(after)).sum(axis=0),
-    )
-    from_old, from_new = np.where(present, before - old, 0.0), np.where(present, after - new, 0.0)
-    was, is_now = (share * from_old**2).sum(axis=0), (share * from_new**2).sum(axis=0)
+    old = (share * np.nan_to_num(before)).sum(axis=0)
+    new = (share * np.nan_to_num(after)).sum(axis=0)
+    from_old = np.where(present, before - old, 0.0)
+    from_new = np.where(present, after - new, 0.0)
+    was = (share * from_old**2).sum(axis=0)
+    is_now = (share * from_new**2).sum(axis=0)
     varies = was > 0
     scale = np.sqrt(np.where(varies, was, 1.0))
     statistic = "weighted means" if table.weighted else "means"

@@ -120,7 +120,8 @@ class TClosenessMicroaggregate(Step):
         quasi = self._quasi(dataset)
         order = canonical_order(dataset)
         ordered = dataset.take(order)
-        points, line = points_of(ordered, quasi), RecordLine.of(self._positions(ordered))
+        points = points_of(ordered, quasi)
+        line = RecordLine.of(self._positions(ordered))
         groups, notes = close_classes(points, line, k=self.k, t=self.t, method=self.method)
         ranges = functools.partial(as_ranges, steps=self.grid)
         write = as_centres if self.release_quasi == "centres" else ranges

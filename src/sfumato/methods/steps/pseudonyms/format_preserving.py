@@ -197,9 +197,11 @@ def feistel(
     A keyed number modulo *a* is the sum of two independent words modulo *a*: its distance from
     uniform is below 2·(a/2^64)², under 2^−31 for the widest half.
     """
-    mixed, limits = [half.copy() for half in halves], [size.astype(np.uint64) for size in sizes]
+    mixed = [half.copy() for half in halves]
+    limits = [size.astype(np.uint64) for size in sizes]
     for turn in range(ROUNDS):
-        side, other_side = turn % 2, 1 - turn % 2
+        side = turn % 2
+        other_side = 1 - turn % 2
         words = aes_blocks(key, tweaks, mixed[other_side], turn)
         size = limits[side]
         shifted = (mixed[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
@@ -213,7 +215,8 @@ def feistel_wide(
     """Permute one pair of halves of any size; HMAC-SHA-256 is the keyed function."""
     mixed = list(halves)
     for turn in range(ROUNDS):
-        side, other_side = turn % 2, 1 - turn % 2
+        side = turn % 2
+        other_side = 1 - turn % 2
         width = (sizes[other_side].bit_length() + 7) // 8
         message = tweak + bytes([turn]) + mixed[other_side].to_bytes(width, "big")
         mixed[side] = (
@@ -334,7 +337,8 @@ def _permute_small(
     order = rows[np.argsort(form_number[rows], kind="stable")]
     starts = np.flatnonzero(np.diff(form_number[order], prepend=-1))
     for members in np.split(order, starts[1:]) if len(order) else ():
-        inside, mask = positions[members], sizes[members] > 1
+        inside = positions[members]
+        mask = sizes[members] > 1
         size = int(sizes[members[0]].prod())
         if size > 1:
             permutation = shuffled(secret, int(tweaks[members[0]]), size)
@@ -353,11 +357,9 @@ def _permute_many(
 ) -> None:
     if not len(rows):
         return
-    inside, within, (left_half, right) = (
-        positions[rows],
-        sizes[rows],
-        (masks[0][rows], masks[1][rows]),
-    )
+    inside = positions[rows]
+    within = sizes[rows]
+    (left_half, right) = (masks[0][rows], masks[1][rows])
     limits = (np.where(left_half, within, 1).prod(axis=1), np.where(right, within, 1).prod(axis=1))
     halves = (_ranked(inside, within, left_half), _ranked(inside, within, right))
     permuted = feistel(keyed[0], keyed[1][rows], halves, limits)
@@ -377,7 +379,8 @@ def _permute_wide(
     for row in rows.tolist():
         columns = [mask[row].nonzero()[0].tolist() for mask in masks]
         radices = [[int(sizes[row, c]) for c in side] for side in columns]
-        halves, limits = [0, 0], [1, 1]
+        halves = [0, 0]
+        limits = [1, 1]
         for side in (0, 1):
             for c, radix in zip(columns[side], radices[side], strict=True):
                 halves[side] = halves[side] * radix + int(positions[row, c])

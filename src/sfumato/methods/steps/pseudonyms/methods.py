@@ -79,7 +79,8 @@ def fake(request: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str
     secret = derived(request.key, f"fake {kind} {locale}", request.domain)
     if not one_each:
         return [make(row) for row in digests(secret, request.fresh)]
-    used_codes, codes = set(request.known.values()), []
+    used_codes = set(request.known.values())
+    codes = []
     for identity in request.fresh:
         tries = (
             make(digests(secret, [f"{n}{identity}" if n else identity])[0]) for n in range(ATTEMPTS)
@@ -137,7 +138,8 @@ def random_table(request: Asked, encoding: Encoding, length: int) -> list[str]:
     secret = request.goal.stream(f"random table, {request.domain}").bytes(32)
     if request.key:
         secret = derived(request.key, "random table", secret.hex())
-    fresh, used_codes = request.fresh, set(request.known.values())
+    fresh = request.fresh
+    used_codes = set(request.known.values())
     if len(fresh) + len(used_codes) > FULLEST * 2.0 ** (BITS[encoding] * length):
         raise ParameterError(
             f"{len(fresh):,} identities do not fit codes of length {length}; raise length"
@@ -194,7 +196,8 @@ class Made:
 
 def made_by(step: Pseudonymize, request: Asked) -> Made:
     """Pseudonyms as a step asks for them."""
-    length, encoding = step.length or LENGTH, step.encoding or "base32"
+    length = step.length or LENGTH
+    encoding = step.encoding or "base32"
     if step.method == "keyed":
         return Made(keyed(request, encoding, length))
     if step.method == "random_table":

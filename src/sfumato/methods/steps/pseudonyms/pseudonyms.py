@@ -108,14 +108,13 @@ def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], ND
         # same
         values = column.drop_nulls().unique().sort().to_list()
         ranks = column.rank("dense").fill_null(len(values) + 1)
-        labels, codes = (
-            [*values, *([None] if column.null_count() else [])],
-            ranks.to_numpy().astype(np.int64) - 1,
-        )
+        labels = [*values, *([None] if column.null_count() else [])]
+        codes = ranks.to_numpy().astype(np.int64) - 1
     else:
         name = names[0]
         encoded = encode_column(dataset, name)
-        labels, codes = encoded.labels, encoded.codes
+        labels = encoded.labels
+        codes = encoded.codes
     return [_identity(label) for label in labels], codes
 
 
@@ -189,9 +188,12 @@ class People:
     """
 
     def __init__(self, step: Pseudonymize, goal: Goal) -> None:
-        self.step, self.goal, self.key = step, goal, step.read_key()
+        self.step = step
+        self.goal = goal
+        self.key = step.read_key()
         self.merged: pl.DataFrame | None = None
-        self.cells, self.many = 0, False
+        self.cells = 0
+        self.many = False
 
     def see(self, rows: Table) -> None:
         """Look at some rows."""
@@ -219,7 +221,8 @@ class People:
                     f" {'a vault' if self.step.vault else self.step.method} needs a list of them"
                     " all, which does not fit into memory; use 'method: keyed' without a vault"
                 )
-            self.many, self.merged = True, None
+            self.many = True
+            self.merged = None
 
     def learnt(self) -> Given:
         """The pseudonyms of all, or how each is made where they are too many."""
@@ -503,7 +506,8 @@ class Pseudonymize(ColumnStep):
 
     def require_apart(self, people: int) -> None:
         """Refuse keyed codes so short that two of so many people may well have the same."""
-        length, encoding = self.length or LENGTH, self.encoding or "base32"
+        length = self.length or LENGTH
+        encoding = self.encoding or "base32"
         if people * people / 2.0 > RARELY * 2.0 ** (BITS[encoding] * length):
             raise ParameterError(
                 f"two of {people:,} people may have one code of length {length}, and they are too"

@@ -50,7 +50,8 @@ def read_sealed(path: Path, key: bytes) -> bytes:
     start = len(MAGIC) + SALT_BYTES
     if not stored.startswith(MAGIC) or len(stored) < start + NONCE_BYTES:
         raise UnreadableInput(f"{path} is not a vault, or only the beginning of one")
-    head, ciphertext = stored[: start + NONCE_BYTES], stored[start + NONCE_BYTES :]
+    head = stored[: start + NONCE_BYTES]
+    ciphertext = stored[start + NONCE_BYTES :]
     try:
         return AESGCM(_cipher_key(key, head[len(MAGIC) : start])).decrypt(
             head[start:], ciphertext, head
@@ -70,7 +71,8 @@ def write_sealed(path: Path, key: bytes, content: bytes) -> None:
         raise ParameterError(
             f"the vault {path} would be larger than 2 GiB; use several vaults, one a domain"
         )
-    salt, nonce = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(NONCE_BYTES)
+    salt = secrets.token_bytes(SALT_BYTES)
+    nonce = secrets.token_bytes(NONCE_BYTES)
     head = MAGIC + salt + nonce
     write_whole(path, head + AESGCM(_cipher_key(key, salt)).encrypt(nonce, content, head))
 
@@ -340,7 +342,8 @@ def reidentify(
     A person has one value for each column that made the identity. The log says who asked when, why
     and how many; if it cannot be written, nobody is named.
     """
-    path, codes = Path(vault), list(dict.fromkeys(str(identity) for identity in pseudonyms))
+    path = Path(vault)
+    codes = list(dict.fromkeys(str(identity) for identity in pseudonyms))
     if not codes:
         raise ParameterError("no pseudonyms are given; name at least one")
     secret = KeyReference.of(key).read()
@@ -379,7 +382,8 @@ def rotate(
     be linked with earlier ones use another domain.
     """
     path = Path(vault)
-    old, new = KeyReference.of(old_key).read(), KeyReference.of(new_key).read()
+    old = KeyReference.of(old_key).read()
+    new = KeyReference.of(new_key).read()
     if old == new:
         raise ParameterError("the new key is the old one; make another with 'sfumato key vault'")
     with only_one(existing(path)):

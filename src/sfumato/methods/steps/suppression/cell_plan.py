@@ -133,7 +133,9 @@ def fewest_cells(
         ).solve(effort)
         bound = min(bound, max(lower_bound, proved))
         if candidate is not None and price_of(candidate, prices) <= limit:
-            within, incumbent, limit = [candidate], candidate, price_of(candidate, prices)
+            within = [candidate]
+            incumbent = candidate
+            limit = price_of(candidate, prices)
     if not _met(incumbent, demands):
         raise InternalError("a suppression that was thought to meet the demands does not")
     bound = min(limit, bound)
@@ -205,7 +207,8 @@ class _Program:
             name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed
         ]
         sets = list(cheapest_sets({parts.bits([name]): prices[name] for name in useful}))
-        self.parts, self.demands = parts, demands
+        self.parts = parts
+        self.demands = demands
         self.sets = np.array(
             [hidden for price, hidden in sets if price <= limit + SLACK], dtype=np.int64
         )
@@ -252,7 +255,8 @@ class _Program:
         if shortfall <= 0:
             return
         helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
-        columns, values = np.flatnonzero(helpful), np.ones(int(helpful.sum()))
+        columns = np.flatnonzero(helpful)
+        values = np.ones(int(helpful.sum()))
         flag, sign, offset = self._hides(u, hidden)
         self._row(
             np.concatenate([columns, flag]),
@@ -395,14 +399,14 @@ class CellSuppression:
         parts = SuppressedParts.of(classes, dataset.schema)
         require_enough(dataset.records, demands)
         prices = prices_of(classes, self.importance)
-        hidden, allowed = (
-            suppress_greedily(parts, demands, prices, goal.progress),
-            self._allowed(dataset.records),
-        )
-        method, notes = "greedy cell suppression", _notes(hidden, demands)
+        hidden = suppress_greedily(parts, demands, prices, goal.progress)
+        allowed = self._allowed(dataset.records)
+        method = "greedy cell suppression"
+        notes = _notes(hidden, demands)
         if self._exactly(parts):
             hidden, gap = fewest_cells(parts, demands, prices, hidden, self.effort, allowed)
-            method, notes = "exact cell suppression", _notes(hidden, demands) | gap
+            method = "exact cell suppression"
+            notes = _notes(hidden, demands) | gap
         if hidden.records_hit > allowed:
             raise Unsatisfiable(
                 f"{hidden.records_hit:,} of {dataset.records:,} records would have suppressed"

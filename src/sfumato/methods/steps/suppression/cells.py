@@ -201,7 +201,9 @@ class SuppressedParts:
         amounts = np.concatenate([remaining, np.ones(len(parts), dtype=np.int64)])
         order = np.lexsort((bits, origin))
         order = order[amounts[order] > 0]
-        origin, bits, amounts = origin[order], bits[order], amounts[order]
+        origin = origin[order]
+        bits = bits[order]
+        amounts = amounts[order]
         fresh = np.flatnonzero(
             np.r_[True, (np.diff(origin) != 0) | (np.diff(bits) != 0)][: len(order)]
         )
@@ -234,7 +236,8 @@ class SuppressedParts:
         hit = np.flatnonzero(self.hidden)
         rare = np.zeros(len(hit), dtype=np.bool_)
         for demand in demands:
-            keys, bits = self.keys(demand.columns), self.bits(demand.columns)
+            keys = self.keys(demand.columns)
+            bits = self.bits(demand.columns)
             frequencies = count_compatible(
                 np.concatenate([keys, keys[hit]]),
                 np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
@@ -340,7 +343,9 @@ class _Cover:
         prices: dict[str, float],
         frequencies: NDArray[np.int64],
     ) -> None:
-        self.parts, self.k, self.columns = parts, demand.k, demand.columns
+        self.parts = parts
+        self.k = demand.k
+        self.columns = demand.columns
         self.prices = {1 << parts.classes.columns.index(c): price for c, price in prices.items()}
         self.keys = parts.keys(demand.columns)
         self.missing = parts.blanks(demand.columns)
@@ -450,7 +455,8 @@ class _Cover:
         """Show again what nobody needs, the dearest sets of columns first; ``watched`` were too
         rare before.
         """
-        units, hidden = np.concatenate(self.units), np.concatenate(self.hidden)
+        units = np.concatenate(self.units)
+        hidden = np.concatenate(self.hidden)
         # Frequencies counted anew: covering only counts what it is sure of
         frequencies = count_compatible(
             np.concatenate([self.keys, self.keys[units]]),
@@ -475,7 +481,8 @@ class _Cover:
                 self._unit_counts(),
                 relied_on,
             )
-        self.units, self.hidden = [units[hidden != 0]], [hidden[hidden != 0]]
+        self.units = [units[hidden != 0]]
+        self.hidden = [hidden[hidden != 0]]
 
     def suppressed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The parts of which a record is suppressed, and what is hidden of it."""
@@ -489,7 +496,8 @@ def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:
     >>> list(cheapest_sets({1: 1.0, 2: 1.0, 4: 1.5}))
     [(1.0, 1), (1.0, 2), (1.5, 4), (2.0, 3), (2.5, 5), (2.5, 6), (3.5, 7)]
     """
-    bits, costs = list(prices), list(prices.values())
+    bits = list(prices)
+    costs = list(prices.values())
     if bits:
         heap: list[tuple[float, int, tuple[int, ...]]] = [(costs[0], 1, (0,))]
     else:

@@ -331,7 +331,8 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
     )
     judgement = lattice.judge(classes)
     if not judgement.feasible:
-        gone, promises = judgement.tally.suppressed, join_words(m.promise for m in goal.models)
+        gone = judgement.tally.suppressed
+        promises = join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
             f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows"
             f" {lattice.budget:,}{' and some must be left' if gone == classes.total else ''}."

@@ -58,7 +58,8 @@ class Answers:
         answered = pl.Series(codes >= 0)
         columns = {}
         for name in self.columns:
-            own, pool = dataset.column(name), self.pool[name]
+            own = dataset.column(name)
+            pool = self.pool[name]
             if len(pool):
                 new_values = pool.gather(np.maximum(codes, 0))
             else:
@@ -138,7 +139,8 @@ class Asking:
     def __init__(
         self, groups: Sequence[Sequence[str]], within: Callable[[Table], Sequence[str]]
     ) -> None:
-        self.groups, self.within = [tuple(group) for group in groups], within
+        self.groups = [tuple(group) for group in groups]
+        self.within = within
         self.counts: dict[tuple[str, ...], dict[Stratum, dict[Labels, list[int]]]] = {
             g: {} for g in self.groups
         }

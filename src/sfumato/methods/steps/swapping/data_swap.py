@@ -126,7 +126,8 @@ class _Swap:
     def __init__(
         self, dataset: Table, names: Sequence[str], keep: Sequence[str], strata: Codes
     ) -> None:
-        self.names, self.keep = tuple(names), tuple(keep)
+        self.names = tuple(names)
+        self.keep = tuple(keep)
         self.codes, present = codes_of(dataset, names)
         self.fixed = [dataset.encoded(name).codes for name in keep]
         self.cells = combined([*self.fixed, strata])
@@ -143,12 +144,14 @@ class _Swap:
         """The frequencies of the columns, and their table with what is kept; counted once a
         carrier.
         """
-        rows, once = self.carriers.rows, self.carriers.once
+        rows = self.carriers.rows
+        once = self.carriers.once
         preserved_tables = [values_kept(self.names, self.partner, once)]
         if self.keep:
             fixed = [codes[rows] for codes in self.fixed]
             table_title = f"table of order {len(self.names) + len(self.keep)}{once}"
-            before, after = [self.codes[rows], *fixed], [self.codes[sources][rows], *fixed]
+            before = [self.codes[rows], *fixed]
+            after = [self.codes[sources][rows], *fixed]
             preserved_tables.append(
                 table_kept(table_title, (*self.names, *self.keep), before, after)
             )

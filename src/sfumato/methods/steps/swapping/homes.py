@@ -108,7 +108,8 @@ class Exchange:
     """
 
     def __init__(self, homes: Homes, stream: np.random.Generator) -> None:
-        self.homes, self.stream = homes, stream
+        self.homes = homes
+        self.stream = stream
         self.partner = np.arange(len(homes.carriers))
         self.similar = np.full(len(homes.carriers), -1, dtype=np.int64)
 
@@ -148,10 +149,8 @@ class Exchange:
         positions = np.empty_like(order)
         for p, row in enumerate(order):
             positions[p, row] = np.arange(len(row))
-        uniforms, stretches = (
-            self.stream.random(len(seekers)),
-            np.stack([sorted_profile[1] for sorted_profile in sorted_]),
-        )
+        uniforms = self.stream.random(len(seekers))
+        stretches = np.stack([sorted_profile[1] for sorted_profile in sorted_])
         trees = np.stack([kernels.swapping.tree_of(weights[row]) for row in order])
         profiles = kernels.swapping.Profiles(positions, order, stretches, trees)
         kernels.swapping.find_donors(

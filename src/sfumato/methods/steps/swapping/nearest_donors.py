@@ -79,7 +79,8 @@ def space_of(first: Table, second: Table, names: Sequence[str]) -> SwapSpace:
             *_shared_codes(first, second, names, ordered),
         ]
     )
-    our_blocks, their_blocks = blocks[: len(first)], blocks[len(first) :]
+    our_blocks = blocks[: len(first)]
+    their_blocks = blocks[len(first) :]
     our_blocks[np.isnan(first_points).any(axis=1)] = -1
     their_blocks[np.isnan(second_points).any(axis=1)] = -1
     return SwapSpace(first_points / spread, second_points / spread, our_blocks, their_blocks)
@@ -101,7 +102,8 @@ def _shared_codes(
     for name in names:
         if name in ordered:
             continue
-        first_column, second_column = first.encoded(name), second.encoded(name)
+        first_column = first.encoded(name)
+        second_column = second.encoded(name)
         number = {
             value: i
             for i, value in enumerate(dict.fromkeys([*first_column.labels, *second_column.labels]))
@@ -155,11 +157,9 @@ def _matched(
     seeker_points = np.column_stack([seeker_points, HAIR * stream.random(len(seeker_points))])
     donor_points = np.column_stack([donor_points, HAIR * stream.random(len(donor_points))])
     matched = np.full(len(seeker_points), -1, dtype=np.int64)
-    waiting, free_donors, neighbour_count = (
-        np.arange(len(seeker_points)),
-        np.arange(len(donor_points)),
-        NEIGHBOURS,
-    )
+    waiting = np.arange(len(seeker_points))
+    free_donors = np.arange(len(donor_points))
+    neighbour_count = NEIGHBOURS
     while len(waiting) and len(free_donors):
         distances, neighbours = cKDTree(donor_points[free_donors]).query(
             seeker_points[waiting], k=np.arange(1, min(neighbour_count, len(free_donors)) + 1)
@@ -168,10 +168,8 @@ def _matched(
         got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, is_taken, once)
         matched[waiting[got >= 0]] = free_donors[got[got >= 0]]
         waiting = waiting[(got < 0) & (distances[:, 0] <= reach + 2 * HAIR)]
-        free_donors, neighbour_count = (
-            free_donors[~is_taken],
-            min(2 * neighbour_count, MOST_NEIGHBOURS),
-        )
+        free_donors = free_donors[~is_taken]
+        neighbour_count = min(2 * neighbour_count, MOST_NEIGHBOURS)
     return matched
 
 

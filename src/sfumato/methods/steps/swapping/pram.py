@@ -229,9 +229,13 @@ class Pram(ColumnStep):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw what is released."""
         columns: dict[str, pl.Series] = {}
-        preserved, warnings, epsilons, changed = [], [], {}, {}
+        preserved = []
+        warnings = []
+        epsilons = {}
+        changed = {}
         for question in self._questions(dataset, goal):
-            answers, title = question.answers, question.answers.title
+            answers = question.answers
+            title = question.answers.title
             unit = carrier_of(dataset, answers.columns, question.strata)
             uniforms = goal.keyed(f"pram {title}").uniforms(marks_by(dataset, unit))
             released = draw_answers(answers, question.strata, question.occurring_matrices, uniforms)
@@ -262,7 +266,8 @@ class Pram(ColumnStep):
         strata, names = labelled_strata(dataset, self._within(dataset))
         chance = Chance(self.invariant, self.retain, self.theta, self.alpha)
         for group in self._groups:
-            answers, own_matrix = facts[tuple(group)], None
+            answers = facts[tuple(group)]
+            own_matrix = None
             if self.matrix is not None:
                 numbers, own_matrix = dense(self.matrix[group[0]])
                 answers = under_labels(answers, group[0], numbers)

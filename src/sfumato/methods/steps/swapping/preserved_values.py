@@ -69,10 +69,12 @@ def correlations(columns: Sequence[Floats]) -> Floats:
 def _correlation(a: Floats, b: Floats) -> float:
     present = ~(np.isnan(a) | np.isnan(b))
     if not present.all():
-        a, b = a[present], b[present]
+        a = a[present]
+        b = b[present]
     if len(a) < 2:
         return 0.0
-    a, b = a - a.mean(), b - b.mean()
+    a = a - a.mean()
+    b = b - b.mean()
     spread = float(np.sqrt((a @ a) * (b @ b)))
     if not (spread > 0):
         return 0.0
@@ -93,7 +95,8 @@ def mean_kept(
 ) -> Preserved:
     """A mean, weighted where weights are given, in standard deviations of the original."""
     present = ~(np.isnan(before) | np.isnan(after))
-    old, new = before[present], after[present]
+    old = before[present]
+    new = after[present]
     if weights is None:
         shares = np.ones(len(old))
     else:

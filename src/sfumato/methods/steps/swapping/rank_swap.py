@@ -222,7 +222,8 @@ class RankSwap(ColumnStep):
                 " protects"
             )
         for column in ready:
-            idle, present = column.ranking.idle(p), column.scores[~np.isnan(column.scores)]
+            idle = column.ranking.idle(p)
+            present = column.scores[~np.isnan(column.scores)]
             if idle:
                 warnings.append(
                     f"rank_swap: {idle:,} value(s) of {column.name!r} stay: p allows no exchange in"
@@ -244,7 +245,9 @@ def _steady(
 ) -> bool:
     """Whether the mean of every subset stays within so many pairs of standard errors."""
     present = ~np.isnan(before)
-    old, new, groups = before[present], after[present], subsets[present]
+    old = before[present]
+    new = after[present]
+    groups = subsets[present]
     sizes = np.maximum(np.bincount(groups), 1)
     mean = np.bincount(groups, old) / sizes
     spread = np.sqrt(np.bincount(groups, (old - mean[groups]) ** 2) / np.maximum(sizes - 1, 1))

@@ -98,7 +98,8 @@ class ShuffleValues(ColumnStep):
         carriers = carriers_of(dataset, names, strata)
         scores = [scores_of(dataset, name)[carriers.rows] for name in names]
         partner = np.tile(np.arange(len(carriers)), (len(self.columns), 1))
-        stream, small = goal.stream("shuffle values"), 0
+        stream = goal.stream("shuffle values")
+        small = 0
         for members in members_of(strata[carriers.rows], count):
             own = [column[members] for column in scores]
             dealt = shuffled(own[: len(self.columns)], own[len(self.columns) :], stream)
@@ -147,7 +148,8 @@ class ShuffleValues(ColumnStep):
 
 def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.Generator) -> Codes:
     """Per column and record the record whose value it gets."""
-    n, column_count = len(columns[0]), len(columns)
+    n = len(columns[0])
+    column_count = len(columns)
     ranks = [average_ranks(column) for column in (*columns, *predictors)]
     relation = positive(2 * np.sin(math.pi / 6 * rank_correlations(ranks)))
     inverse = np.linalg.pinv(relation[column_count:, column_count:], hermitian=True)

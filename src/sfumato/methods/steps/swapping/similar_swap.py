@@ -97,10 +97,8 @@ class SwapSimilar(ColumnStep):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Pair the nearest records."""
         require_columns(dataset, self.columns, self.name)
-        scores, strata = (
-            scores_of(dataset, self.by),
-            strata_apart(dataset, self.within, self.columns)[0],
-        )
+        scores = scores_of(dataset, self.by)
+        strata = strata_apart(dataset, self.within, self.columns)[0]
         codes, present = codes_of(dataset, self.columns)
         risky = self._at_risk(dataset)
         carriers = carriers_of(dataset, [self.by], codes, strata)

@@ -35,7 +35,8 @@ def ends_of(
     between equals.
     """
     present = np.flatnonzero(~np.isnan(scores))
-    low, high = share_of(bottom, len(present)), share_of(top, len(present))
+    low = share_of(bottom, len(present))
+    high = share_of(top, len(present))
     if not low and not high:
         return present[:0], present[:0]
     mixed = stream.permutation(present)
@@ -108,7 +109,8 @@ class RankSwapping:
         strata, _ = strata_apart(dataset, self.within, [name])
         carriers = carriers_of(dataset, [name], strata)
         stream = goal.stream(f"rank swap {name}")
-        column, own = dataset.column(name), scores[carriers.rows]
+        column = dataset.column(name)
+        own = scores[carriers.rows]
         ends = ends_of(own, self.bottom, self.top, stream)
         together = np.concatenate(ends)
         if len(together) and self.extremes == "group":

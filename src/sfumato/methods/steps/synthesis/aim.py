@@ -132,9 +132,11 @@ def choose_and_measure(
     fitter.fit(measurements, total)
     turn, last = 0, False
     while not last:
-        turn, rho_left = turn + 1, table.left
+        turn = turn + 1
+        rho_left = table.left
         if rho_left < 2 * pace.whole:
-            pace, last = Pace.over(rho_left), True
+            pace = Pace.over(rho_left)
+            last = True
         progress(min(0.99, 1 - float(rho_left / table.rho)), f"AIM, round {turn}")
         limit = model_mb * float((table.rho - rho_left + pace.whole) / table.rho)
         measurement, before = _selected(table, fitter, weights, measurements, pace, limit)

@@ -232,7 +232,8 @@ def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) 
         isinstance(other_value, str) or not bounds[0] <= other_value <= bounds[1]
     ):
         raise ParameterError(f"{step}: other of column {name!r} must be a number within its bounds")
-    bins, decimals = public.bins.get(name, public.usual_bins), public.decimals.get(name, 0)
+    bins = public.bins.get(name, public.usual_bins)
+    decimals = public.decimals.get(name, 0)
     if (bounds[1] - bounds[0]) * 10.0**decimals > MOST_POINTS:
         raise ParameterError(
             f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer"

@@ -184,7 +184,8 @@ class Households:
     ) -> tuple[Rows, dict[str, Drawn]]:
         """The members at one position, of the units that have so many."""
         units = np.flatnonzero(sizes > position)
-        heads, before = layers[0][1], layers[-1]
+        heads = layers[0][1]
+        before = layers[-1]
         previous = np.searchsorted(before[0], units)
         of_head = {name: _raw(self.materials[name], heads[name])[units] for name in heads}
         columns = {name: _take_draws(heads[name], units) for name in self.shared}
@@ -257,7 +258,8 @@ class Households:
         columns = {}
         for name, column_draw in draws.items():
             donors = np.concatenate([column_draw.donors[is_retained], fresh[name].donors])[order]
-            old, new = column_draw.values, fresh[name].values
+            old = column_draw.values
+            new = fresh[name].values
             values = None
             if not (old is None or new is None):
                 values = np.concatenate([old[is_retained], new])[order]
@@ -316,7 +318,8 @@ def _members(
     """What is learnt of the members after the head; household, head, previous member and position
     are known.
     """
-    rows, unit = units.rows[later], units.of_rows[later]
+    rows = units.rows[later]
+    unit = units.of_rows[later]
     materials_known: dict[Any, Material] = {name: materials[name].taken(rows) for name in shared}
     materials_known[SIZE] = _whole(units.sizes[unit])
     materials_known[POSITION] = _whole(units.positions[later])

@@ -268,13 +268,15 @@ def _numbers(
         smoothing == "auto" and different > MOSTLY_DISTINCT * max(1, len(present_values))
     )
     if len(present_values):
-        lowest, highest = (present_values.min(), present_values.max())
+        lowest = present_values.min()
+        highest = present_values.max()
     else:
         lowest, highest = (0.0, 0.0)
     if (
         bounds is not None
     ):  # declared bounds say more than the data: what is reflected at them shows nobody's value
-        lowest, highest = min(bounds[0], lowest), max(bounds[1], highest)
+        lowest = min(bounds[0], lowest)
+        highest = max(bounds[1], highest)
     return Material(
         name,
         ColumnForm.NUMBERS,

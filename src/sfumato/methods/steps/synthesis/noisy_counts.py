@@ -75,8 +75,10 @@ class PrivateTable:
         draws: Draws,
     ) -> None:
         self.sizes = dict(sizes)
-        self.rho, self.rows = rho, rows
-        self._codes, self._draws = dict(codes), draws
+        self.rho = rho
+        self.rows = rows
+        self._codes = dict(codes)
+        self._draws = draws
         self.ledger = Ledger(Terms("drawn", Budget(rho=float(_above(rho))), Relation()))
 
     @property
@@ -198,7 +200,8 @@ def on_simplex(counts: Floats, total: float, variances: Floats | None = None) ->
     else:
         spread = variances
     order = np.argsort(-counts / spread, kind="stable")
-    sums, widths = np.cumsum(counts[order]), np.cumsum(spread[order])
+    sums = np.cumsum(counts[order])
+    widths = np.cumsum(spread[order])
     levels = (sums - total) / widths
     inside = np.flatnonzero(counts[order] / spread[order] > levels)
     nearest: Floats = np.maximum(0.0, counts - levels[inside[-1]] * spread)

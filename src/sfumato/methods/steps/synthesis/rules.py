@@ -180,7 +180,8 @@ class _Reader:
     """Reads one rule, sign by sign."""
 
     def __init__(self, text: str, number: int) -> None:
-        self.number, self.place = number, 0
+        self.number = number
+        self.place = 0
         self.tokens = list(self._tokens(text))
 
     def _tokens(self, text: str) -> Iterator[tuple[str, str]]:
@@ -412,7 +413,8 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
     present_rows = np.flatnonzero(~np.isnan(premise.values))
     ascending = present_rows[np.argsort(premise.values[present_rows], kind="stable")]
     for sign, rows in (("<=", ascending), (">=", ascending[::-1])):
-        codes, values = target.codes[rows], premise.values[rows]
+        codes = target.codes[rows]
+        values = premise.values[rows]
         if len(rows):
             run = int((codes != codes[0]).argmax())
         else:

@@ -170,7 +170,8 @@ class Sequential:
         predictor_values = {key: self.predictors[key].show(values) for key, values in raw.items()}
         draws: dict[Any, Drawn] = {}
         for name in self.order:
-            model, stream = self.learnt[name], streams(name)
+            model = self.learnt[name]
+            stream = streams(name)
             limits, fixed = self._limits(name, raw, size)
             draw = model.draw(predictor_values, size, stream, limits, own)
             draw = settle(name, self._kept_to_rules(name, draw, limits, fixed))
@@ -188,7 +189,8 @@ class Sequential:
         rules = [rule for rule in self.rules if rule.conclusion.column == name]
         if not rules:
             return [], []
-        material, own = self.materials[name], {str(k): m for k, m in self.materials.items()}
+        material = self.materials[name]
+        own = {str(k): m for k, m in self.materials.items()}
         values = {str(key): column for key, column in raw.items() if isinstance(key, str)}
         applies = [rule.applies(own, values) for rule in rules]
         limits: list[Limited] = []
@@ -208,7 +210,9 @@ class Sequential:
         """What was drawn, with the values that rules fix; a number that smoothing moved beyond a
         rule is the donor's again.
         """
-        donors, values, material = draw.donors, draw.values, self.learnt[name].material
+        donors = draw.donors
+        values = draw.values
+        material = self.learnt[name].material
         for positions, record in fixed:
             donors[positions] = record
         if (donors < 0).any():

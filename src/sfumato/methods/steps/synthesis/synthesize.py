@@ -288,7 +288,9 @@ class _Run:
     """One run of the step: everything it knows of the table, in canonical order."""
 
     def __init__(self, step: Synthesize, dataset: Table, goal: Goal) -> None:
-        self.step, self.dataset, self.goal = step, dataset, goal
+        self.step = step
+        self.dataset = dataset
+        self.goal = goal
         self.warnings: list[str] = []
         self.owner: dict[str, Any] = {}
         self.partly = not step.draws_anew
@@ -365,7 +367,8 @@ class _Run:
         ]
 
     def _ground(self) -> Groundwork:
-        step, dataset = self.step, self.dataset
+        step = self.step
+        dataset = self.dataset
         names = self._names()
         rules = parsed(step.rules)
         names_in_options = [
@@ -520,7 +523,8 @@ class _Run:
         self, materials: Mapping[str, Material], training: Mapping[str, Material]
     ) -> dict[str, Material]:
         """The columns that are drawn."""
-        step, source = self.step, self.dataset.source.name
+        step = self.step
+        source = self.dataset.source.name
         if self.partly:
             if step.columns is None:
                 names = self.dataset.schema.quasi

@@ -150,10 +150,13 @@ def picked(
         open_ = allowed
     before = np.concatenate([[0], np.cumsum(open_[tree.order])])
     positions, self_open = _own_positions(tree, own, open_, len(leaves))
-    node, todo = leaves.copy(), np.arange(len(leaves))
-    counts, inside = np.zeros(len(leaves), dtype=np.int64), np.zeros(len(leaves), dtype=np.bool_)
+    node = leaves.copy()
+    todo = np.arange(len(leaves))
+    counts = np.zeros(len(leaves), dtype=np.int64)
+    inside = np.zeros(len(leaves), dtype=np.bool_)
     while len(todo):
-        lo, hi = tree.lo[node[todo]], tree.hi[node[todo]]
+        lo = tree.lo[node[todo]]
+        hi = tree.hi[node[todo]]
         inside[todo] = self_open[todo] & (positions[todo] >= lo) & (positions[todo] < hi)
         counts[todo] = before[hi] - before[lo] - inside[todo]
         todo = todo[(counts[todo] == 0) & (node[todo] > 0)]
@@ -296,7 +299,8 @@ class Learnt:
         limits: Sequence[Limited],
         own: Rows | None,
     ) -> tuple[Rows, Rows]:
-        leaves, uniforms = grown.leaves(predictor_values, size), stream.random(size)
+        leaves = grown.leaves(predictor_values, size)
+        uniforms = stream.random(size)
         positions = picked(grown.tree, leaves, uniforms, own=grown.own(own))
         for limited in limits:
             at = limited.places
@@ -360,7 +364,8 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
     squares = np.concatenate(
         [[0.0], np.cumsum((values - values.mean()) ** 2 if len(values) else values)]
     )
-    total, square = sums[ends] - sums[starts], squares[ends] - squares[starts]
+    total = sums[ends] - sums[starts]
+    square = squares[ends] - squares[starts]
     spread = np.sqrt(
         np.maximum(square - total**2 / np.maximum(sizes, 1), 0) / np.maximum(sizes - 1, 1)
     )
@@ -379,7 +384,8 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
 
 def _widths(grown: Grown, material: Material) -> Floats:
     """The width of the kernel in every leaf, by the number of the node; 0 for other nodes."""
-    tree, leaves = grown.tree, grown.tree.leaves
+    tree = grown.tree
+    leaves = grown.tree.leaves
     records = grown.records(tree.order)
     leaf_of = np.repeat(np.arange(len(leaves)), tree.hi[leaves] - tree.lo[leaves])
     values = material.values[records]

@@ -153,7 +153,8 @@ def cells_of_cut(axis: Axis, cut: Cut) -> RegionCells:
 
 def _all_nodes(axis: Axis, cut: Cut, ends: NDArray[np.int64]) -> bool:
     """Whether every range of a tree is all that is below some node."""
-    ladder, size = axis.ladder, len(axis.labels)
+    ladder = axis.ladder
+    size = len(axis.labels)
     for start, end in zip(cut, ends.tolist(), strict=True):
         climbs = (ladder.climb(0, level) for level in range(ladder.depth))
         above = next((c for c in climbs if c[start] == c[end - 1]), None)
@@ -353,7 +354,8 @@ class Ground:
             *needs.counts,
             *([label] if label is not None and label not in needs.counts else []),
         )
-        self.step, self.label = step, label
+        self.step = step
+        self.label = label
         self.classes: ClassTable = count_needed(
             dataset, dataclasses.replace(needs, counts=counts), goal.population
         )
@@ -385,7 +387,8 @@ class Ground:
             codes = column.codes[group_of_ranks(cut, len(self.axes[a].labels))]
             kernels.keys.pack(keys, codes[self.ranks[a]], layout.words[a], layout.shifts[a])
         ids, first = kernels.keys.group(keys)
-        old, size = self.classes, len(first)
+        old = self.classes
+        size = len(first)
         table = dataclasses.replace(
             old,
             ladders=tuple(_ladder(column) for column in cells),

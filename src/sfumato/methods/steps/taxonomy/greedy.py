@@ -137,7 +137,9 @@ class _Specialising:
     """The cuts so far, the class of every point under them, and what may be specialised next."""
 
     def __init__(self, ground: Ground, cuts: list[Cut]) -> None:
-        self.ground, self.cuts, self.made = ground, cuts, 0
+        self.ground = ground
+        self.cuts = cuts
+        self.made = 0
         self.sums = [ground.label_counts(a) for a in range(len(cuts))]
         self.inside = np.flatnonzero(ground.classes.records > 0)
         self.records = ground.classes.records[self.inside]
@@ -179,7 +181,8 @@ class _Specialising:
 
     def _consider(self, a: int, low: int, high: int) -> None:
         """A range is a candidate when it has children and its records differ in their label."""
-        sums, axis = self.sums[a], self.ground.axes[a]
+        sums = self.sums[a]
+        axis = self.ground.axes[a]
         if high - low < 2 or ((sums[high] - sums[low]) > 0).sum() < 2:
             return
         if axis.form == "line":
@@ -283,7 +286,8 @@ class _Generalising:
     """
 
     def __init__(self, ground: Ground) -> None:
-        self.ground, self.made = ground, 0
+        self.ground = ground
+        self.made = 0
         self.cuts: list[Cut] = [bottommost(axis) for axis in ground.axes]
         self.nodes: list[_Generalization] = []
         for a, axis in enumerate(ground.axes):

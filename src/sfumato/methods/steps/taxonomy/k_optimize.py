@@ -133,7 +133,9 @@ class CutCosts:
         self, ground: Ground, points: Collection[Point], objective: CutObjective, budget: int
     ) -> None:
         self.ground = ground.coarsened(cuts_with(ground.axes, points))
-        self.objective, self.budget, self.looked_at = objective, budget, 0
+        self.objective = objective
+        self.budget = budget
+        self.looked_at = 0
         self.records = ground.classes.total
         self.each = self.records if objective == "discernibility" else 1
         """What a suppressed record costs."""
@@ -183,7 +185,8 @@ class CutCosts:
         return self._last
 
     def _group(self, points: frozenset[Point]) -> Grouped:
-        ground, cuts = self.ground, cuts_with(self.ground.axes, points)
+        ground = self.ground
+        cuts = cuts_with(self.ground.axes, points)
         if not self.only_crowds:
             table, ids = ground.merged(cuts)
             return Grouped(points, ids, table.records, table)
@@ -338,7 +341,9 @@ class Enumeration:
     """Best-first search over sets of cut points. ``lower`` is proved: no set costs less."""
 
     def __init__(self, costs: CutCosts, effort: int, progress: Progress) -> None:
-        self.costs, self.effort, self.progress = costs, effort, progress
+        self.costs = costs
+        self.effort = effort
+        self.progress = progress
         self.best: frozenset[Point] | None = None
         self.cost = self.lower = math.inf
         self.made = 0
@@ -405,7 +410,8 @@ class Enumeration:
     def _keep(self, points: frozenset[Point]) -> float:
         cost = self.costs.cost(points)
         if cost < self.cost:
-            self.cost, self.best = cost, points
+            self.cost = cost
+            self.best = points
         return cost
 
     def notes(self) -> dict[str, float | bool]:
