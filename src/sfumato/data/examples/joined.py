@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,9 +66,7 @@ def clinic_tables(
             "name": pl.Series(names).gather(stream.integers(0, len(names), count)),
             "age": stream.integers(18, 90, count),
             "sex": _draw_words(stream, ("f", "m"), count),
-            "region": _draw_words(
-                stream, tuple(r for members in REGIONS["*"].values() for r in members), count
-            ),
+            "region": _draw_words(stream, tuple(chain.from_iterable(REGIONS["*"].values())), count),
             "diagnosis": _draw_words(stream, ILLNESSES, count),
         }
     )
@@ -80,7 +79,7 @@ def clinic_tables(
             "visit_id": 500_000 + stream.permutation(9 * len(persons))[: len(persons)],
             "person_id": keys.gather(persons),
             "ward": _draw_words(
-                stream, tuple(w for members in WARDS["*"].values() for w in members), len(persons)
+                stream, tuple(chain.from_iterable(WARDS["*"].values())), len(persons)
             ),
             "month": stream.integers(1, 13, len(persons)),
             "cost": np.round(stream.gamma(2.0, 150.0, len(persons)), 2),

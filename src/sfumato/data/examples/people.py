@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -263,7 +264,7 @@ def _flat(groups: Mapping[str, Mapping[str, int]]) -> tuple[list[str], list[int]
 
 def flat_names(groups: Mapping[str, Iterable[str]]) -> list[str]:
     """The names of all groups, group by group."""
-    return [name for members in groups.values() for name in members]
+    return list(chain.from_iterable(groups.values()))
 
 
 def nested(groups: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -391,7 +392,7 @@ def _bounds_where_all_would_leave(
     So one record, at least, lies in no box. As the others lie anywhere, that tells of a column only
     where the one can be in but one of its parts.
     """
-    linked = sorted({c for box in boxes for c in box})
+    linked = sorted(set(chain.from_iterable(boxes)))
     allowed = _allowed(released, class_number, linked, boxes)
     if allowed == []:
         return dict.fromkeys([c for c, _ in column_limits])

@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ class Transactions:
         [0, 2]
         """
         rows = [sorted(set(item_set)) for item_set in sets]
-        items = np.array([item for row in rows for item in row], dtype=np.int64)
+        items = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
         starts = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
         return cls(starts, items, int(items.max(initial=-1)) + 1 if kinds is None else kinds)
 

@@ -7,6 +7,7 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
@@ -243,7 +244,7 @@ def intervals_of(rows: Sequence[Row]) -> Intervals | None:
     are none.
     """
     readings = [[read(label) for label in row[1:]] for row in rows]
-    cells = [reading for level_readings in readings for reading in level_readings]
+    cells = list(chain.from_iterable(readings))
     if any(read(row[0]) is None for row in rows) or any(
         r is None or r.low is r.high for r in cells
     ):

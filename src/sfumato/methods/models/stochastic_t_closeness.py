@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -284,9 +285,7 @@ class StochasticTCloseness(SensitiveModel):
                 f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the"
                 " matrix"
             )
-        outcomes: list[str | None] = [
-            *sorted({after for row in rows_by_label.values() for after in row})
-        ]
+        outcomes: list[str | None] = [*sorted(set(chain.from_iterable(rows_by_label.values())))]
         outcomes += [None] if None in labels else []
         at = {label: i for i, label in enumerate(outcomes)}
         matrix = np.zeros((len(labels), len(outcomes)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
@@ -277,9 +278,7 @@ class RegressionOverlap(Utility):
         for number, owner in enumerate(features.owners, start=1):
             if not np.isnan(old[1][number]):
                 overlaps_of[owner].append(_overlap(old, new, number))
-        overlaps = [
-            overlap for column_overlaps in overlaps_of.values() for overlap in column_overlaps
-        ]
+        overlaps = list(chain.from_iterable(overlaps_of.values()))
         raw = float(np.mean(overlaps)) if overlaps else 1.0
         columns = {
             name: 1.0 - float(np.mean(column_overlaps))

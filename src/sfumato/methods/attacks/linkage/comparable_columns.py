@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,9 +60,7 @@ class Compared:
         line.
         """
         lengths = np.array([len(values) for values in self.fitting], dtype=np.int64)
-        return lengths, np.array(
-            [value for values in self.fitting for value in values], dtype=np.int64
-        )
+        return lengths, np.array(list(chain.from_iterable(self.fitting)), dtype=np.int64)
 
     @functools.cached_property
     def intruder_fit(self) -> Lists:

@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[s
                 " have role quasi"
             )
         return list(itertools.combinations(columns, combinations))
-    require_known("combinations", [name for names in combinations for name in names], columns)
+    require_known("combinations", list(chain.from_iterable(combinations)), columns)
     return [tuple(c for c in columns if c in names) for names in combinations]
 
 

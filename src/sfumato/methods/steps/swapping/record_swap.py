@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
@@ -93,7 +94,7 @@ class SwapHouseholds(Step):
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find who changes places with whom."""
-        similar = [name for profile in self.similar for name in profile]
+        similar = list(chain.from_iterable(self.similar))
         moving = [*self.geography, *self.carry]
         require_columns(dataset, moving, self.name)
         dataset.require([*self.risk, *similar])

@@ -7,6 +7,7 @@ import functools
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -330,7 +331,7 @@ class SynthesizePrivately(Step):
 
     def _require_workload(self, names: Sequence[str]) -> None:
         if isinstance(self.workload, list):
-            workload_names = {name for clique in self.workload for name in clique}
+            workload_names = set(chain.from_iterable(self.workload))
         else:
             workload_names = set()
         if unknown := sorted(workload_names - set(names)):

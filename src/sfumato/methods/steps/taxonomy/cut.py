@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -208,7 +209,7 @@ def cut_recoding(
 
 def _foreign(axis: Axis, cells: RegionCells) -> bool:
     """Whether a label is none of the column's hierarchy."""
-    labels = {label for level in axis.ladder.labels for label in level}
+    labels = set(chain.from_iterable(axis.ladder.labels))
     return axis.ladder.depth > 1 and not labels.issuperset(cells.labels)
 
 
