@@ -63,7 +63,11 @@ class JudgedCover:
         nodes, costs = self.terrain.nodes
         small_rest = FEW * self.atoms.amounts.sum()
         columns = np.arange(nodes.shape[1])
+        # Nodes come in the order of their cost, so a record is taken by the cheapest cell that
+        # holds.
         for step, node in enumerate(nodes):
+            # The few records that are left at a high cost are better absorbed by regions that
+            # exist.
             if not len(self.waiting) or (
                 costs[step] > DEAREST_CELL and self.rest.sum() <= small_rest
             ):
@@ -77,10 +81,12 @@ class JudgedCover:
         ids, sizes = kernels.local.grouped(
             self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks
         )
+        # Smaller groups break a promise in any case: no need to ask models.
         large = sizes >= self.least
         if not large.any():
             return
         inside = large[ids]
+        # Large groups numbered without gaps: [F, T, T] gives numbers 0 and 1 to the last two.
         number = np.cumsum(large) - 1
         self._judge(self.waiting[inside], number[ids[inside]], int(large.sum()))
         self.waiting = self.waiting[self.rest[self.waiting] > 0]
@@ -89,6 +95,7 @@ class JudgedCover:
         """Open a region for every group that holds, and for parts of those that do not."""
         table = self.atoms.table(members, self.rest[members], ids, groups)
         failing = self.failing(table)
+        # Trimming first: what it leaves waits for a coarser node.
         if self.trimmed is not None and failing.any():
             self._trim(members, ids, failing)
         self._release(members, ids, ~failing, self.rest[members])
@@ -120,6 +127,7 @@ class JudgedCover:
         values = self.atoms.values[self.trimmed][members]  # type: ignore[index]
         rows = position[ids]
         inside = rows >= 0
+        # Records by failing group and value of the trimmed column.
         counts = np.zeros((len(groups), len(self._shares)), dtype=np.int64)
         np.add.at(counts, (rows[inside], values[inside]), self.rest[members[inside]])
         caps = self._caps(counts)
@@ -134,6 +142,7 @@ class JudgedCover:
         """
         caps = np.zeros_like(counts)
         open_ = np.flatnonzero(counts.sum(axis=1) >= self.least)
+        # The loosest cap that holds keeps most records; groups that hold are done.
         for excess in EXCESS:
             upper = np.floor(excess * self._shares * counts[open_].sum(axis=1, keepdims=True))
             trial = np.minimum(counts[open_], upper.astype(np.int64))
@@ -148,6 +157,7 @@ class JudgedCover:
         large_rows = np.flatnonzero(counts.sum(axis=1) >= self.least)
         if len(large_rows):
             rows, values = np.nonzero(counts[large_rows])
+            # Models see counts of values only, so any atom with the value may stand for it.
             table = self.atoms.table(
                 self._bearers[values], counts[large_rows][rows, values], rows, len(large_rows)
             )
@@ -168,6 +178,7 @@ class JudgedCover:
         """An atom that has each value."""
         codes = self.atoms.values[self.trimmed]  # type: ignore[index]
         bearers = np.zeros(len(self._shares), dtype=np.int64)
+        # Written backwards, the first atom with a value stays.
         bearers[codes[::-1]] = np.arange(len(codes))[::-1]
         return bearers
 
@@ -188,6 +199,8 @@ class JudgedCover:
         inside = inside[order]
         keys = keys[order]
         available = remaining[inside]
+        # Records of the same group and value that come before, as a running sum that starts again
+        # at every new key. With a cap of 3 and atoms of 2, 2, 2 records, 2, 1 and 0 go along.
         before = np.cumsum(available) - available
         begins = np.flatnonzero(np.diff(keys, prepend=-1))
         before -= np.repeat(before[begins], np.diff(np.append(begins, len(keys))))

@@ -137,6 +137,7 @@ def plan_k_member(
     classes = promises.classes
     axes = axes_of(classes, dataset.schema, steps=grid)
     promises = promises.on(axes)
+    # Refuses weights of unknown columns; the sum does not matter here.
     normalised_weights(classes.columns, weights or {})
     space = space_of(axes, [float((weights or {}).get(axis.column, 1.0)) for axis in axes])
     joining = Joining(promises, axes, space, pool=pool * promises.crowd, far=start == "farthest")
@@ -173,6 +174,8 @@ class Joining:
         classes = self.promises.classes
         crowd = self.promises.crowd
         groups = np.full(len(classes), -1, dtype=np.int64)
+        # k equal records lose nothing as a cluster by themselves; only smaller classes need
+        # company.
         alone = np.flatnonzero((classes.sizes >= crowd) & (classes.records > 0))
         groups[alone] = np.arange(len(alone))
         small = np.flatnonzero((classes.sizes < crowd) & (classes.records > 0))
@@ -191,14 +194,18 @@ class Joining:
         """Cluster the classes that are no crowd by themselves; what is left over joins the nearest
         cluster of all.
         """
+        # Growing one cluster looks at all classes of its block: n² in total, so large tables are
+        # cut first.
         blocks = list(blocks_of(self.points[small], self.space, self.promises.crowd, block))
         with ThreadPoolExecutor(max_workers=2) as workers:
             for blocks_done, (members, clusters) in enumerate(
                 workers.map(self._one_block, blocks), 1
             ):
                 groups[members] = np.where(clusters < 0, -1, clusters + start)
+                # Blocks number their clusters from 0; ``start`` makes them unique.
                 start += int(clusters.max()) + 1
                 progress(blocks_done / len(blocks), WORDS)
+        # Each leftover is a group of its own for a moment, so that joining treats all alike.
         leftovers = small[groups[small] < 0]
         groups[leftovers] = start + np.arange(len(leftovers))
         if start:
@@ -231,6 +238,7 @@ class Joining:
             failing = np.flatnonzero(self._failing(groups))
             if not len(failing):
                 return groups
+            # Every round joins at least one group with another, so one is left at the latest.
             count = int(groups.max()) + 1
             if count == 1:
                 raise self.promises.refuse(self.points, "k_member")
@@ -255,6 +263,8 @@ class Joining:
             return
         members = np.flatnonzero(groups >= 0)
         count = int(groups.max()) + 1
+        # Only what the loss is computed from is needed of a group: its bounding box, its number of
+        # different values for columns without order, its records.
         lows, highs = kernels.points.boxes(self.points, members, groups[members], count)
         distinct = np.stack(
             [
@@ -267,6 +277,7 @@ class Joining:
         targets = kernels.partition.nearest_groups(
             small_groups, candidates, lows, highs, distinct, records, self.space
         )
+        # Chains are followed: when 2 joined 5 and 5 joins 7, all three become 7.
         new = np.arange(count)
         for group, target in zip(small_groups.tolist(), targets.tolist(), strict=True):
             if target >= 0:
@@ -276,5 +287,6 @@ class Joining:
 
 def _distinct(ranks: NDArray[np.int32], groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """How many different ranks each group has."""
+    # Group and rank in one word: the upper half is the group.
     pairs = np.unique(groups << 32 | ranks)
     return np.bincount(pairs >> 32, minlength=count)

@@ -38,6 +38,8 @@ def cut_by_crowd(
         block_size = len(points)
     else:
         block_size = len(points) // BLOCKS
+    # Cuts of disjoint blocks do not depend on each other, so the blocks may be cut side by side.
+    # Their order, and with it the numbers of the regions, stays that of one thread.
     blocks = list(blocks_of(points, space, crowd, block_size, relaxed=relaxed))
     with ThreadPoolExecutor(max_workers=2) as pool:
         pieces = []
@@ -45,6 +47,7 @@ def cut_by_crowd(
             pieces.append(block)
             progress(len(pieces) / len(blocks), WORDS)
     parts = np.concatenate([part for part, _ in pieces])
+    # The ends of a block count from its own start: ends [3, 5] and [2] become [3, 5, 7].
     offsets = np.cumsum([0, *(len(part) for part, _ in pieces[:-1])])
     ends = np.concatenate([end + offset for (_, end), offset in zip(pieces, offsets, strict=True)])
     return Regions(parts[:, 0].astype(np.int64), parts[:, 1].astype(np.int64), ends)
@@ -54,8 +57,11 @@ def _partitioned(
     block: NDArray[np.int32], space: Space, crowd: int, relaxed: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The parts and ends of the regions of a block."""
+    # The last two columns of a point are its records and the number of its class.
     total = int(block[:, -2].sum(dtype=np.int64))
+    # Every region has at least a crowd of records, which bounds how many there are.
     max_parts = max(1, total // crowd)
+    # Each relaxed cut may split one class in two: one row more a cut.
     if relaxed:
         points = np.concatenate([block, np.empty((max_parts, block.shape[1]), np.int32)])
     else:
@@ -84,6 +90,7 @@ def blocks_of(
     if len(points) <= block_size:
         yield points
         return
+    # The kernel works on many segments; here there is one, from 0 to the last point.
     start_array = np.zeros(1, dtype=np.int64)
     total = points[:, -2].sum(dtype=np.int64)
     scratch = kernels.points.scratch_for(space)
@@ -98,6 +105,7 @@ def blocks_of(
         yield points
         return
     if relaxed:
+        # Room for the class that a relaxed cut may split.
         roomy = np.concatenate([points, points[:1]])
     else:
         roomy = points
@@ -126,6 +134,7 @@ def _in_larger_crowds(
     promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool
 ) -> Regions:
     """Regions of the smallest crowds with which all models hold, by doubling and halving."""
+    # Persons are counted where records name them: a crowd is then one of persons.
     person = promises.classes.person
     low = promises.crowd - 1
     high = promises.crowd
@@ -134,6 +143,9 @@ def _in_larger_crowds(
     else:
         total = len(promises.classes.counts[person].labels)
     best: Regions | None = None
+    # Binary search: below ``low`` the models fail, at ``high`` they hold once ``best`` is there.
+    # Before that, ``high`` is doubled. It is no proof, as models need not hold for all larger
+    # crowds.
     while best is None or high - low > 1:
         middle = high if best is None else (low + high) // 2
         stricter = dataclasses.replace(promises, crowd=middle, wholes=())
@@ -164,6 +176,8 @@ class Cutting:
         self.original = points_of(promises.classes, axes)
         self.points = self.original.copy()
         self.scratch = kernels.points.scratch_for(space, CHILDREN)
+        # The tree of regions as arrays: start and end in points, records, parent; the root has
+        # none.
         whole = [
             np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)
         ]
@@ -178,6 +192,8 @@ class Cutting:
             raise self.promises.refuse(self.original, "mondrian")
         waiting = np.zeros(1, dtype=np.int64)
         skips = np.zeros(1, dtype=np.int64)
+        # One call of the models a round judges the halves of all waiting regions at once: the cost
+        # is rounds × models, not regions × models.
         while len(waiting):
             cuts, has_cut = self._proposed(waiting, skips)
             waiting = waiting[has_cut]
@@ -186,6 +202,7 @@ class Cutting:
             holds = self._cuts_that_hold(waiting, cuts)
             children = self._cut(waiting[holds], cuts[holds])
             waiting = np.concatenate([waiting[~holds], children])
+            # A refused cut is skipped next time; children start with their best one.
             skips = np.concatenate([skips[~holds] + 1, np.zeros(len(children), dtype=np.int64)])
             open_points = int((self.ends[waiting] - self.starts[waiting]).sum())
             progress(1 - open_points / len(self.points), WORDS)
@@ -196,6 +213,7 @@ class Cutting:
     def regions(self) -> Regions:
         """The regions that are left."""
         leaves = np.flatnonzero(self.leaf)
+        # Leaves by where they start: then their ends part the points.
         leaves = leaves[np.argsort(self.starts[leaves])]
         members = self.points[:, -1].astype(np.int64)
         return Regions(members, self.points[:, -2].astype(np.int64), self.ends[leaves])
@@ -221,6 +239,7 @@ class Cutting:
             self.points, self.starts[waiting], self.ends[waiting], cuts
         )
         failing = self.promises.failing(members, halves, 2 * len(waiting), self.original)
+        # Halves stand side by side: 0 and 1 are of the first cut, 2 and 3 of the second.
         return np.asarray(~(failing[0::2] | failing[1::2]))
 
     def _cut(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -247,6 +266,8 @@ class Cutting:
             failing = self.promises.failing_together(self.regions(), self.axes, self.original)
             if not failing.any():
                 return
+            # A failing region falls back to its parent, whose other half goes with it. Each round
+            # joins at least two regions, so it ends; the root alone was judged before.
             joined = np.unique(self.parents[leaves[failing]])
             joined = joined[joined >= 0]
             if not len(joined):
@@ -256,6 +277,8 @@ class Cutting:
 
     def _drop_below(self, joined: NDArray[np.int64]) -> None:
         """Regions inside the joined ones are regions no more."""
+        # Joined segments are nested or disjoint. Sorted by start, longest first, the running
+        # maximum of ends tells for each leaf whether one of them covers it.
         order = joined[np.lexsort((-self.ends[joined], self.starts[joined]))]
         reach = np.maximum.accumulate(self.ends[order])
         leaves = np.flatnonzero(self.leaf)

@@ -57,6 +57,7 @@ class Absorber:
         self.members = shape.members
         self.costs = shape.costs(atoms, terrain)
         self.sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
+        # Per region the atoms and how many records of each, since regions grow one by one.
         self.pieces = [
             (parts.atoms[s:e], parts.amounts[s:e]) for s, e in itertools.pairwise(starts.tolist())
         ]
@@ -64,6 +65,7 @@ class Absorber:
     def absorb(self, remaining: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take in what is left of each atom; returns the atoms that no single region could take."""
         waiting = np.flatnonzero(remaining)
+        # Atoms in their order, each judged against regions that took in the ones before: greedy.
         stubborn = [i for i in waiting.tolist() if not self._take(i, int(remaining[i]))]
         return np.array(stubborn, dtype=np.int64)
 
@@ -76,9 +78,13 @@ class Absorber:
             self.members,
             kernels.local.Hierarchies(ground.climbs, ground.costs, ground.bases, ground.high),
         )
+        # What all records of the region and the atom lose after, less what the region's lose now.
+        # A region that cannot widen far enough costs infinity; infinity minus infinity is no
+        # number. Neither is among the smallest.
         with np.errstate(invalid="ignore"):
             extra = (self.sizes + amount) * new - self.sizes * self.costs
         order = _smallest(extra, sum(NEAREST))
+        # Models are the dear part, so the nearest regions are asked first, all in one table.
         for candidates in (order[: NEAREST[0]], order[NEAREST[0] :]):
             home = self._first_that_holds(candidates, atom, amount)
             if home >= 0:
@@ -90,6 +96,7 @@ class Absorber:
         if not len(regions):
             return -1
         members, amounts = self._contents(regions.tolist())
+        # Class i of the table is region i as it would be with the atom.
         groups = np.repeat(
             np.arange(len(regions)), [len(self.pieces[region][0]) for region in regions.tolist()]
         )
@@ -106,6 +113,7 @@ class Absorber:
 
     def _grow(self, region: int, atom: int, amount: int, cost: float) -> None:
         for a in range(self.levels.shape[1]):
+            # Climb each column until the atom and a member of the region have the same label.
             while not self._agree(region, atom, a):
                 self.levels[region, a] += 1
         self.costs[region] = cost
@@ -128,6 +136,8 @@ class Absorber:
         """
         whole = self.sizes * (1.0 - self.costs)
         gathered = []
+        # Two greedy orders: least loss in all, or least loss a record. The cheaper result is
+        # taken.
         for price in (whole, 1.0 - self.costs):
             order = np.lexsort((np.arange(len(price)), price))
             count = self._enough(order, stubborn, remaining)
@@ -143,6 +153,8 @@ class Absorber:
         """How many regions, taken in this order, make the promises hold: found by doubling, then by
         halving.
         """
+        # Doubling and halving need O(log n) looks. Models that are not monotone may hold for
+        # fewer.
         lower, upper = -1, 0
         while not self._holds_together(order[:upper], stubborn, remaining):
             if upper >= len(order):
@@ -178,6 +190,7 @@ class Absorber:
         self, regions: NDArray[np.int64], atoms: NDArray[np.int64], remaining: NDArray[np.int64]
     ) -> None:
         united = self._contents(regions.tolist(), (atoms, remaining[atoms]))
+        # Regions keep their order; the new one comes last.
         gone = set(regions.tolist())
         self.pieces = [p for region, p in enumerate(self.pieces) if region not in gone] + [united]
 
@@ -200,9 +213,11 @@ class Absorber:
 def _smallest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Where the smallest values stand, in their order; infinite ones are left out."""
     if len(values) > count:
+        # A partial sort: linear, where a full one takes n log n.
         smallest = np.argpartition(values, count)[:count]
     else:
         smallest = np.arange(len(values))
+    # Equal values in the order of their positions, so that ties do not depend on the partial sort.
     smallest = smallest[np.lexsort((smallest, values[smallest]))]
     return smallest[np.isfinite(values[smallest])]
 
@@ -234,6 +249,7 @@ def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int
     order.
     """
     nodes, costs = terrain.nodes
+    # For k = 5: 5, 3, 2, 1 waiting records open a cell, the others are borrowed.
     sizes = [k]
     while sizes[-1] > 1:
         sizes.append((sizes[-1] + 1) // 2)
@@ -245,6 +261,7 @@ def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int
     smallest_sizes = smallest_sizes[affordable]
     price = price[affordable]
     order = np.lexsort((which, -smallest_sizes, price))
+    # At the very top everything left is one region, whatever it costs.
     top = np.full(1, len(nodes) - 1)
     which = np.concatenate([which[order], top])
     smallest_sizes = np.concatenate([smallest_sizes[order], [1]])
@@ -299,6 +316,7 @@ def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64
     number_of: dict[str | None, int] = {}
     numbered = np.zeros(len(levels), dtype=np.int64)
     losses = np.zeros(len(levels))
+    # Level by level, as climbing is one lookup for all regions of a level.
     for level in np.unique(levels).tolist():
         at = np.flatnonzero(levels == level)
         nodes = ladder.climb(0, level)[codes[at]]
@@ -342,6 +360,7 @@ def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -
     keys = np.zeros((parts.count, layout.length), dtype=np.uint64)
     for a, column in enumerate(columns.values()):
         kernels.keys.pack(keys, column.codes, layout.words[a], layout.shifts[a])
+    # Regions with equal labels are one class to whoever reads the release.
     ids, first = kernels.keys.group(keys)
     table = atoms.table(parts.atoms, parts.amounts, ids[parts.regions], len(first))
     return dataclasses.replace(
@@ -376,6 +395,7 @@ def plan_of(
     atom_numbers = np.concatenate([parts.atoms, gone])
     regions = np.concatenate([parts.regions, np.full(len(gone), SUPPRESSED)])
     amounts = np.concatenate([parts.amounts, remaining[gone]])
+    # Per atom its regions in order, the dropped records last.
     order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), atom_numbers))
     starts = np.concatenate(
         [[0], np.cumsum(np.bincount(atom_numbers, minlength=len(atoms)))]
@@ -425,6 +445,7 @@ class LocalGround:
         """
         shape = shape or Outline.tightest(parts, self.atoms, self.terrain)
         columns = columns_of(self.lattice, self.atoms, shape)
+        # Judged on what would be released: narrowing a region may make it equal to another one.
         if int(parts.left(self.atoms).sum()) > self.lattice.budget or not holds(
             self.lattice, self.atoms, parts, columns
         ):
@@ -449,6 +470,7 @@ def respecialise(
         atoms_of(dataset, lattice),
         Terrain.of(lattice),
     )
+    # A population or weights are judged on the cells of the global optimum only.
     proposals = [_global(ground, search.best)]
     if not (ground.needs.population or ground.needs.weights) and lattice.records:
         proposals += [
@@ -473,6 +495,7 @@ def _local(ground: LocalGround, goal: Goal) -> list[Parts]:
     """Regions built from the finest cells up, without and with what a budget of records allows."""
     k = size_promised(ground)
     parts = _covered(ground, goal, k).tidy()
+    # Records that no cell took: first one by one, then together with whole regions.
     remaining = parts.left(ground.atoms)
     if remaining.any() and parts.count:
         absorber = Absorber(ground.atoms, ground.terrain, parts, ground.failing)
@@ -504,6 +527,8 @@ def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
         names = ground.needs.counts
     else:
         names = ()
+    # Records can be left out by one sensitive column only; with two, trimming one spoils the
+    # other.
     trimmed = names[0] if len(names) == 1 else None
     return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, smallest_class).run(
         goal.progress
@@ -528,6 +553,7 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
     for a, ladder in enumerate(classes.ladders):
         codes = ladder.climb(0, best.node[a])[atoms.codes[:, a]]
         kernels.keys.pack(keys, codes, classes.layout.words[a], classes.layout.shifts[a])
+    # Each atom's class at the best node, by the packed labels of that node.
     homes = kernels.keys.look_up(classes.keys, keys)
     passing = ~lattice.failing(classes)[homes]
     parts = Parts(np.flatnonzero(passing), homes[passing], atoms.amounts[passing]).tidy()
