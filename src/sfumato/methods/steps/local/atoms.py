@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,6 +66,7 @@ class Atoms:
 
         A part of an atom brings its share of the survey weights.
         """
+        # Each part of an atom has one value of a counted column: row p holds entry p alone.
         rows = np.arange(len(atoms) + 1)
         counts: dict[Column, Counts] = {}
         for name, codes in self.values.items():
@@ -72,20 +74,17 @@ class Atoms:
             merged = kernels.keys.merge_counts(
                 rows, codes[atoms], amounts, groups, count, max(1, len(own.labels))
             )
-            starts, merged_codes, merged_amounts = merged
-            counts[name] = Counts(starts, merged_codes, merged_amounts, own.labels, own.worked_out)
+            counts[name] = Counts(*merged, own.labels, own.worked_out)
+        weights = None
+        if self.weights is not None:
+            part_weights = self.weights[atoms] * (amounts / self.amounts[atoms])
+            weights = kernels.keys.add_up(part_weights, groups, count)
         return dataclasses.replace(
             self.base,
             keys=np.zeros((count, 1), dtype=np.uint64),
             records=kernels.keys.add_up(amounts, groups, count),
             counts=counts,
-            weights=(
-                None
-                if self.weights is None
-                else kernels.keys.add_up(
-                    self.weights[atoms] * (amounts / self.amounts[atoms]), groups, count
-                )
-            ),
+            weights=weights,
         )
 
 
@@ -94,10 +93,12 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     classes.
     """
     base = lattice.base
-    extras = tuple(dict.fromkeys(part for name in base.counts for part in parts_of(name)))
+    # a counted column may be several together: their values are told apart one by one
+    extras = dict.fromkeys(chain.from_iterable(map(parts_of, base.counts)))
     if extras:
-        return _finer_atoms(dataset, base, tuple(c for c in extras if c not in base.columns))
+        return _finer_atoms(dataset, base, [c for c in extras if c not in base.columns])
     placement = Placement(base.ladders, base.levels, base.layout)
+    # Classes that only a population has hold no records of the table.
     occupied = base.records > 0
     weights = None if base.weights is None else base.weights[occupied]
     return Atoms(
@@ -118,25 +119,28 @@ def _codes(base: ClassTable, occupied: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Atoms:
     columns = (*base.columns, *extras)
-    ladders = [
-        bind(None, e.labels, e.counts.tolist()) for e in (dataset.encoded(name) for name in extras)
-    ]
-    placement = _placement((*base.ladders, *ladders))
+    ladders = list(base.ladders)
+    for name in extras:
+        encoded = dataset.encoded(name)
+        ladders.append(bind(None, encoded.labels, encoded.counts.tolist()))
+    sizes = [len(ladder.labels[0]) for ladder in ladders]
+    placement = Placement(tuple(ladders), (0,) * len(ladders), Layout.of(sizes))
     keys, _ = pack_rows(dataset, columns, placement)
     ids, first = kernels.keys.group(keys)
+    # Atoms by their key, whatever order the rows have.
     order = np.lexsort(keys[first].T)
     first_rows = first[order]
     layout = placement.layout
-    quasi = range(len(base.columns))
-    weights = None
-    if base.weights is not None:
-        weights = survey_weights(dataset, weight_column(dataset.schema))
     codes = [
         kernels.keys.field_codes(
             keys[first_rows], layout.words[a], layout.shifts[a], layout.widths[a]
         )
-        for a in quasi
+        for a in range(len(base.columns))
     ]
+    weights = None
+    if base.weights is not None:
+        row_weights = survey_weights(dataset, weight_column(dataset.schema))
+        weights = kernels.keys.add_up(row_weights, ids, len(first))[order]
     return Atoms(
         columns=columns,
         placement=placement,
@@ -148,13 +152,8 @@ def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Ato
             for name in base.counts
         },
         base=base,
-        weights=None if weights is None else kernels.keys.add_up(weights, ids, len(first))[order],
+        weights=weights,
     )
-
-
-def _placement(ladders: tuple[object, ...]) -> Placement:
-    sizes = [len(ladder.labels[0]) for ladder in ladders]  # type: ignore[attr-defined]
-    return Placement(ladders, (0,) * len(ladders), Layout.of(sizes))  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,15 +183,17 @@ class Terrain:
         costs = []
         offset = 0
         nodes = 0
+        # One flat array for all columns and levels: kernels index it by bases[a, level] + code.
         for a, ladder in enumerate(ladders):
             for level in range(ladder.depth):
                 climb = ladder.climb(0, level)
                 bases[a, level] = offset
                 climbs.append(climb)
+                # The marks of a cell's nodes are added up to a 64-bit name of the cell.
                 marks.append(_scattered(climb + nodes))
                 costs.append(ladder.loss[level][climb] * lattice.weights[a])
-                offset = offset + len(climb)
-                nodes = nodes + len(ladder.labels[level])
+                offset += len(climb)
+                nodes += len(ladder.labels[level])
         flat = (np.concatenate(climbs), np.concatenate(marks), np.concatenate(costs))
         return cls(lattice, bases, *flat, np.array(lattice.low), np.array(lattice.high))
 
@@ -208,6 +209,7 @@ class Terrain:
         cost = np.zeros(len(grid))
         for a, mean in enumerate(means):
             cost += self.lattice.weights[a] * mean[grid[:, a]]
+        # Cheapest first; equal costs by the sum of levels, then level by level.
         order = np.lexsort((*grid.T[::-1], grid.sum(axis=1), cost))
         return grid[order], cost[order]
 
@@ -253,8 +255,11 @@ class Parts:
     @classmethod
     def joined(cls, pieces: list[Parts]) -> Parts:
         """Several lists of parts one after the other."""
-        fields = ("atoms", "regions", "amounts")
-        return cls(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in fields))
+        return cls(
+            np.concatenate([piece.atoms for piece in pieces]),
+            np.concatenate([piece.regions for piece in pieces]),
+            np.concatenate([piece.amounts for piece in pieces]),
+        )
 
     def tidy(self) -> Parts:
         """Parts in the order of regions, regions numbered from 0 without gaps, equal parts added
@@ -262,6 +267,7 @@ class Parts:
         """
         nonempty = (self.amounts > 0) & (self.regions >= 0)
         _, regions = np.unique(self.regions[nonempty], return_inverse=True)
+        # Columns of the pairs are sorted by region, then by atom.
         pairs, which = np.unique(
             np.stack([regions, self.atoms[nonempty]]), axis=1, return_inverse=True
         )

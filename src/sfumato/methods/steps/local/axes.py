@@ -201,8 +201,10 @@ def _line(
     """Numbers or dates on their grid; None where the hierarchy that should make the cells has no
     intervals.
     """
+    # Equal numbers may be written in two ways, 1 and 1.0: then by their text.
     ordered = sorted(keys, key=lambda label: (keys[label], label))
     largest = max((abs(key) for key in keys.values()), default=0)
+    # Very large numbers are scaled by the largest, so that products of them stay finite.
     scale = 1.0 if largest < HUGE else 1 / largest
     positions = np.array([keys[label] * scale for label in ordered], dtype=np.float64)
     span = 0.0
@@ -255,6 +257,7 @@ def _along(
     grid: LineGrid,
 ) -> Axis:
     labels: tuple[str | None, ...] = tuple(ordered)
+    # Missing is the last rank, at no place on the line.
     if None in ladder.labels[0]:
         labels = (*labels, None)
         positions = np.append(positions, 0.0)
@@ -279,6 +282,7 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.points.S
     forms = {"line": kernels.points.LINE, "tree": kernels.points.TREE, "set": kernels.points.SET}
     begins = np.cumsum([0, *sizes[:-1]])
     tree_begins = np.cumsum([0, *(len(nodes) for nodes, _ in trees[:-1])])
+    # Order of the rows as in kernels.points: form, size, missing, where ranks and nodes begin.
     rows = [
         [forms[axis.form] for axis in axes],
         sizes,
@@ -314,8 +318,6 @@ def points_of(classes: ClassTable, axes: Sequence[Axis], room: int = 0) -> NDArr
     for a, axis in enumerate(axes):
         if n:
             points[:n, a] = axis.ranks[classes.codes(axis.column)]
-        else:
-            points[:n, a] = 0
     points[:n, d] = classes.records
     points[:n, d + 1] = np.arange(n)
     return points

@@ -186,6 +186,7 @@ class DecimalStep(NamedTuple):
     @classmethod
     def of(cls, number: float) -> DecimalStep:
         """A declared number, as it is written."""
+        # repr() gives the shortest decimals that read back as the number: 0.1 is 1 · 10⁻¹.
         _, digits, exponent = Decimal(repr(number)).as_tuple()
         return cls(int("".join(map(str, digits))), int(exponent))
 
@@ -228,6 +229,7 @@ def default_step(values: NDArray[np.float64], *, whole: bool) -> DecimalStep:
         return DecimalStep(1, 0)
     exponent = math.floor(math.log10(target))
     leading = Fraction(target) / Fraction(10) ** exponent
+    # The next of 1, 2, 5 · 10ⁿ above: people read these at a glance.
     mantissa = next(m for m in (1, 2, 5, 10, 20) if m >= leading)
     return DecimalStep(mantissa, exponent)
 
@@ -254,6 +256,7 @@ def number_grid(
     size = step.fraction
     cells = list(dict.fromkeys(counts))
     limits: list[tuple[Any, Any]]
+    # Whole numbers: ranges are written with both ends inside, as 20-24.
     if whole and size.denominator == 1:
         width = int(size)
         negative = bool(counts) and counts[0] < 0
@@ -284,6 +287,7 @@ def _cell_numbers(keys: Sequence[int | float], step: Fraction) -> list[int]:
     """The cell of every number: the whole part of number / step, without rounding."""
     if all(isinstance(key, int) for key in keys):
         return [int(key) * step.denominator // step.numerator for key in keys]
+    # Floats are divided fast; where the quotient may be off by one, exactly.
     width = float(step)
     if width < 1e-290 or math.isinf(width):
         return [_exact_cell(key, step) for key in keys]
@@ -320,6 +324,7 @@ def _from_cells(
     source: Source,
 ) -> LineGrid:
     """A grid from the number of the cell of every rank, ascending."""
+    # Cells 0 0 1 3 3 begin at ranks 0, 2 and 3.
     borders = [rank for rank in range(1, len(cells)) if cells[rank] != cells[rank - 1]]
     begins = np.array([0, *borders], dtype=np.int64)
     lengths: NDArray[np.int64] = np.array([*borders, len(cells)], dtype=np.int64) - begins

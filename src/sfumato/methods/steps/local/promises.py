@@ -67,15 +67,15 @@ class Promises:
             raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
         schema = dataset.schema
         needed(goal.models, schema)
-        other_models = [
-            m for i, m in enumerate(goal.models) if m.crowd is None and not _implied(i, goal.models)
-        ]
-        class_models = [m for m in other_models if _judged_on_classes(m, schema)]
-        crowds = [
-            _crowd(m, step)
-            for m in goal.models
-            if m.crowd is not None or (m in other_models and m not in class_models)
-        ]
+        class_models = []
+        crowds = []
+        for i, model in enumerate(goal.models):
+            if model.crowd is None and _implied(i, goal.models):
+                continue
+            if model.crowd is None and _judged_on_classes(model, schema):
+                class_models.append(model)
+            else:  # reached by a crowd that is large enough
+                crowds.append(_crowd(model, step))
         needs = needed(class_models, schema) if class_models else Needs()
         classes = count_needed(dataset, needs, goal.population)
         return cls(
@@ -115,18 +115,17 @@ class Promises:
         for every class.
         """
         merged = self._merged(members, groups, count, points)
+        # Cheapest test first; each model sees only the groups that passed so far.
         failing: NDArray[np.bool_] = merged.sizes < self.crowd
         for model in self.tests:
             passing = np.flatnonzero(~failing)
             if not len(passing):
                 break
-            if len(passing) == count:
-                passing_classes = merged
-            else:
+            passing_classes = merged
+            if len(passing) < count:
                 passing_classes = merged.take(~failing)
-            failing[
-                passing[model.failing(ClassEvidence(passing_classes, self.schema, self.reference))]
-            ] = True
+            evidence = ClassEvidence(passing_classes, self.schema, self.reference)
+            failing[passing[model.failing(evidence)]] = True
         return failing
 
     def failing_together(
@@ -136,12 +135,14 @@ class Promises:
         one class.
         """
         cells = [regions.cells(axis, self.classes) for axis in axes]
+        # Two regions with the same labels are one class in the release.
         table, released = _as_released(cells, axes)
         members = regions.members[: int(regions.ends[-1])]
         groups = released[regions.numbers()[: len(members)]]
         merged = dataclasses.replace(
             self._merged(members, groups, len(table.keys), points), **vars(table)
         )
+        # People of the population who match no released cell.
         if merged.population is None:
             absent = 0
         else:
@@ -180,24 +181,26 @@ class Promises:
     ) -> ClassTable:
         """The classes that these groups form; each has the key of one of its members."""
         classes = self.classes
-        first = np.zeros(count, dtype=np.int64)
-        first[groups] = members
+        # The last member written stays: any one will do as a key.
+        some_member = np.zeros(count, dtype=np.int64)
+        some_member[groups] = members
+        counts = {}
+        for name, column in classes.counts.items():
+            member_counts = _gathered(column, members)
+            counts[name] = member_counts.merged(groups, count)
+        weights = None
+        if classes.weights is not None:
+            weights = kernels.keys.add_up(classes.weights[members], groups, count)
+        population = None
+        if classes.population is not None:
+            population = self._inside(members, groups, count, points)
         return dataclasses.replace(
             classes,
-            keys=classes.keys[first],
+            keys=classes.keys[some_member],
             records=kernels.keys.add_up(classes.records[members], groups, count),
-            counts={
-                name: _gathered(c, members).merged(groups, count)
-                for name, c in classes.counts.items()
-            },
-            weights=(
-                None
-                if classes.weights is None
-                else kernels.keys.add_up(classes.weights[members], groups, count)
-            ),
-            population=(
-                None if classes.population is None else self._inside(members, groups, count, points)
-            ),
+            counts=counts,
+            weights=weights,
+            population=population,
         )
 
     def _people(self) -> NDArray[np.int64]:
@@ -217,6 +220,7 @@ class Promises:
         cover even more.
         """
         lows, highs = kernels.points.boxes(points, members, groups, count)
+        # A range is released as whole cells of the grid, and people of these cells match it.
         for a, (first, last) in enumerate(self.cells):
             wide = np.flatnonzero(lows[:, a] < highs[:, a])
             lows[wide, a], highs[wide, a] = first[lows[wide, a]], last[highs[wide, a]]
@@ -253,10 +257,10 @@ def _gathered(counts: Counts, members: NDArray[np.int64]) -> Counts:
     """Counts of some classes, in the order given."""
     lengths = np.diff(counts.starts)[members]
     ends = np.cumsum(lengths)
-    positions = np.repeat(counts.starts[members] - ends + lengths, lengths) + np.arange(
-        int(ends[-1]) if len(ends) else 0
-    )
+    # Entry j of member i moves from counts.starts[members[i]] + j to starts[i] + j.
     starts = np.concatenate([[0], ends]).astype(np.int64)
+    shifts = np.repeat(counts.starts[members] - starts[:-1], lengths)
+    positions = shifts + np.arange(starts[-1])
     return Counts(
         starts, counts.codes[positions], counts.counts[positions], counts.labels, counts.worked_out
     )
@@ -308,6 +312,7 @@ def drop_outliers(
     parts = parts.tidy()
     while budget > 0:
         candidates, gains = _candidates(parts, atoms, terrain, failing)
+        # Greedy: the greatest gains first, as long as they fit into the budget together.
         order = np.lexsort((candidates, -gains))
         spent = np.cumsum(parts.amounts[candidates[order]])
         going = candidates[order][spent <= budget]
@@ -331,6 +336,7 @@ def _candidates(
     before = Outline.tightest(parts, atoms, terrain).costs(atoms, terrain)
     sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
     lengths = np.diff(parts.starts())
+    # A dropped record loses 1, so a region that loses less than 1 in all cannot gain.
     open_ = (sizes * before > 1 + GAIN) & (lengths > 1) & (lengths <= LARGEST)
     dropped = np.flatnonzero(open_[parts.regions])
     if not len(dropped):
@@ -339,6 +345,7 @@ def _candidates(
     after = Outline.tightest(without, atoms, terrain).costs(atoms, terrain)
     region = parts.regions[dropped]
     lost = parts.amounts[dropped]
+    # Loss before, less the loss of those who stay, less 1 for each dropped record.
     gains = sizes[region] * before[region] - (sizes[region] - lost) * after - lost
     table = atoms.table(without.atoms, without.amounts, without.regions, len(dropped))
     good = (gains > GAIN) & ~failing(table)
@@ -350,6 +357,7 @@ def _without(parts: Parts, dropped: NDArray[np.int64], lengths: NDArray[np.int64
     group_sizes = lengths[parts.regions[dropped]]
     first = parts.starts()[parts.regions[dropped]]
     number = np.repeat(np.arange(len(dropped)), group_sizes)
+    # Row q of the list is the part at first[number[q]] plus its place within its group.
     positions = (
         np.arange(len(number))
         - np.repeat(np.cumsum(group_sizes) - group_sizes, group_sizes)
@@ -364,6 +372,7 @@ def _without(parts: Parts, dropped: NDArray[np.int64], lengths: NDArray[np.int64
 def _best_of_each(
     dropped: NDArray[np.int64], gains: NDArray[np.float64], regions: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    # Per region the greatest gain first, equal ones by position.
     order = np.lexsort((dropped, -gains, regions))
     first = order[np.flatnonzero(np.diff(regions[order], prepend=-1))]
     return dropped[first], gains[first]
