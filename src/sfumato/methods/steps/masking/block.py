@@ -74,19 +74,22 @@ def block_of(
     """The named columns as a block; ``read`` turns a column into numbers, and rows stand in
     canonical ``order`` if not said.
     """
-    order = canonical_order(dataset) if order is None else order
+    if order is None:
+        order = canonical_order(dataset)
     values = np.stack([computable(read(dataset, name)[order], name) for name in columns], axis=1)
     weights_column = weights_of(dataset)
-    if weights_column is not None and not weights_column.sum() > 0:
-        raise SchemaError(f"the weights of {dataset.source.name} sum to 0; somebody must count")
     if weights_column is None:
         weights = np.ones(len(dataset))
-    else:
+    elif weights_column.sum() > 0:
         weights = weights_column[order]
+    else:
+        raise SchemaError(f"the weights of {dataset.source.name} sum to 0; somebody must count")
     strata = strata_of(dataset, within)[0][order]
     units = dict(zip(unit_kinds(dataset), units_in_order(dataset, order), strict=True))
+    # Rows of a person with one value share its draw; otherwise their noise would average out.
     shared = [_shared_draws(values[:, j], units) for j in range(len(columns))]
-    marks = {kind: marks_by(dataset, kind).taken(order) for kind in {kind for kind, _ in shared}}
+    kinds = {kind for kind, _ in shared}
+    marks = {kind: marks_by(dataset, kind).taken(order) for kind in kinds}
     return Block(
         tuple(columns),
         values,
@@ -155,6 +158,7 @@ def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
+    # first[c] is where group c first appears; its rank among these is its new number.
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]
 
@@ -166,6 +170,7 @@ def _shared_draws(
     there are none.
     """
     for kind, groups in units.items():
+        # Units of one row each are no units: drawing by row is the same.
         if groups.max(initial=-1) + 1 < len(groups) and is_constant_within(column, groups):
             return kind, groups
     return "row", np.arange(len(column))
@@ -181,6 +186,7 @@ def is_constant_within(column: NDArray[np.float64], groups: NDArray[np.int64]) -
     rows = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[rows], prepend=-1))
     sorted_values = column[rows]
+    # fmin and fmax skip NaN: a group of gaps alone has NaN and counts as constant.
     low = np.fmin.reduceat(sorted_values, starts)
     high = np.fmax.reduceat(sorted_values, starts)
     return bool(((low == high) | np.isnan(low)).all())

@@ -51,8 +51,8 @@ class _Stratum:
     and the greatest.
     """
 
-    def __init__(self, columns: int) -> None:
-        self.rows = 0
+    def __init__(self, columns: int, rows: int = 0) -> None:
+        self.rows = rows
         self.weight = [0] * columns
         self.total = [0] * columns
         self.least = np.full(columns, np.inf)
@@ -63,10 +63,8 @@ class _Stratum:
         self.rows += second.rows
         self.weight = [a + b for a, b in zip(self.weight, second.weight, strict=True)]
         self.total = [a + b for a, b in zip(self.total, second.total, strict=True)]
-        self.least, self.most = (
-            np.minimum(self.least, second.least),
-            np.maximum(self.most, second.most),
-        )
+        self.least = np.minimum(self.least, second.least)
+        self.most = np.maximum(self.most, second.most)
         return self
 
 
@@ -90,11 +88,8 @@ class MeansLearner:
     def see(self, rows: Table) -> None:
         """Add some rows."""
         codes, labels = labelled_strata(rows, self.within)
-        fresh = [_Stratum(len(self.columns)) for _ in labels]
-        for stratum, count in zip(
-            fresh, np.bincount(codes, minlength=len(labels)).tolist(), strict=True
-        ):
-            stratum.rows = count
+        sizes = np.bincount(codes, minlength=len(labels)).tolist()
+        fresh = [_Stratum(len(self.columns), size) for size in sizes]
         weights_column = weights_of(rows)
         if weights_column is None:
             weights = np.ones(len(rows))
@@ -103,6 +98,7 @@ class MeansLearner:
         for j, name in enumerate(self.columns):
             values = self.read(rows, name)
             present = np.flatnonzero(~np.isnan(values))
+            # Whole numbers only if they are so in every piece of the table.
             self.whole[j] &= bool((values[present] == np.rint(values[present])).all())
             self._add(fresh, j, values[present], weights[present], codes[present])
         for label, stratum in zip(labels, fresh, strict=True):
@@ -122,28 +118,29 @@ class MeansLearner:
         np.minimum.at(lowest, codes, values)
         np.maximum.at(highest, codes, values)
         for s, stratum in enumerate(strata):
-            stratum.total[column_number], stratum.weight[column_number] = totals[s], masses[s]
-            stratum.least[column_number], stratum.most[column_number] = lowest[s], highest[s]
+            stratum.total[column_number] = totals[s]
+            stratum.weight[column_number] = masses[s]
+            stratum.least[column_number] = lowest[s]
+            stratum.most[column_number] = highest[s]
 
     def learnt(self) -> Moments:
         """The means, by groups of strata."""
-        groups, pooled = large_enough(
-            {label: s.rows for label, s in self.strata.items()}, self.least
-        )
+        sizes = {label: stratum.rows for label, stratum in self.strata.items()}
+        groups, pooled = large_enough(sizes, self.least)
         together: dict[int, _Stratum] = {}
+        # In the order of the labels, whatever order the pieces came in.
         for label in in_order(self.strata):
             stratum = together.setdefault(groups[label], _Stratum(len(self.columns)))
             stratum.join(self.strata[label])
         strata = [together[g] for g in sorted(together)]
-        means = [
-            [
-                t / w if w else 0.0
-                for t, w in zip(stratum_sums.total, stratum_sums.weight, strict=True)
-            ]
-            for stratum_sums in strata
-        ]  # whole numbers of the same unit: their ratio is rounded once
-        flat = np.array([~(stratum_sums.least < stratum_sums.most) for stratum_sums in strata])
-        return Moments(groups, pooled, np.array(means), flat, self.whole)
+        means = np.zeros((len(strata), len(self.columns)))
+        for g, stratum in enumerate(strata):
+            for j, weight in enumerate(stratum.weight):
+                if weight:
+                    # whole numbers of the same unit: their ratio is rounded once
+                    means[g, j] = stratum.total[j] / weight
+        flat = np.array([~(stratum.least < stratum.most) for stratum in strata])
+        return Moments(groups, pooled, means, flat, self.whole)
 
 
 class CovarianceLearner:
@@ -174,15 +171,14 @@ class CovarianceLearner:
             self.read(rows, n) - self.moments.means[groups, j] for j, n in enumerate(self.columns)
         ]
         for j, left_column in enumerate(centred):
+            # The matrix is symmetric: the lower half is enough.
             for k, right in enumerate(centred[: j + 1]):
                 present_rows = np.flatnonzero(~np.isnan(left_column) & ~np.isnan(right))
                 at = groups[present_rows]
-                self.products[:, j, k] += exact_sums(
-                    weights[present_rows] * (left_column[present_rows] * right[present_rows]),
-                    at,
-                    count,
-                )
-                self.masses[:, j, k] += exact_sums(weights[present_rows], at, count)
+                mass = weights[present_rows]
+                products = mass * (left_column[present_rows] * right[present_rows])
+                self.products[:, j, k] += exact_sums(products, at, count)
+                self.masses[:, j, k] += exact_sums(mass, at, count)
                 self.counts[:, j, k] += np.bincount(at, minlength=count)
 
     def learnt(self) -> Moments:
@@ -195,7 +191,6 @@ class CovarianceLearner:
             count = int(self.counts[g, j, k])
             mass = self.masses[g, j, k]
             if mass > 0 and not self.moments.flat[g, [j, k]].any():
-                covariance[g, j, k] = covariance[g, k, j] = (
-                    self.products[g, j, k] / mass * count / (count - 1)
-                )
+                value = self.products[g, j, k] / mass * count / (count - 1)
+                covariance[g, j, k] = covariance[g, k, j] = value
         return dataclasses.replace(self.moments, covariance=covariance)

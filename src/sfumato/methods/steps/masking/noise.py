@@ -185,13 +185,13 @@ class AddNoise(ColumnStep):
         return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
 
     def _read(self, dataset: Table, name: str) -> Array:
-        return computable(
-            (numbers_or_ranks if self.method == "sullivan" else numbers_of)(dataset, name), name
-        )
+        read = numbers_or_ranks if self.method == "sullivan" else numbers_of
+        return computable(read(dataset, name), name)
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """Means of the strata first, and then the covariances."""
         if facts is None:
+            # A covariance of d columns needs d + 1 records; variances need 3 to say something.
             return MeansLearner(
                 self.columns, self.within, max(3, len(self.columns) + 1), self._read
             )
@@ -225,6 +225,7 @@ class _Adding:
         groups = moments.of_rows(dataset, step.within)[block.order]
         self.parts = block.parts(groups)
         self.pooled = moments.pooled
+        # By the first row of a part, which names it.
         self.covariances = {
             int(rows[0]): self._covariance(int(groups[rows[0]])) for rows in self.parts
         }
@@ -257,6 +258,7 @@ class _Adding:
         step = self.step
         noisy = np.empty_like(self.block.values)
         if step.method == "sullivan":
+            # One record in twenty is redrawn where the recipe does not say.
             near = 0.05 if step.redraw is None else step.redraw
             way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
             for rows in self.parts:
@@ -285,6 +287,7 @@ class _Adding:
         block = self.block
         for j in np.flatnonzero(~np.array(self.categories)):
             whole = bool(self.moments.whole[j])
+            # As many groups as rows: every row has a draw of its own.
             alone = int(block.groups[j].max()) + 1 == len(settled)
             for rows in self.parts:
                 settled[rows, j] = self.settling.settled(
@@ -297,11 +300,10 @@ class _Adding:
                 )
         low = self.step.lower
         high = self.step.upper
-        if low is None:
-            below = 0
-        else:
-            below = int((noisy < low).sum())
-        self.clipped = below + (0 if high is None else int((noisy > high).sum()))
+        if low is not None:
+            self.clipped += int((noisy < low).sum())
+        if high is not None:
+            self.clipped += int((noisy > high).sum())
         return settled
 
     def _column(self, column_number: int, masked: Array) -> pl.Series:
@@ -327,13 +329,12 @@ class _Adding:
         method = self.step.method
         free = not self.settling.changes
         has_many_columns = len(self.step.columns) > 1
-        if method == "uncorrelated":
-            return [
-                preserved_numbers.means(),
-                *([preserved_numbers.covariances()] if has_many_columns else []),
-            ]
-        together = [preserved_numbers.correlations()] if has_many_columns else []
-        if method == "correlated":
+        together = []
+        if has_many_columns and method == "uncorrelated":
+            together = [preserved_numbers.covariances()]
+        elif has_many_columns:
+            together = [preserved_numbers.correlations()]
+        if method in ("uncorrelated", "correlated"):
             return [preserved_numbers.means(), *together]
         if method == "kim":
             return [preserved_numbers.means(exactly=free), preserved_numbers.variances(), *together]
@@ -386,17 +387,11 @@ class _Adding:
         """Columns that vary in the table but not in some stratum."""
         block = self.block
         unmoved = []
+        if len(self.parts) == 1 or self.step.method in ("multiplicative", "outliers"):
+            return unmoved
         for j, name in enumerate(self.step.columns):
-            still = [
-                rows
-                for rows in self.parts
-                if not varies(block.values[rows, j]) and len(self.parts) > 1
-            ]
-            if (
-                still
-                and varies(block.values[:, j])
-                and self.step.method not in ("multiplicative", "outliers")
-            ):
+            still = [rows for rows in self.parts if not varies(block.values[rows, j])]
+            if still and varies(block.values[:, j]):
                 rows = sum(len(part) for part in still)
                 unmoved.append(
                     f"column {name!r} does not vary in {len(still):,} strata: {rows:,} values were"

@@ -69,13 +69,11 @@ def large_enough(
     """
     names = in_order(sizes)
     small = [name for name in names if sizes[name] < smallest_stratum]
-    large = sorted(
-        (name for name in names if sizes[name] >= smallest_stratum), key=lambda name: sizes[name]
-    )
+    large = [name for name in names if sizes[name] >= smallest_stratum]
     small_count = len(small)
-    if small and sum(sizes[name] for name in small) < smallest_stratum and large:
-        small.append(large.pop(0))
-    numbers = {name: g for g, name in enumerate(name for name in names if name not in set(small))}
+    if small and large and sum(sizes[name] for name in small) < smallest_stratum:
+        large.remove(min(large, key=lambda name: sizes[name]))
+    numbers = {name: g for g, name in enumerate(large)}
     return {name: numbers.get(name, len(numbers)) for name in names}, small_count
 
 
@@ -118,6 +116,7 @@ class BlockNoise:
         weights = self.block.weights[rows]
         noise = with_covariance(self.normals[rows], self.alpha * self.covariance(rows), self.coarse)
         present = ~np.isnan(values)
+        # Centred noise keeps the means exactly, not only on average.
         noise -= means_of(np.where(present, noise, np.nan), weights)
         shrink = shrinkage(present.sum(axis=0), self.alpha)
         return shrink * (values + noise) + (1 - shrink) * means_of(values, weights)
@@ -160,11 +159,13 @@ def robust_distances(values: Array, weights: Array) -> Array:
     """
     present = ~np.isnan(values)
     middle = _medians(values)
+    # 1.4826 = 1/Φ⁻¹(3/4): makes the MAD the standard deviation of normal values.
     scale = 1.4826 * _medians(np.abs(values - middle))
     scale = np.where(scale > 0, scale, np.sqrt(np.diag(covariance_of(values, weights))))
     scores = np.divide(
         values - middle, scale, out=np.zeros_like(values), where=present & (scale > 0)
     )
+    # Clipped at 2.5, so that outliers do not decide what counts as far.
     shape = correlation_of(covariance_of(np.clip(scores, -2.5, 2.5), weights))
     np.fill_diagonal(shape, 1.0 + 1e-6)
     squares: Array = np.einsum("ij,ij->i", scores @ np.linalg.inv(shape), scores)
@@ -173,5 +174,9 @@ def robust_distances(values: Array, weights: Array) -> Array:
 
 def _medians(values: Array) -> Array:
     """Median per column over the known values; 0 for a column without any."""
-    present = [column[~np.isnan(column)] for column in values.T]
-    return np.array([float(np.median(column)) if len(column) else 0.0 for column in present])
+    medians = np.zeros(values.shape[1])
+    for j, column in enumerate(values.T):
+        present = column[~np.isnan(column)]
+        if len(present):
+            medians[j] = np.median(present)
+    return medians

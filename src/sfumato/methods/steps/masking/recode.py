@@ -202,9 +202,8 @@ class Recode(ColumnStep):
             warnings += self._remarks(name, facts[name])
         before = dataset.schema.attributes
         after = {name: self.recoded(before[name]) for name in self.columns if name in before}
-        warnings += [
-            words for name in after for words in lost_hierarchy(name, before[name], after[name])
-        ]
+        for name, attribute in after.items():
+            warnings += lost_hierarchy(name, before[name], attribute)
         preserved = [
             Preserved("counts, added up over what was joined,", tuple(self.columns), True, 0.0)
         ]

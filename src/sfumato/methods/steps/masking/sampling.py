@@ -70,6 +70,7 @@ def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
         targets = sizes.astype(np.float64)
     allocation = np.zeros(len(sizes), dtype=np.int64)
     open_ = np.ones(len(sizes), dtype=np.bool_)
+    # Each round fixes at least one stratum, so there are at most as many rounds as strata.
     while True:
         remaining = total - int(allocation[~open_].sum())
         allocation[open_] = _by_largest_remainders(remaining, targets[open_])
@@ -87,6 +88,7 @@ def _by_largest_remainders(total: int, targets: NDArray[np.float64]) -> Counts:
     shares = total * targets / targets.sum()
     allocation: Counts = np.floor(shares + 1e-9).astype(np.int64)
     remaining = total - int(allocation.sum())
+    # The largest fraction stands first: allocation − shares is its negative.
     allocation[np.argsort(allocation - shares, kind="stable")[:remaining]] += 1
     return allocation
 
@@ -240,12 +242,13 @@ class Sample(Step):
                 " otherwise"
             )
         sample = _draw(self, dataset, goal)
-        rows = np.flatnonzero(sample.chances > 0)
+        rows = np.flatnonzero(sample.chances)
         old = weights_of(dataset)
-        weights = np.where(
-            sample.chances > 0, 1 / np.where(sample.chances > 0, sample.chances, 1.0), 0.0
-        )
-        weights = weights if old is None else weights * old
+        # Horvitz-Thompson: a row that was drawn stands for 1/π rows.
+        is_drawn = sample.chances > 0
+        weights = np.where(is_drawn, 1 / np.where(is_drawn, sample.chances, 1.0), 0.0)
+        if old is not None:
+            weights = weights * old
         share = sample.taken / sample.units
         facts = {
             "fraction": share,
@@ -253,16 +256,13 @@ class Sample(Step):
             "unit": sample.kind,
             "rows": sample.taken if sample.kind == "row" else len(rows),
         }
+        exact = sample.kind == "row" and old is None
         return Masked(
             actions=dict(self._actions(dataset)),
             columns=self._weight_column(dataset, weights),
             rows=rows,
             attributes={self.weight: _WEIGHT} if self.weight is not None else {},
-            preserved=tuple(
-                _preserved(
-                    dataset, weights, self.weight, exact=sample.kind == "row" and old is None
-                )
-            ),
+            preserved=tuple(_preserved(dataset, weights, self.weight, exact=exact)),
             warnings=tuple(self._warnings(dataset, sample)),
             public=facts,
             owner={"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata},
@@ -332,10 +332,8 @@ class _Drawn:
 
     @property
     def uneven(self) -> bool:
-        positive_chances = self.chances[self.chances > 0]
-        return len(positive_chances) > 0 and bool(
-            positive_chances.max() - positive_chances.min() > 0.02 * positive_chances.max()
-        )
+        chances = self.chances[self.chances > 0]
+        return len(chances) > 0 and bool(chances.max() - chances.min() > 0.02 * chances.max())
 
 
 def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
@@ -343,6 +341,7 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     if kind == "row" and step.method != "systematic":
         return _draw_rows(step, dataset, goal)
     if step.method == "systematic":
+        # A systematic sample follows the values; others only need their random words.
         order = canonical_order(dataset)
     else:
         order = np.arange(len(dataset))
@@ -352,6 +351,7 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     strata = np.zeros(count, dtype=np.int64)
     if step.method != "simple":
         rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
+        # The stratum of a unit is that of its last row; all of them must agree.
         unit_strata = np.empty(count, dtype=np.int64)
         unit_strata[units] = rows
         torn = len(np.unique(units[unit_strata[units] != rows]))
@@ -364,13 +364,14 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     if step.method == "systematic":
         sequence = np.argsort(strata, kind="stable")
         start = goal.stream("sample").random()
-        picked = sequence[
-            np.floor((start + np.arange(sample_size)) * count / sample_size).astype(np.int64)
-        ]
+        # Every M/m-th unit from a random start: 10 units, 4 stops, start 0.5 gives 1, 3, 6 and 8.
+        stops = (start + np.arange(sample_size)) * count / sample_size
+        picked = sequence[np.floor(stops).astype(np.int64)]
         chances = np.full(count, sample_size / count)
     else:
         sizes = np.bincount(strata)
         allocation = step.shares(sample_size, sizes, kind)
+        # The smallest words of a stratum are a simple random sample of it.
         words = np.empty(count, dtype=np.uint64)
         words[units] = goal.keyed("sample").words(marks_by(dataset, kind))
         picked = _first_of_each(np.lexsort((words, strata)), sizes, allocation)
@@ -406,9 +407,8 @@ class _Counting:
     def see(self, rows: Table) -> None:
         """Count some rows."""
         codes, names = labelled_strata(rows, self.step.strata(rows.schema))
-        for name, count in zip(
-            names, np.bincount(codes, minlength=len(names)).tolist(), strict=True
-        ):
+        counts = np.bincount(codes, minlength=len(names)).tolist()
+        for name, count in zip(names, counts, strict=True):
             self.sizes[name] = self.sizes.get(name, 0) + count
 
     def learnt(self) -> Quotas:
@@ -439,6 +439,7 @@ class _Smallest:
         for name, part in zip(names, parts, strict=True):
             candidates = np.concatenate([self.kept[name], part])
             quota = self.quotas.each[name]
+            # np.partition puts the quota smallest first in linear time, unsorted.
             if len(candidates) > quota:
                 self.kept[name] = np.partition(candidates, quota - 1)[:quota]
             else:
@@ -471,7 +472,8 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
 
 
 def _first_of_each(sequence: Rows, sizes: Rows, allocation: Rows) -> Rows:
-    """The first ``each[h]`` of every stratum in a sequence that is sorted by stratum."""
+    """The first ``allocation[h]`` of every stratum in a sequence that is sorted by stratum."""
+    # The position of each unit within its stratum.
     position = np.arange(len(sequence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return sequence[position < np.repeat(allocation, sizes)]
 

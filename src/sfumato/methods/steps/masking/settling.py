@@ -76,6 +76,7 @@ class Settling:
                 within, original[free], weights[free], (low, high), scaled=scaled
             )
         if self.integers and whole:
+            # Moving one unit from row to row keeps the sum only where all weights are equal.
             exact = self.sums and alone and bool((weights[free] == weights[free][:1]).all())
             within = rounded_to_sum(within) if exact else np.rint(within)
         settled[free] = within
@@ -105,21 +106,20 @@ class Settling:
         if not weights.sum() > 0:
             return masked
         one_sign = bool((masked >= 0).all() or (masked <= 0).all())
-        if (
-            scaled and one_sign and target_sum * now > 0
-        ):  # with both signs a larger factor need not give a larger sum
-            return _at(
-                lambda t: np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds),
-                weights,
-                target_sum,
-                math.log(target_sum / now),
-            )
-        return _at(
-            lambda t: np.clip(masked + t, *bounds),
-            weights,
-            target_sum,
-            (target_sum - now) / float(weights.sum()),
-        )
+        # with both signs a larger factor need not give a larger sum
+        if scaled and one_sign and target_sum * now > 0:
+
+            def shift(t: float) -> Array:
+                return np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds)
+
+            guess = math.log(target_sum / now)
+        else:
+
+            def shift(t: float) -> Array:
+                return np.clip(masked + t, *bounds)
+
+            guess = (target_sum - now) / float(weights.sum())
+        return _at(shift, weights, target_sum, guess)
 
 
 def _at(shift: Callable[[float], Array], weights: Array, target_sum: float, guess: float) -> Array:
@@ -136,21 +136,25 @@ def _at(shift: Callable[[float], Array], weights: Array, target_sum: float, gues
     scale = max(1.0, abs(target_sum))
     if abs(missing(guess)) <= 1e-12 * scale:
         return shift(guess)
+    # Larger t need not give a larger sum: negative numbers shrink when they are scaled up.
     rising = missing(guess + 1.0) >= missing(guess)
     near, far = guess, guess
     step = max(abs(guess), 1.0) * (1.0 if (missing(guess) < 0) == rising else -1.0)
+    # Double the step until the sum has passed the target.
     for _ in range(64):
         far += step
         if (missing(far) < 0) != (missing(near) < 0):
             break
         step *= 2
+    # Bisection; it ends when no number lies between the two ends.
     for _ in range(STEPS_OF_BISECTION):
         middle = (near + far) / 2
         if middle in (near, far):
             break
-        near, far = (
-            (middle, far) if (missing(middle) < 0) == (missing(near) < 0) else (near, middle)
-        )
+        if (missing(middle) < 0) == (missing(near) < 0):
+            near = middle
+        else:
+            far = middle
     return shift(min(near, far, key=lambda t: abs(missing(t))))
 
 
@@ -163,6 +167,7 @@ def rounded_to_sum(values: Array) -> Array:
     [1.0, 1.0, 2.0]
     """
     low = np.floor(values)
+    # 0.4 + 0.4 + 0.2 = 1 unit to add, to the largest fraction, the first of equal ones.
     units_to_add = round(float((values - low).sum()))
     low[np.argsort(low - values, kind="stable")[:units_to_add]] += 1.0
     return low

@@ -58,35 +58,25 @@ class NormalScale:
 
         present = np.flatnonzero(~np.isnan(column))
         ordered_rows = present[np.lexsort((ties[present], column[present]))]
+        # A weight of 0 would put two records at one place of the distribution function.
         mass = np.maximum(weights[ordered_rows], 1e-12 * weights.max(initial=1.0))
         total = max(float(mass.sum()), 1e-300)
+        # The middle of each record's step: with four equal weights 1/8, 3/8, 5/8 and 7/8.
         middles = (np.cumsum(mass) - mass / 2) / total
         shares = np.full(len(column), 0.5)
         shares[ordered_rows] = middles
         shares[present] = _averaged(shares[present], groups[present])
         scores = ndtri(shares)
         distinct, starts = np.unique(column[ordered_rows], return_index=True)
+        ends = typical = np.zeros(0)
         if len(starts):
-            ends = np.add.reduceat(mass, starts).cumsum() / total
-        else:
-            ends = np.zeros(0)
-        if len(starts):
-            heavy = np.add.reduceat(scores[ordered_rows] * mass, starts) / np.add.reduceat(
-                mass, starts
-            )
-        else:
-            heavy = ends
+            masses = np.add.reduceat(mass, starts)
+            ends = masses.cumsum() / total
+            typical = np.add.reduceat(scores[ordered_rows] * mass, starts) / masses
         # a column with many ties is not continuous: its correlations must be seen after the way
         # back
-        return cls(
-            scores,
-            middles,
-            column[ordered_rows],
-            ends,
-            distinct,
-            heavy,
-            stepped or 2 * len(distinct) < len(ordered_rows),
-        )
+        stepped = stepped or 2 * len(distinct) < len(ordered_rows)
+        return cls(scores, middles, column[ordered_rows], ends, distinct, typical, stepped)
 
     def back(self, scores: Array, *, stepped: bool) -> Array:
         """Values at these scores: the distribution function inverted, stepwise or smoothly between
@@ -182,12 +172,15 @@ class Sullivan:
         gaps = np.isnan(self.block.values[rows])
         weights = self.block.weights[rows]
         shrink = float(shrinkage(np.array([len(rows)]), self.alpha)[0])
+        # Compared as they are seen after the way back, where ties move correlations.
         target_correlations = self._correlations([s.seen(s.scores) for s in scales], gaps, weights)
         shape, mended = semidefinite(self._correlations([s.scores for s in scales], gaps, weights))
         self.mended += mended
         start = shape
         best = scores
         best_gap = np.inf
+        # A fixed point is looked for; the best round is kept, as the gap need not shrink every
+        # time.
         for turn in range(ROUNDS):
             noise = with_covariance(self.normals[rows], self.alpha * shape, self.coarse)
             noisy = shrink * (scores + noise)
@@ -200,41 +193,39 @@ class Sullivan:
             gap = float(np.abs(apart).max())
             if gap < best_gap:
                 best, best_gap = noisy, gap
+            # Half the standard error of a correlation of n records, 1/√n.
             if gap <= 0.5 / np.sqrt(len(rows)):
                 break
+            # Released correlations mix those of scores and noise as 1 : α, so the noise must make
+            # up for (1 + α)/α times the gap.
             shape = semidefinite(_limited(shape + apart * (1 + self.alpha) / self.alpha))[0]
-        self.left += int(
-            (
-                _distances(best - scores, start, self.alpha, shrink) < self._threshold(len(scales))
-            ).sum()
-        )
+        moved = _distances(best - scores, start, self.alpha, shrink)
+        self.left += int((moved < self._threshold(len(scales))).sum())
         self.gap = max(self.gap, best_gap)
         return best
 
     def _away(self, rows: Rows, scores: Array, noisy: Array, shape: Array, shrink: float) -> Array:
         """Scores with noise, drawn anew for records that came out too near to where they were."""
         for turn in range(ROUNDS):
-            near = _distances(noisy - scores, shape, self.alpha, shrink) < self._threshold(
-                scores.shape[1]
-            )
+            distances = _distances(noisy - scores, shape, self.alpha, shrink)
+            near = distances < self._threshold(scores.shape[1])
             if not near.any():
                 break
             self.redrawn += int(near.sum())
             self._redraw(rows, rows[near], turn)
-            noisy = shrink * (
-                scores + with_covariance(self.normals[rows], self.alpha * shape, self.coarse)
-            )
+            noise = with_covariance(self.normals[rows], self.alpha * shape, self.coarse)
+            noisy = shrink * (scores + noise)
         return np.asarray(noisy)
 
     def _redraw(self, rows: Rows, near: Rows, turn: int) -> None:
         """New draws for the groups that have a record among the near ones."""
         for j, (name, groups) in enumerate(zip(self.block.names, self.block.groups, strict=True)):
+            # All rows of a unit that shares the draw change with it.
             redraw_group = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
             redraw_group[groups[near]] = True
             hit = rows[redraw_group[groups[rows]]]
-            self.normals[hit, j] = self.goal.keyed(f"redraw {name}").normals(
-                self.block.marks[j].taken(hit), turn
-            )
+            draws = self.goal.keyed(f"redraw {name}")
+            self.normals[hit, j] = draws.normals(self.block.marks[j].taken(hit), turn)
 
     def _threshold(self, columns: int) -> float:
         from scipy.special import chdtri
@@ -245,9 +236,8 @@ class Sullivan:
 
     @staticmethod
     def _correlations(columns: list[Array], gaps: NDArray[np.bool_], weights: Array) -> Array:
-        return correlation_of(
-            covariance_of(np.where(gaps, np.nan, np.stack(columns, axis=1)), weights)
-        )
+        values = np.where(gaps, np.nan, np.stack(columns, axis=1))
+        return correlation_of(covariance_of(values, weights))
 
 
 def _limited(shape: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -202,6 +203,7 @@ class TopBottomCoding(ColumnStep):
         top = self.label("top")
         bottom = self.label("bottom")
         ends = [(self.top, self.top_quantile, top), (self.bottom, self.bottom_quantile, bottom)]
+        # A label that holds a quantile is known only once the data were seen.
         unknown = any(text is None for value, share, text in ends if (value, share) != (None, None))
         new = None
         if not unknown:
@@ -219,8 +221,10 @@ class TopBottomCoding(ColumnStep):
             text = threshold
         else:
             text = label(value)
-        if own_label is not None or text is None:
-            return str(own_label) if own_label is not None else None
+        if own_label is not None:
+            return str(own_label)
+        if text is None:
+            return None
         if end == "top":
             return f"{text}+"
         return f"<={text}"
@@ -280,13 +284,12 @@ class _Coding:
             columns[name] = self._column(j, name, coded_values[:, j], tails)
         coded = [name for name in self.step.columns if sum(self.counts[name].values())]
         before = self.dataset.schema.attributes
-        labelled = [
-            n for n in self.step.columns if self.step.replacement == "label" and n in before
-        ]
-        after = {name: self.step.coded(before[name]) for name in labelled}
-        self.warnings += [
-            words for name in labelled for words in lost_hierarchy(name, before[name], after[name])
-        ]
+        after = {}
+        if self.step.replacement == "label":
+            for name in self.step.columns:
+                if name in before:
+                    after[name] = self.step.coded(before[name])
+                    self.warnings += lost_hierarchy(name, before[name], after[name])
         return Masked(
             actions=dict.fromkeys(coded, self._words()),
             columns={name: columns[name] for name in self.step.columns},
@@ -297,11 +300,10 @@ class _Coding:
         )
 
     def _words(self) -> str:
-        ends = [
-            end
-            for end in ("top", "bottom")
-            if any(count.get(end) for count in self.counts.values())
-        ]
+        coded: Counter[str] = Counter()
+        for counts in self.counts.values():
+            coded.update(counts)
+        ends = [end for end in ("top", "bottom") if coded[end]]
         return f"{join_words(ends)} coded ({self.step.replacement})"
 
     def tails(self, column_number: int, name: str) -> dict[str, tuple[float, Flags]]:
@@ -331,6 +333,7 @@ class _Coding:
         present = ~np.isnan(self.block.values[:, column_number])
         groups = {end: beyond for end, (_, beyond) in tails.items()}
         stays = present & ~np.logical_or.reduce([np.zeros_like(present), *groups.values()])
+        # Tails may overlap where thresholds cross; that is refused later.
         groups |= {"present": present, "stays": stays}
         return {end: int(copies[self.block.order][rows].sum()) for end, rows in groups.items()}
 
@@ -342,10 +345,8 @@ class _Coding:
         """
         if not counts["present"] and not self.fixed:
             raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
-        low, high = (tails[end][0] if end in tails else None for end in ("bottom", "top"))
-        if (low is not None and high is not None and low >= high) or not (
-            counts["stays"] or self.fixed
-        ):
+        crossed = len(tails) == 2 and tails["bottom"][0] >= tails["top"][0]
+        if crossed or not (counts["stays"] or self.fixed):
             raise ParameterError(
                 f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose"
                 " thresholds further apart"
@@ -383,6 +384,7 @@ class _Coding:
         """What the values of a tail become; where they become a label, the threshold."""
         if self.step.replacement in ("threshold", "label") or not len(tail):
             return threshold
+        # Persons count, not rows: three rows of one person are one value to an intruder.
         units = units_in_order(self.dataset, self.block.order)
         if units:
             count = len(np.unique(units[-1][rows]))
@@ -411,9 +413,8 @@ class _Coding:
         encoded = encode(column)
         texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
         for end, (threshold, rows) in tails.items():
-            text = self.step.label(
-                end, label(threshold) if order is None else order[int(threshold)]
-            )
+            threshold_text = label(threshold) if order is None else order[int(threshold)]
+            text = self.step.label(end, threshold_text)
             texts = texts.set(pl.Series(self.block.back(rows.astype(float)) > 0), text)
         return texts
 

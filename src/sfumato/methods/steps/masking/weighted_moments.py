@@ -40,6 +40,7 @@ def covariance_of(values: Array, weights: Array) -> Array:
     """
     present = ~np.isnan(values)
     centred = np.where(present, values - means_of(values, weights), 0.0)
+    # Sums over the records that have both values: one product of matrices for all pairs.
     pair_weights = (present * weights[:, None]).T @ present
     counts = present.astype(np.float64).T @ present
     enough = (counts > 1) & (pair_weights > 0)
@@ -47,6 +48,7 @@ def covariance_of(values: Array, weights: Array) -> Array:
         counts, (counts - 1) * pair_weights, out=np.zeros_like(pair_weights), where=enough
     )
     covariance: Array = (centred * weights[:, None]).T @ centred * share
+    # Rounding leaves 1e-17 where there is no variance, and correlations would blow it up.
     flat = [j for j in range(values.shape[1]) if not varies(values[:, j])]
     covariance[flat, :] = 0.0
     covariance[:, flat] = 0.0
@@ -88,6 +90,7 @@ def semidefinite(covariance: Array) -> tuple[Array, bool]:
     spread = np.sqrt(np.diag(covariance))
     shape = correlation_of(covariance)
     values, vectors = np.linalg.eigh(shape)
+    # Eigenvalues in ascending order; rounding makes zeros slightly negative.
     if values[0] > -1e-9:
         return covariance, False
     shape = (vectors * np.maximum(values, 0.0)) @ vectors.T
@@ -106,6 +109,8 @@ def root_of(covariance: Array) -> Array:
     size = len(covariance)
     root = np.zeros((size, size))
     for j in range(size):
+        # Cholesky, row by row; a column that depends on earlier ones has nothing left, and is
+        # skipped.
         remaining = covariance[j, j] - root[j] @ root[j]
         if remaining <= 1e-12 * covariance[j, j]:
             continue
