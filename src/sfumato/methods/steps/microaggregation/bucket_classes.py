@@ -58,6 +58,7 @@ def greedy(points: Points, buckets: Labels, limits: Limits) -> tuple[Labels, boo
     groups = np.full(len(points), -1, dtype=np.int64)
     if _share_out(points, buckets, limits, groups):
         return groups, False
+    # Fixed counts always work: each class needs exactly what the flow left for it.
     if not _share_out(points, buckets, limits.exact(np.bincount(buckets).tolist()), groups):
         raise InternalError("classes with fixed counts could not be filled")
     return groups, True
@@ -81,20 +82,15 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
     own middle, so that both halves have the same buckets but for single records.
     """
     shares = [np.bincount(bucket_codes) / len(bucket_codes) for bucket_codes in buckets]
+    # One number for each combination of buckets.
     cells = np.unique(np.stack(buckets, axis=1), axis=0, return_inverse=True)[1].ravel()
     groups = np.empty(len(points), dtype=np.int64)
     classes = 0
     waiting = [np.arange(len(points))]
     while waiting:
         rows = waiting.pop()
-        upper = _cut(
-            points[rows],
-            cells[rows],
-            [bucket_codes[rows] for bucket_codes in buckets],
-            shares,
-            k,
-            t,
-        )
+        part_buckets = [bucket_codes[rows] for bucket_codes in buckets]
+        upper = _cut(points[rows], cells[rows], part_buckets, shares, k, t)
         if upper is None:
             groups[rows] = classes
             classes += 1
@@ -115,20 +111,18 @@ def _cut(
     if len(points) < 2 * k:
         return None
     spread = points.var(axis=0)
-    axes = [
-        axis for axis in np.argsort(-spread, kind="stable")[:MOST_AXES] if spread[axis] > 0
-    ] or [0]
+    widest = np.argsort(-spread, kind="stable")[:MOST_AXES]
+    axes = [axis for axis in widest if spread[axis] > 0] or [0]
     everywhere = np.zeros(len(points), dtype=np.int64)
+    # Three ways, from the one that loses least: at the middle with room for further cuts, within
+    # every combination of buckets, at the middle with no room left.
     for parts, limit in ((everywhere, t**0.5), (cells, t), (everywhere, t)):
         for axis in axes:
             upper = _upper_halves(points[:, axis], parts)
-            halves = [upper, ~upper]
-            sizes = [int(half.sum()) for half in halves]
-            pairs = zip(buckets, shares, strict=True)
-            if min(sizes) >= k and all(
-                _close(bucket_codes[half], share, limit)
-                for bucket_codes, share in pairs
-                for half in halves
+            if min(upper.sum(), (~upper).sum()) >= k and all(
+                _close(bucket_codes[upper], share, limit)
+                and _close(bucket_codes[~upper], share, limit)
+                for bucket_codes, share in zip(buckets, shares, strict=True)
             ):
                 return upper
     return None
@@ -142,6 +136,7 @@ def _upper_halves(values: Points, parts: Labels) -> Flags:
     sizes = np.bincount(parts)
     sizes = sizes[sizes > 0]
     odd = sizes % 2
+    # Odd parts take turns in which half gets one more, so that both halves stay equal in all.
     below = sizes // 2 + odd * (np.cumsum(odd) % 2)
     position = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     upper = np.zeros(len(order), dtype=np.bool_)

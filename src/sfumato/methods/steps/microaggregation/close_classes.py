@@ -47,6 +47,7 @@ class RecordLine:
             gaps = np.diff(positions[order]) / span
         else:
             gaps = np.zeros(n - 1)
+        # Prefix sums of gap × share below it: the earth that crosses each gap.
         earth_moved = np.cumsum(gaps * np.arange(1, n)) / n
         return cls(ranks, np.append(0.0, np.cumsum(gaps)), np.append(0.0, earth_moved))
 
@@ -102,6 +103,7 @@ def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
         middle = (size // 2,)
     else:
         middle = (size // 2 - 1, size // 2)
+    # Left over records stand in the middle parts, where they move the distance least.
     for extra in range(leftover_count):
         at = middle[extra % len(middle)]
         parts[at] += 1
@@ -144,19 +146,18 @@ class _Merging:
     def join(self, class_number: int) -> None:
         """Join a class with the nearest other one; it keeps its number."""
         candidates = self.alive[self.alive != class_number]
+        # Sums and sizes make the centre of a joined class without looking at its records.
         centres = self.sums[candidates] / self.sizes[candidates, None]
         away = ((centres - self.sums[class_number] / self.sizes[class_number]) ** 2).sum(axis=1)
         partner = int(candidates[int(away.argmin())])
-        self.members[class_number] = np.concatenate(
-            [self.members[class_number], self.members[partner]]
-        )
+        members = np.concatenate([self.members[class_number], self.members[partner]])
+        self.members[class_number] = members
         self.sizes[class_number] += self.sizes[partner]
         self.sums[class_number] += self.sums[partner]
-        ranks = np.sort(self.line.ranks[self.members[class_number]])
+        ranks = np.sort(self.line.ranks[members])
         starts = np.array([0, len(ranks)], dtype=np.int64)
-        self.distances[class_number] = kernels.buckets.distances(
-            starts, ranks, self.line.reach, self.line.moved
-        )[0]
+        distance = kernels.buckets.distances(starts, ranks, self.line.reach, self.line.moved)[0]
+        self.distances[class_number] = distance
         self.alive = self.alive[self.alive != partner]
 
     def groups(self) -> Labels:

@@ -50,6 +50,7 @@ def form_of(dataset: Table, name: str, nominal: str) -> Form:
     """
     dtype = dataset.dtype(name)
     attribute = dataset.schema.attributes.get(name)
+    # Without a role in the schema only the type of its values says what a column is.
     if attribute is None:
         if dtype.is_numeric():
             return "numbers"
@@ -83,6 +84,7 @@ def line_of(dataset: Table, name: str, form: str) -> Array:
     if dataset.dtype(name).is_numeric() and (attribute is None or attribute.order is None):
         values = numbers_of(dataset, name)
         present = ~np.isnan(values)
+        # Numbers without a listed order: their ranks.
         values[present] = np.unique(values[present], return_inverse=True)[1]
         return values
     return ranks_of(dataset, name)
@@ -101,6 +103,7 @@ def _same_ticks(column: pl.Series) -> pl.Series:
     """
     if column.dtype in (pl.String, pl.Null):
         column = dates_of(column, "the table")
+    # Days counted in days and in microseconds round differently.
     if column.dtype == pl.Date:
         return column.cast(pl.Datetime("us"))
     if isinstance(column.dtype, pl.Datetime):
@@ -130,11 +133,8 @@ def ladder_of(dataset: Table, name: str) -> tuple[Encoded, Ladder, NDArray[np.in
     encoded = dataset.encoded(name)
     ladder = bind(dataset.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
     label_codes = {label: code for code, label in enumerate(ladder.labels[0])}
-    return (
-        encoded,
-        ladder,
-        np.array([label_codes[label] for label in encoded.labels], dtype=np.int64)[encoded.codes],
-    )
+    codes = np.array([label_codes[label] for label in encoded.labels], dtype=np.int64)
+    return encoded, ladder, codes[encoded.codes]
 
 
 def embedded(
@@ -147,9 +147,7 @@ def embedded(
             parts.append(_scaled(lines[name], standardize=standardize)[:, None])
         elif form == "nominal":
             encoded = dataset.encoded(name)
-            parts.append(
-                _indicators(encoded.codes, [label is None for label in encoded.labels], 2.0)
-            )
+            parts.append(_indicators(encoded.codes, encoded.labels, 2.0))
         else:
             parts += _levels(dataset, name)
         if sum(part.shape[1] for part in parts) > MOST_DIMENSIONS:
@@ -167,14 +165,17 @@ def _scaled(values: Array, *, standardize: bool) -> Array:
     if present.any():
         centred = values[present] - values[present].mean()
         spread = float(values[present].std()) if standardize else 1.0
+        # Equal numbers may have a spread of 1e-17 by rounding: compare them instead.
         if np.ptp(values[present]) > 0 and spread > 0:
             scores[present] = centred / spread
     return scores
 
 
-def _indicators(codes: NDArray[np.int64], absent: Sequence[bool], shares: float) -> Array:
-    """A dimension for every code that is not absent: √(1/shares) for the records that have it."""
-    present = np.flatnonzero(~np.array(absent, dtype=np.bool_))
+def _indicators(codes: NDArray[np.int64], labels: Sequence[str | None], shares: float) -> Array:
+    """A dimension for every code whose label is not missing: √(1/shares) for the records that have
+    it.
+    """
+    present = np.flatnonzero([label is not None for label in labels])
     if len(present) > MOST_DIMENSIONS:
         return np.empty((0, len(present)))
     indicators: Array = (codes[:, None] == present[None, :]) / np.sqrt(shares)
@@ -184,13 +185,11 @@ def _indicators(codes: NDArray[np.int64], absent: Sequence[bool], shares: float)
 def _levels(dataset: Table, name: str) -> list[Array]:
     """Indicators of the nodes above every value, on every level but the top, where all are one."""
     _, ladder, codes = ladder_of(dataset, name)
+    # Without levels the column is nominal: values are equal or not.
     if ladder.top == 0:
-        return [_indicators(codes, [label is None for label in ladder.labels[0]], 2.0)]
-    return [
-        _indicators(
-            ladder.climb(0, level)[codes],
-            [label is None for label in ladder.labels[level]],
-            2.0 * ladder.top,
-        )
-        for level in range(ladder.top)
-    ]
+        return [_indicators(codes, ladder.labels[0], 2.0)]
+    levels = []
+    for level in range(ladder.top):
+        nodes = ladder.climb(0, level)[codes]
+        levels.append(_indicators(nodes, ladder.labels[level], 2.0 * ladder.top))
+    return levels

@@ -48,11 +48,13 @@ def improved(
     best = groups
     smallest_error = error_of(points, groups)
     round_number = 0
+    # Lloyd's scheme: best assignment to the centres, then the centres of that; the error falls.
     for round_number in range(1, rounds + 1):
         records, classes, costs = _arcs(points, best, len(limits.sizes), near)
         candidate = solve(records, classes, costs, buckets, limits)
         error = error_of(points, candidate)
         progress(round_number / rounds, "improving classes")
+        # Costs are rounded to whole numbers, so a round may gain nothing.
         if not error < smallest_error * (1 - 1e-9):
             break
         best, smallest_error = candidate, error
@@ -72,6 +74,7 @@ def _arcs(points: Points, groups: Labels, classes: int, near: int) -> tuple[Labe
     reach = min(near, classes)
     nearest = np.asarray(KDTree(centres).query(points, k=reach)[1]).reshape(len(points), reach)
     pairs = np.repeat(np.arange(len(points)), reach) * classes + nearest.ravel()
+    # Its own class is always among them, so the present assignment is a solution.
     pairs = np.union1d(pairs, np.arange(len(points)) * classes + groups)
     records, to = np.divmod(pairs, classes)
     return records, to, np.asarray(((points[records] - centres[to]) ** 2).sum(axis=1))
@@ -93,17 +96,19 @@ def by_network(
     network = flows.SimpleMinCostFlow()
     n = len(buckets)
     (count, shares) = limits.low.shape
+    # Nodes: the n records, then class × bucket, then the classes.
     inner = n + np.arange(count * shares)
     ends = n + count * shares + np.repeat(np.arange(count), shares)
-    whole = np.rint(costs * (FINENESS / max(float(costs.max(initial=0.0)), 1e-300))).astype(
-        np.int64
-    )
+    largest = max(float(costs.max(initial=0.0)), 1e-300)
+    whole = np.rint(costs * (FINENESS / largest)).astype(np.int64)
     network.add_arcs_with_capacity_and_unit_cost(
         np.concatenate([records, inner]),
         np.concatenate([n + classes * shares + buckets[records], ends]),
         np.concatenate([np.ones(len(records), dtype=np.int64), (limits.high - limits.low).ravel()]),
         np.concatenate([whole, np.zeros(count * shares, dtype=np.int64)]),
     )
+    # What a bucket must give is taken at its node; the remainder of a class may come from any
+    # bucket.
     free_capacity = limits.sizes - limits.low.sum(axis=1)
     supplies = np.concatenate([np.ones(n, dtype=np.int64), -limits.low.ravel(), -free_capacity])
     network.set_nodes_supplies(np.arange(len(supplies)), supplies)
@@ -132,6 +137,8 @@ def by_linear_program(
         (coefficients, (classes * shares + buckets[records], arcs)),
         shape=(count * shares, len(arcs)),
     )
+    # The constraints are those of a network, so corners are whole and the dual simplex ends in
+    # one.
     flow = linprog(
         costs,
         A_ub=vstack([of_bucket, -of_bucket], format="csr"),
@@ -143,6 +150,7 @@ def by_linear_program(
     )
     if not flow.success:
         raise InternalError("no flow was found, though the present classes are one")
+    # A whole solution up to rounding: 0 or 1.
     used = flow.x > 0.5
     return _picked(records[used], classes[used], n)
 

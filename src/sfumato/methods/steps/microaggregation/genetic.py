@@ -28,24 +28,24 @@ def genetic(ground: PointGround) -> Found:
     start = mdav(ground).groups
     groups = start.copy()
     random = ground.draw("evolving")
-    k = ground.k
     count = 0
-    clusters = [rows for part in ground.parts for rows in macro_clusters(ground, start, part)]
+    clusters: list[Labels] = []
+    for part in ground.parts:
+        clusters += macro_clusters(ground, start, part)
     for clusters_done, rows in enumerate(clusters, 1):
         own = numbered(start[rows])
-        part_groups = numbered(
-            kernels.microaggregation.evolve(
-                ground.points[rows], k, own, random.random((GENERATIONS, 6))
-            )
-        )
+        # All draws of a cluster at once: six a generation, which the loop uses up in order.
+        draws = random.random((GENERATIONS, 6))
+        evolved = kernels.microaggregation.evolve(ground.points[rows], ground.k, own, draws)
+        part_groups = numbered(evolved)
         groups[rows] = part_groups + count
         count += int(part_groups.max()) + 1
         ground.progress(clusters_done / len(clusters), "evolving groups")
-    notes = {"macro_clusters": len(clusters), "generations": GENERATIONS}
-    return Found(
-        groups,
-        {"start_error": error_of(ground.points, start), **notes} if np.size(groups) else notes,
-    )
+    notes: dict[str, float] = {}
+    if np.size(groups):
+        notes["start_error"] = error_of(ground.points, start)
+    notes |= {"macro_clusters": len(clusters), "generations": GENERATIONS}
+    return Found(groups, notes)
 
 
 def macro_clusters(ground: PointGround, groups: Labels, part: Labels) -> list[Labels]:
@@ -54,5 +54,6 @@ def macro_clusters(ground: PointGround, groups: Labels, part: Labels) -> list[La
     sizes = np.bincount(own)
     sums = np.zeros((len(sizes), ground.points.shape[1]))
     np.add.at(sums, own, ground.points[part])
+    # About FEW records: FEW // k groups of k, clustered by their means.
     together = mdav_of(sums / sizes[:, None], min(len(sizes), max(2, FEW // ground.k)))
     return [part[together[own] == cluster] for cluster in range(int(together.max()) + 1)]

@@ -38,6 +38,7 @@ def k_ward_of(points: Array, k: int, enough: int) -> Labels:
     waiting = [np.arange(len(points))]
     while waiting:
         rows = waiting.pop(0)
+        # Fewer than 2k records cannot be parted into two groups of k.
         if len(rows) >= 2 * k:
             parts = _parts(points[rows], k, enough)
         else:
@@ -56,33 +57,31 @@ def _parts(points: Array, k: int, enough: int) -> list[Labels]:
     """
     first_end, second_end = kernels.microaggregation.farthest_pair(points)
     groups = np.arange(len(points))
-    first = _nearest(points, first_end, groups, k)
+    first = _nearest(points, first_end, k)
     remaining = np.setdiff1d(groups, first)
+    # the second end may already be with the first: then any record that remains begins
+    seed = 0
     if second_end in remaining:
-        second = remaining[
-            _nearest(
-                points[remaining],
-                int(np.flatnonzero(remaining == second_end)[0]),
-                np.arange(len(remaining)),
-                k,
-            )
-        ]
-    else:
-        second = remaining[_nearest(points[remaining], 0, np.arange(len(remaining)), k)]
-    groups[first], groups[second] = first.min(), second.min()
+        seed = int(np.flatnonzero(remaining == second_end)[0])
+    second = remaining[_nearest(points[remaining], seed, k)]
+    # A group is named by its first record; all others are groups of one.
+    groups[first] = first.min()
+    groups[second] = second.min()
     kernels.microaggregation.join_until(points, groups, k, enough)
     return _with_leftovers(points, [np.flatnonzero(groups == g) for g in np.unique(groups)], k)
 
 
-def _nearest(points: Array, seed: int, records: Labels, k: int) -> Labels:
+def _nearest(points: Array, seed: int, k: int) -> Labels:
+    """The seed and the k − 1 records nearest to it, ascending."""
     away = ((points - points[seed]) ** 2).sum(axis=1)
     away[seed] = -1.0
-    return np.sort(records[np.argsort(away, kind="stable")[:k]])
+    return np.sort(np.argsort(away, kind="stable")[:k])
 
 
 def _with_leftovers(points: Array, parts: list[Labels], k: int) -> list[Labels]:
     """Groups that stayed too small join the group with the nearest mean, the smallest first."""
     while len(parts) > 1 and min(map(len, parts)) < k:
+        # The smallest first, the first of equals: each join makes one group less.
         small = min(range(len(parts)), key=lambda g: (len(parts[g]), int(parts[g][0])))
         gone = parts.pop(small)
         means = np.array([points[part].mean(axis=0) for part in parts])

@@ -42,6 +42,7 @@ def mdav_of(points: Points, k: int) -> Labels:
     """
     groups = np.empty(len(points), dtype=np.int64)
     dimensions = points.shape[1]
+    # Scanning costs n²/k; a tree costs more a look, and the more the more dimensions there are.
     use_tree = dimensions <= FEW_DIMENSIONS and len(points) >= SCANNED << dimensions
     loops = kernels.mdav_tree if use_tree else kernels.microaggregation
     loops.mdav(np.array(points.T, order="C"), k, groups)
@@ -61,11 +62,9 @@ def v_mdav(ground: PointGround, gamma: float) -> Found:
 
 def partitioned(ground: PointGround, block: int) -> Found:
     """Cut every part into blocks and group each by MDAV."""
-    blocks = [
-        rows[inside]
-        for rows in ground.parts
-        for inside in blocks_of(ground.points[rows], ground.k, block)
-    ]
+    blocks: list[Labels] = []
+    for rows in ground.parts:
+        blocks += [rows[inside] for inside in blocks_of(ground.points[rows], ground.k, block)]
     groups = np.empty(len(ground.points), dtype=np.int64)
     count = 0
     for blocks_done, rows in enumerate(blocks, 1):
@@ -92,6 +91,8 @@ def blocks_of(points: Points, k: int, block_size: int) -> list[Labels]:
             continue
         axis = int(points[rows].var(axis=0).argmax())
         ordered = rows[np.argsort(points[rows, axis], kind="stable")]
+        # Half of the rows, rounded down to a multiple of k.
         middle = max(k, len(rows) // (2 * k) * k)
+        # Sorted again, so that ties within a block go by the order of the rows.
         waiting += [np.sort(ordered[middle:]), np.sort(ordered[:middle])]
     return blocks

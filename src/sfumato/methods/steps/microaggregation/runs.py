@@ -26,9 +26,9 @@ def runs_of(scores: Array, k: int) -> Labels:
     [1, 0, 1, 0, 1]
     """
     groups = np.empty(len(scores), dtype=np.int64)
-    groups[np.argsort(scores, kind="stable")] = np.minimum(
-        np.arange(len(scores)) // k, len(scores) // k - 1
-    )
+    # With 5 records and k = 2: 0 0 1 1 1.
+    runs = np.minimum(np.arange(len(scores)) // k, len(scores) // k - 1)
+    groups[np.argsort(scores, kind="stable")] = runs
     return groups
 
 
@@ -41,6 +41,8 @@ def best_runs(ground: PointGround, score: Callable[[Array], Array]) -> Found:
     """The runs with the least squared error among all runs of records in the order of a score."""
 
     def of_part(points: Array, k: int) -> Labels:
+        # Optimal groups on a line are runs of its order (Hansen & Mukherjee 2003), found by
+        # shortest paths.
         order = np.argsort(score(points), kind="stable")
         runs = np.empty(len(points), dtype=np.int64)
         kernels.microaggregation.best_runs(points[order], k, runs)
@@ -60,6 +62,7 @@ def first_component(points: Array) -> Array:
     """
     centred = points - points.mean(axis=0)
     axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    # The sign of an eigenvector is arbitrary; fixed, so that all machines agree.
     scores: Array = centred @ axis * np.sign(axis[np.abs(axis).argmax()])
     return scores
 
