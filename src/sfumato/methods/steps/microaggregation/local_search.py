@@ -161,7 +161,7 @@ class AnnealingSearch:
             while self.tried - before < (1 + LOCAL_SHARE) * whole:
                 yield from self._anneal_region(last)
                 self._keep()
-            # Slower by half every ALIKE rounds: slow anneals end better, quick ones try more
+            # Twice as slow every ALIKE rounds: slow anneals end better, quick ones try more
             # starts.
             steps *= 2 if turn % ALIKE == ALIKE - 1 else 1
 

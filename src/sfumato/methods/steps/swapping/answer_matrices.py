@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -56,7 +57,7 @@ def dense(rows: Rows) -> tuple[dict[str, int], Floats]:
     numbers = {label(value): i for i, value in enumerate(rows)}
     if not rows or len(numbers) < len(rows):
         raise ParameterError("it needs one row for each value of the column")
-    strange = {label(to) for row in rows.values() for to in row} - set(numbers)
+    strange = set(map(label, chain.from_iterable(rows.values()))) - set(numbers)
     if strange:
         raise ParameterError(f"it leads to {len(strange)} value(s) that have no row of their own")
     matrix = np.zeros((len(numbers), len(numbers)))
@@ -81,6 +82,7 @@ class Chance:
         """The matrix for answers of these shares."""
         if self.invariant == "direct":
             return direct_invariant(shares, self.theta or 0.0)
+        # Retained with probability p, otherwise any value alike.
         if own_matrix is None:
             first = uniform_matrix(len(shares), self.retain or 0.0)
         else:
@@ -107,6 +109,7 @@ def _shares(counts: Codes, masses: Floats | None) -> Floats:
     """
     if masses is None or not masses.sum():
         return np.asarray(counts / counts.sum(), dtype=np.float64)
+    # A share of 0 for an answer that occurs would make the invariant matrix divide by 0.
     totals = np.where(counts > 0, np.maximum(masses, 1e-12 * masses.sum()), 0.0)
     return np.asarray(totals / totals.sum(), dtype=np.float64)
 
@@ -120,8 +123,10 @@ def draw_answers(
     for occurring, transition in matrices:
         members = groups[transition.stratum]
         members = members[answers.codes[members] >= 0]
+        # Answers of the stratum numbered 0, 1, … as the rows of its matrix are.
         number = np.zeros(len(answers.labels), dtype=np.int64)
         number[occurring] = np.arange(len(occurring))
+        # Inverse transform: the first column whose running sum exceeds the uniform number.
         sums = np.cumsum(transition.matrix, axis=1)
         own = number[answers.codes[members]]
         codes = kernels.swapping.draw_codes(own, sums / sums[:, -1:], uniforms[members])

@@ -60,23 +60,17 @@ class Answers:
         for name in self.columns:
             own = dataset.column(name)
             pool = self.pool[name]
+            new_values = own
             if len(pool):
                 new_values = pool.gather(np.maximum(codes, 0))
-            else:
-                new_values = own
-            if own.dtype == new_values.dtype:
-                old_values = own
-            else:
+            old_values = own
+            if own.dtype != new_values.dtype:
                 old_values = own.cast(new_values.dtype)
-            column = (
-                pl.select(pl.when(answered).then(new_values).otherwise(old_values))
-                .to_series()
-                .alias(name)
-            )
+            released = pl.when(answered).then(new_values).otherwise(old_values)
+            column = pl.select(released).to_series().alias(name)
             if column.dtype.is_float():
-                columns[name] = column.fill_nan(None)
-            else:
-                columns[name] = column
+                column = column.fill_nan(None)
+            columns[name] = column
         return columns
 
 
@@ -104,10 +98,11 @@ def answers_of(dataset: Table, columns: Sequence[str]) -> Answers:
     codes = np.full(len(dataset), -1, dtype=np.int64)
     codes[rows] = combined([joint[rows]])
     holders = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
+    # Written backwards, the first row with an answer stays.
     holders[codes[rows][::-1]] = rows[::-1]
     _require_few(columns, len(holders))
     pool = {name: dataset.column(name).gather(holders) for name in columns}
-    values = [[label(value) for value in pool[name].to_list()] for name in columns]
+    values = [map(label, pool[name].to_list()) for name in columns]
     return Answers(tuple(columns), codes, tuple(zip(*values, strict=True)), pool)
 
 
@@ -155,6 +150,7 @@ class Asking:
         for group in self.groups:
             answers = answers_of(rows, group)
             answered = np.flatnonzero(answers.codes >= 0)
+            # Stratum and answer in one number, so that one count serves all strata.
             pairs = strata[answered] * len(answers.labels) + answers.codes[answered]
             size = len(names) * len(answers.labels)
             if weights is None:
@@ -179,13 +175,10 @@ class Asking:
     def _count_answers(self, group: tuple[str, ...]) -> AnswerCounts:
         pools = self.pools[group]
         labels = tuple(sorted(pools))
-        empty = dict.fromkeys(group, pl.Series(dtype=pl.String))
+        pool = dict.fromkeys(group, pl.Series(dtype=pl.String))
         if labels:
-            pool = pl.concat(
-                [pools[answer_label] for answer_label in labels], how="vertical_relaxed"
-            ).to_dict()
-        else:
-            pool = empty
+            values = [pools[answer_label] for answer_label in labels]
+            pool = pl.concat(values, how="vertical_relaxed").to_dict()
         strata = {}
         for name, stratum_counts in self.counts[group].items():
             entries = [stratum_counts.get(answer_label, (0, 0)) for answer_label in labels]
@@ -221,17 +214,16 @@ def under_labels(answers: AnswerCounts, column: str, rows: Mapping[str, int]) ->
         )
     strange = [name for name in rows if (name,) not in label_positions]
     pool = _extended(answers.pool[column], strange)
-    row_positions = {
-        **{name: i for (name,), i in label_positions.items()},
-        **{n: len(label_positions) + i for i, n in enumerate(strange)},
-    }
-    order = np.array([row_positions[name] for name in rows], dtype=np.int64)
+    for name in strange:
+        label_positions[name,] = len(label_positions)
+    order = np.array([label_positions[name,] for name in rows], dtype=np.int64)
 
+    # Counts in the order of the matrix; what no row has is 0.
     def spread(values: Any) -> Any:
         return np.concatenate([values, np.zeros(len(strange), dtype=values.dtype)])[order]
 
-    strata = {
-        name: (spread(counts), None if masses is None else spread(masses))
-        for name, (counts, masses) in answers.strata.items()
-    }
+    strata = {}
+    for stratum, (counts, masses) in answers.strata.items():
+        new_masses = None if masses is None else spread(masses)
+        strata[stratum] = spread(counts), new_masses
     return AnswerCounts(tuple((name,) for name in rows), {column: pool.gather(order)}, strata)

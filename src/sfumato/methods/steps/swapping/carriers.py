@@ -50,6 +50,7 @@ class Carriers:
         """
         donors = np.arange(len(self.rows))
         donors[carriers] = carriers[partner]
+        # Rows exchange directly.
         if self.unit == "row":
             sources = np.empty_like(donors)
             sources[self.rows] = self.rows[donors]
@@ -63,6 +64,7 @@ def carriers_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.i
     households, persons, or rows.
     """
     codes: list[NDArray[np.int64]] | None = None
+    # The largest units first: households, then persons.
     for unit in ("household", "person"):
         units = units_of(dataset, unit)
         if units is None:
@@ -95,6 +97,7 @@ def carriers_by(dataset: Table, units: NDArray[np.int64], unit: str) -> Carriers
     _, first, of = np.unique(units[order], return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     by_first = np.argsort(first)
+    # Unit c, which first occurs at first[c], gets the number of its turn.
     rank[by_first] = np.arange(len(first))
     rows = np.empty(len(order), dtype=np.int64)
     rows[order] = rank[of]

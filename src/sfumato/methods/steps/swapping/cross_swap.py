@@ -112,21 +112,18 @@ class SwapAcross(ColumnStep):
         donor, is_seeker = self._donors(dataset, second, goal)
         alone = int((is_seeker & (donor < 0)).sum())
         columns = {name: _take_values(name, dataset, second, donor) for name in self.columns}
+        after = dataset.with_columns(columns)
+        warnings = [RELEASED]
         if alone:
-            shortage_warnings = (
-                f"swap_across: {alone:,} record(s) found no donor and keep their values",
+            warnings.append(
+                f"swap_across: {alone:,} record(s) found no donor and keep their values"
             )
-        else:
-            shortage_warnings = ()
+        action = "replaced by values of similar records of a second table"
         return Masked(
-            actions=dict.fromkeys(
-                self.columns, "replaced by values of similar records of a second table"
-            ),
+            actions=dict.fromkeys(self.columns, action),
             columns=columns,
-            preserved=tuple(
-                _shift(dataset, dataset.with_columns(columns), name) for name in self.columns
-            ),
-            warnings=(RELEASED, *shortage_warnings),
+            preserved=tuple(_shift(dataset, after, name) for name in self.columns),
+            warnings=tuple(warnings),
             owner={"replaced": int((donor >= 0).sum()), "without_donor": alone},
         )
 
@@ -144,6 +141,7 @@ class SwapAcross(ColumnStep):
                 f"the second table, {second.source.name}, has no record that knows all columns to"
                 " be taken"
             )
+        # Donors in an order that does not depend on that of the file.
         order = canonical_order(second)
         donors = order[np.isin(order, donors)]
         carriers = carriers_of(dataset, [*self.columns, *self.match])
@@ -167,9 +165,8 @@ def _take_values(name: str, dataset: Table, second: Table, donor: Codes) -> pl.S
     else:
         missing = first.is_null() | first.is_nan().fill_null(value=True)
     from_donor = (donor >= 0) & ~missing.to_numpy()
-    column = pl.concat([first, donor_values]).gather(
-        np.where(from_donor, len(first) + donor, np.arange(len(first)))
-    )
+    sources = np.where(from_donor, len(first) + donor, np.arange(len(first)))
+    column = pl.concat([first, donor_values]).gather(sources)
     if column.dtype.is_float():
         return column.fill_nan(None)
     return column
@@ -186,10 +183,10 @@ def _shift(before: Table, after: Table, name: str) -> Preserved:
 
 def _steps(before: Table, after: Table, name: str) -> float:
     """The largest difference between two cumulative distributions."""
-    old, new = (
-        np.sort(scores[~np.isnan(scores)])
-        for scores in (scores_of(before, name), scores_of(after, name))
-    )
+    old_scores = scores_of(before, name)
+    new_scores = scores_of(after, name)
+    old = np.sort(old_scores[~np.isnan(old_scores)])
+    new = np.sort(new_scores[~np.isnan(new_scores)])
     if not len(old) or not len(new):
         return 0.0
     at = np.concatenate([old, new])

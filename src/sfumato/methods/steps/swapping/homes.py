@@ -70,15 +70,16 @@ class Homes:
         geography_codes = [dataset.encoded(name).codes for name in geography]
         people = [dataset.encoded(name).codes for name in risk]
         levels = range(1, len(geography_codes) + 1)
-        profiles = [
-            codes_of(dataset, names)[0] if names else np.zeros(len(dataset), dtype=np.int64)
-            for names in similar
-        ]
+        everyone = np.zeros(len(dataset), dtype=np.int64)
+        profiles = []
+        for names in similar:
+            codes = codes_of(dataset, names)[0] if names else everyone
+            profiles.append(codes[carriers.rows])
         return cls(
             carriers,
             [combined(geography_codes[:level])[carriers.rows] for level in levels],
             [_fewest(combined([*geography_codes[:level], *people]), carriers) for level in levels],
-            [codes[carriers.rows] for codes in profiles],
+            profiles,
             codes_of(dataset, geography)[1][carriers.rows],
         )
 
@@ -87,6 +88,7 @@ class Homes:
         where there is none.
         """
         levels = np.full(len(self.carriers), len(self.areas))
+        # From the smallest areas to the largest: the last one written is the highest level.
         for level in reversed(range(len(self.areas))):
             levels[self.fewest[level] < k] = level
         return levels
@@ -96,6 +98,7 @@ def _fewest(alike: Codes, carriers: Carriers) -> Codes:
     """Per household the smallest count of people who are like one of its members."""
     counts = np.bincount(alike)[alike]
     order = np.argsort(carriers.of, kind="stable")
+    # Rows by household; each household has a row, so no stretch is empty.
     starts = np.searchsorted(carriers.of[order], np.arange(len(carriers)))
     if not len(order):
         return counts
@@ -116,9 +119,8 @@ class Exchange:
     @property
     def free(self) -> NDArray[np.bool_]:
         """The households that have not exchanged and may."""
-        return np.asarray(
-            (self.partner == np.arange(len(self.partner))) & self.homes.there, dtype=np.bool_
-        )
+        is_alone = self.partner == np.arange(len(self.partner))
+        return np.asarray(is_alone & self.homes.there, dtype=np.bool_)
 
     def must(self, level: int, needs: Codes) -> int:
         """Exchange those that must at a level, in random order; returns how many found no donor."""
@@ -134,8 +136,11 @@ class Exchange:
         level = len(self.homes.areas) - 1
         areas = self.homes.areas[level]
         homes = np.bincount(areas)
+        # What exchanged already counts; each exchange moves two households, hence the half.
         swapped_counts = np.bincount(areas, self.partner != np.arange(len(areas)), len(homes))
         quotas = rounded(np.maximum(rate * homes - swapped_counts, 0) / 2, self.stream)
+        # Exponential times with rate 1/fewest: the order of a draw without replacement where a
+        # household's weight is 1/fewest.
         race = self.stream.exponential(size=len(areas)) * self.homes.fewest[level]
         seekers = np.argsort(race, kind="stable")
         self._find(level, seekers[self.free[seekers]], quotas)
@@ -143,14 +148,17 @@ class Exchange:
 
     def _find(self, level: int, seekers: Codes, quotas: Codes) -> None:
         areas = self.homes.areas[level]
+        # Whole weights in proportion to 1/fewest: sums in the tree are exact in any order.
         weights = np.where(self.free, HEAVIEST // np.maximum(self.homes.fewest[level], 1), 0)
         sorted_ = [_stretches(profile, areas) for profile in self.homes.profiles]
         order = np.stack([sorted_profile[0] for sorted_profile in sorted_])
+        # The inverse of each order.
         positions = np.empty_like(order)
         for p, row in enumerate(order):
             positions[p, row] = np.arange(len(row))
         uniforms = self.stream.random(len(seekers))
         stretches = np.stack([sorted_profile[1] for sorted_profile in sorted_])
+        # A tree of partial sums draws a donor in O(log n), also after some were taken.
         trees = np.stack([kernels.swapping.tree_of(weights[row]) for row in order])
         profiles = kernels.swapping.Profiles(positions, order, stretches, trees)
         kernels.swapping.find_donors(
@@ -165,6 +173,7 @@ def _stretches(profile: Codes, areas: Codes) -> tuple[Codes, Codes]:
     cells = combined([profile, areas])
     order = np.argsort(cells, kind="stable")
     ends = []
+    # Start and end of the stretch of equal profiles, then of equal profile and area.
     for codes in (combined([profile]), cells):
         sizes = np.bincount(codes)
         last = np.cumsum(sizes)

@@ -66,19 +66,14 @@ def is_ordered(dataset: Table, name: str) -> bool:
 def space_of(first: Table, second: Table, names: Sequence[str]) -> SwapSpace:
     """Numbers in standard deviations of our table; other columns must be equal and make blocks."""
     ordered = [name for name in names if is_ordered(first, name)]
-    first_points = np.stack(
-        [scores_of(first, name) for name in ordered] or [np.zeros(len(first))], axis=1
-    )
-    second_points = np.stack(
-        [scores_of(second, name) for name in ordered] or [np.zeros(len(second))], axis=1
-    )
+    points = []
+    for table in (first, second):
+        columns = [scores_of(table, name) for name in ordered] or [np.zeros(len(table))]
+        points.append(np.stack(columns, axis=1))
+    first_points, second_points = points
     spread = np.array([_spread(column) for column in first_points.T])
-    blocks = combined(
-        [
-            np.zeros(len(first) + len(second), dtype=np.int64),
-            *_shared_codes(first, second, names, ordered),
-        ]
-    )
+    everyone = np.zeros(len(first) + len(second), dtype=np.int64)
+    blocks = combined([everyone, *_shared_codes(first, second, names, ordered)])
     our_blocks = blocks[: len(first)]
     their_blocks = blocks[len(first) :]
     our_blocks[np.isnan(first_points).any(axis=1)] = -1
@@ -104,14 +99,12 @@ def _shared_codes(
             continue
         first_column = first.encoded(name)
         second_column = second.encoded(name)
-        number = {
-            value: i
-            for i, value in enumerate(dict.fromkeys([*first_column.labels, *second_column.labels]))
-        }
-        parts = [
-            np.array([number[v] for v in column.labels], dtype=np.int64)[column.codes]
-            for column in (first_column, second_column)
-        ]
+        labels = dict.fromkeys([*first_column.labels, *second_column.labels])
+        number = {value: i for i, value in enumerate(labels)}
+        parts = []
+        for column in (first_column, second_column):
+            new_codes = np.array([number[value] for value in column.labels], dtype=np.int64)
+            parts.append(new_codes[column.codes])
         codes.append(np.concatenate(parts))
     return codes
 
@@ -126,18 +119,15 @@ def nearest_donors(
 ) -> Codes:
     """For each seeker, in turn, the nearest free donor of its block, or −1."""
     donor_rows = np.full(len(seekers), -1, dtype=np.int64)
+    # Block −1 becomes 0: records that lack a number, which find nobody.
     blocks = 1 + int(max(space.our_blocks.max(initial=-1), space.their_blocks.max(initial=-1)))
     their_members = members_of(1 + space.their_blocks[donors], 1 + blocks)
     for block, seeker_numbers in enumerate(members_of(1 + space.our_blocks[seekers], 1 + blocks)):
         donor_numbers = donors[their_members[block]]
         if block and len(seeker_numbers) and len(donor_numbers):
-            matched = _matched(
-                space.records[seekers[seeker_numbers]],
-                space.donors[donor_numbers],
-                reach,
-                once,
-                stream,
-            )
+            seeker_points = space.records[seekers[seeker_numbers]]
+            donor_points = space.donors[donor_numbers]
+            matched = _matched(seeker_points, donor_points, reach, once, stream)
             donor_rows[seeker_numbers[matched >= 0]] = donor_numbers[matched[matched >= 0]]
     return donor_rows
 
@@ -154,16 +144,18 @@ def _matched(
     """
     from scipy.spatial import cKDTree
 
+    # A hair's breadth in one more dimension puts equal distances in random order.
     seeker_points = np.column_stack([seeker_points, HAIR * stream.random(len(seeker_points))])
     donor_points = np.column_stack([donor_points, HAIR * stream.random(len(donor_points))])
     matched = np.full(len(seeker_points), -1, dtype=np.int64)
     waiting = np.arange(len(seeker_points))
     free_donors = np.arange(len(donor_points))
     neighbour_count = NEIGHBOURS
+    # Twice as many neighbours a round: few seekers need more than the first ones.
     while len(waiting) and len(free_donors):
-        distances, neighbours = cKDTree(donor_points[free_donors]).query(
-            seeker_points[waiting], k=np.arange(1, min(neighbour_count, len(free_donors)) + 1)
-        )
+        ranks = np.arange(1, min(neighbour_count, len(free_donors)) + 1)
+        tree = cKDTree(donor_points[free_donors])
+        distances, neighbours = tree.query(seeker_points[waiting], k=ranks)
         is_taken = np.zeros(len(free_donors), dtype=np.bool_)
         got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, is_taken, once)
         matched[waiting[got >= 0]] = free_donors[got[got >= 0]]
@@ -182,13 +174,9 @@ def as_ours(name: str, first: pl.Series, second: pl.Series) -> tuple[pl.Series, 
     if first.dtype.is_integer() and second.dtype.is_float():
         first = first.cast(pl.Float64)
     if second.dtype.is_float():
-        cast = second.fill_nan(None).cast(first.dtype, strict=False)
-    else:
-        cast = second.cast(first.dtype, strict=False)
-    lost = (
-        cast.null_count()
-        - (second.fill_nan(None) if second.dtype.is_float() else second).null_count()
-    )
+        second = second.fill_nan(None)
+    cast = second.cast(first.dtype, strict=False)
+    lost = cast.null_count() - second.null_count()
     if lost:
         raise SchemaError(
             f"{lost:,} value(s) of column {name!r} of the second table are not of the type ours"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,15 +45,14 @@ def scores_of(dataset: Table, name: str) -> NDArray[np.float64]:
 def _positions(dataset: Table, name: str, order: tuple[str, ...]) -> NDArray[np.float64]:
     """The place of each value in a listed order."""
     encoded = dataset.encoded(name)
-    rank_of_value = {value: float(i) for i, value in enumerate(order)}
+    rank_of_value: dict[str | None, float] = {value: float(i) for i, value in enumerate(order)}
     unknown = sum(1 for value in encoded.labels if value is not None and value not in rank_of_value)
     if unknown:
         raise SchemaError(
             f"column {name!r} has {unknown:,} value(s) that its order does not list; add them"
         )
-    return np.array(
-        [float("nan") if v is None else rank_of_value[v] for v in encoded.labels], dtype=np.float64
-    )[encoded.codes]
+    positions = [rank_of_value.get(value, math.nan) for value in encoded.labels]
+    return np.array(positions, dtype=np.float64)[encoded.codes]
 
 
 def is_measured(dataset: Table, name: str) -> bool:

@@ -213,11 +213,10 @@ class Pram(ColumnStep):
         """The matrices in use, by columns and stratum: for the owner, since their labels are data
         values.
         """
-        return tuple(
-            t
-            for question in self._questions(dataset, Goal())
-            for _, t in question.occurring_matrices
-        )
+        transitions: list[AnswerMatrix] = []
+        for question in self._questions(dataset, Goal()):
+            transitions += [transition for _, transition in question.occurring_matrices]
+        return tuple(transitions)
 
     @property
     def clue(self) -> Clue:
@@ -236,6 +235,7 @@ class Pram(ColumnStep):
         for question in self._questions(dataset, goal):
             answers = question.answers
             title = question.answers.title
+            # One draw a person where the answer is one a person: several would average out.
             unit = carrier_of(dataset, answers.columns, question.strata)
             uniforms = goal.keyed(f"pram {title}").uniforms(marks_by(dataset, unit))
             released = draw_answers(answers, question.strata, question.occurring_matrices, uniforms)
@@ -273,6 +273,7 @@ class Pram(ColumnStep):
                 answers = under_labels(answers, group[0], numbers)
             stratum_numbers = {name: s for s, name in enumerate(names)}
             matrices = []
+            # All strata of the table, also those that have no row here: their ε counts.
             for name in in_order(answers.strata):
                 counts = answers.strata[name][0]
                 if own_matrix is None:
@@ -281,12 +282,8 @@ class Pram(ColumnStep):
                     occurring = np.arange(len(counts))
                 labels = tuple(answers.labels[i] for i in occurring.tolist())
                 matrix = chance.made(answers, name, own_matrix)
-                matrices.append(
-                    (
-                        occurring,
-                        AnswerMatrix(tuple(group), stratum_numbers.get(name, -1), labels, matrix),
-                    )
-                )
+                stratum = stratum_numbers.get(name, -1)
+                matrices.append((occurring, AnswerMatrix(tuple(group), stratum, labels, matrix)))
             yield _Asked(answers.under(answers_of(dataset, group)), strata, matrices)
 
     def _public_facts(self, epsilons: dict[str, float]) -> dict[str, object]:
@@ -346,11 +343,8 @@ def _warnings(
             f"pram: {answers.title!r} has one value only in {alone:,} of {len(matrices):,} strata;"
             " it stays there"
         )
-    if len(answers.columns) > 1:
-        partly = int((answers.codes < 0).sum())
-    else:
-        partly = 0
-    if partly:
+    partly = int((answers.codes < 0).sum())
+    if partly and len(answers.columns) > 1:
         warnings.append(
             f"pram: {partly:,} row(s) lack a value of {answers.title!r} and are released as"
             " they are"

@@ -36,6 +36,7 @@ def sorted_within(
     Equal scores are put in random order: any other would tie the swap to what the canonical order
     sorts by.
     """
+    # Equal scores in random order, as the sort is stable.
     mixed = stream.permutation(carriers)
     order = mixed[np.argsort(scores[mixed], kind="stable")]
     count = int(strata.max(initial=0)) + 1
@@ -75,6 +76,7 @@ class Ranking:
         order, starts = sorted_within(scores, strata, carriers, stream)
         normal = variant == "p_distribution"
         if normal:
+            # Drawn once for all p: a narrower p gives a narrower version of the same swap.
             first = stream.standard_normal(len(order))
         else:
             first = stream.random(len(order))

@@ -24,6 +24,7 @@ def combined(codes: Sequence[Codes]) -> Codes:
     for code in codes:  # numbered anew after each: the product of all may not fit a word
         joint = combinations * (int(code.max(initial=0)) + 1) + code
         size = int(joint.max(initial=-1)) + 1
+        # Few codes: count them. Many: sort.
         if size <= 4 * len(joint) + 1024:
             used = np.bincount(joint, minlength=size) > 0
             combinations = (np.cumsum(used) - 1)[joint]
@@ -64,6 +65,7 @@ def paired_at_random(cells: Codes, rate: float, stream: np.random.Generator) -> 
     Of a cell's n records a share ``rate`` finds a partner: n · rate / 2 pairs, a fraction rounded
     up or down at random so that the share is right on average.
     """
+    # Shuffled, then sorted by cell without disturbing the shuffle: random order within each cell.
     mixed = stream.permutation(len(cells))
     order = mixed[np.argsort(cells[mixed], kind="stable")]
     count = int(cells.max(initial=-1)) + 1
@@ -72,6 +74,7 @@ def paired_at_random(cells: Codes, rate: float, stream: np.random.Generator) -> 
     starts = np.cumsum(sizes) - sizes
     position = np.arange(len(order)) - starts[cells[order]]
     is_paired = position < 2 * pairs[cells[order]]
+    # In a cell positions 0 and 1, 2 and 3, … are pairs: position XOR 1 is the other one.
     mate = np.where(is_paired, starts[cells[order]] + (position ^ 1), np.arange(len(order)))
     partner = np.empty(len(order), dtype=np.int64)
     partner[order] = order[mate]
@@ -80,6 +83,7 @@ def paired_at_random(cells: Codes, rate: float, stream: np.random.Generator) -> 
 
 def rounded(numbers: NDArray[np.float64], stream: np.random.Generator) -> Codes:
     """Whole numbers that are right on average: a fraction is the probability to round up."""
+    # 1e-9, since 0.29 × 100 is 28.999….
     low = np.floor(numbers + 1e-9)
     return (low + (stream.random(len(numbers)) < numbers - low)).astype(np.int64)
 

@@ -113,6 +113,7 @@ class RankSwapping:
         own = scores[carriers.rows]
         ends = ends_of(own, self.bottom, self.top, stream)
         together = np.concatenate(ends)
+        # Grouped ends take part in the swap with their new value.
         if len(together) and self.extremes == "group":
             column = grouped(dataset, name, own, carriers, ends)
             scores = scores_of(dataset.with_columns({name: column}), name)
@@ -120,9 +121,7 @@ class RankSwapping:
         movable = ~np.isnan(own)
         if self.extremes == "exclude":
             movable[together] = False
-        ranking = Ranking.of(
-            own, strata[carriers.rows], np.flatnonzero(movable), self.variant, stream
-        )
-        return SwappedColumn(
-            name, column, scores, carriers, ranking, len(together) * (self.extremes == "group")
-        )
+        rows = np.flatnonzero(movable)
+        ranking = Ranking.of(own, strata[carriers.rows], rows, self.variant, stream)
+        grouped_count = len(together) if self.extremes == "group" else 0
+        return SwappedColumn(name, column, scores, carriers, ranking, grouped_count)
