@@ -111,11 +111,8 @@ def fewest_cells(
     ``incumbent`` is handed back.
     """
     require_small(parts)
-    within = [
-        candidate
-        for candidate in (incumbent, *_wiped(parts, demands))
-        if candidate.records_hit <= record_limit
-    ]
+    candidates = (incumbent, *_wiped(parts, demands))
+    within = [candidate for candidate in candidates if candidate.records_hit <= record_limit]
     incumbent = min(within, key=lambda candidate: price_of(candidate, prices), default=incumbent)
     if within:
         limit = price_of(incumbent, prices)
@@ -124,13 +121,15 @@ def fewest_cells(
     if within and limit == 0:
         return incumbent, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
     bound = math.inf
+    # Cheapest first, so the first one that costs as much as the best known ends the search: all
+    # later ones cost at least as much.
     for opening_number, (lower_bound, opened) in enumerate(_openings(parts, prices)):
         if (within and lower_bound >= limit - SLACK) or opening_number >= MOST_OPENED:
             bound = min(bound, lower_bound)
             break
-        candidate, proved = _Program(
-            _opened(parts, opened), demands, prices, limit, opened, record_limit
-        ).solve(effort)
+        program = _Program(_opened(parts, opened), demands, prices, limit, opened, record_limit)
+        candidate, proved = program.solve(effort)
+        # The optimum lies in one of the openings, so the least of their bounds bounds it.
         bound = min(bound, max(lower_bound, proved))
         if candidate is not None and price_of(candidate, prices) <= limit:
             within = [candidate]
@@ -151,11 +150,14 @@ def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tupl
     hiding one in each costs.
     """
     absent_bits = int(np.bitwise_or.reduce(parts.absent, initial=0))
-    bits = {
-        parts.bits([name]): price for name, price in prices.items() if name in _differing(parts)
-    }
+    differing = _differing(parts)
+    openable = {}
+    for name, price in prices.items():
+        bit = parts.bits([name])
+        if name in differing and bit & absent_bits:
+            openable[bit] = price
     yield 0.0, 0
-    yield from cheapest_sets({bit: price for bit, price in bits.items() if bit & absent_bits})
+    yield from cheapest_sets(openable)
 
 
 def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
@@ -170,8 +172,8 @@ def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[Suppressed
     largest_k = max(demand.k for demand in demands)
     whole = np.flatnonzero(parts.absent[parts.origin] == 0)
     part_numbers = np.repeat(whole, np.minimum(parts.amounts[whole], largest_k))[: largest_k - 1]
-    columns = dict.fromkeys(name for demand in demands for name in demand.columns)
-    hidden = parts.hide(part_numbers, np.full(len(part_numbers), parts.bits(columns)))
+    bits = parts.bits({name for demand in demands for name in demand.columns})
+    hidden = parts.hide(part_numbers, np.full(len(part_numbers), bits))
     return [hidden] if _met(hidden, demands) else []
 
 
@@ -202,22 +204,25 @@ class _Program:
         opened: int,
         record_limit: int,
     ) -> None:
+        # Missing is a category there, so hiding a value would need another opening.
         closed = int(np.bitwise_or.reduce(parts.absent, initial=0))
-        useful = [
-            name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed
-        ]
-        sets = list(cheapest_sets({parts.bits([name]): prices[name] for name in useful}))
+        differing = _differing(parts)
+        useful = {}
+        for name, price in prices.items():
+            bit = parts.bits([name])
+            if name in differing and not bit & closed:
+                useful[bit] = price
+        sets = [pair for pair in cheapest_sets(useful) if pair[0] <= limit + SLACK]
         self.parts = parts
         self.demands = demands
-        self.sets = np.array(
-            [hidden for price, hidden in sets if price <= limit + SLACK], dtype=np.int64
-        )
-        self.price = np.array([price for price, _ in sets[: len(self.sets)]])
+        self.sets = np.array([hidden for _, hidden in sets], dtype=np.int64)
+        self.price = np.array([price for price, _ in sets])
         self.apart = [_columns_apart(parts, demand.columns) for demand in demands]
         self.rare = [
             np.flatnonzero(parts.frequencies(demand.columns) < demand.k) for demand in demands
         ]
         self.choices = len(parts.classes) * len(self.sets)
+        # Whether a class hides a set: binary, only for classes of several records.
         self.flags: dict[tuple[int, int], int] = {}
         self.seen: set[tuple[int, int, int]] = set()
         self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
@@ -250,10 +255,13 @@ class _Program:
         if (number, u, hidden) in self.seen:
             return
         self.seen.add((number, u, hidden))
+        # Columns in which other classes still differ once these are hidden.
         need = self.apart[number][u] & ~hidden
+        # Records that agree already count; the remainder must come from what others hide.
         shortfall = self.demands[number].k - int(self.parts.amounts[need == 0].sum())
         if shortfall <= 0:
             return
+        # A record helps when it hides every column in which it differs.
         helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
         columns = np.flatnonzero(helpful)
         values = np.ones(int(helpful.sum()))
@@ -271,12 +279,15 @@ class _Program:
         own = np.arange(u * len(self.sets), (u + 1) * len(self.sets))
         variables = own[self.sets == hidden] if hidden else own
         amount = int(self.parts.amounts[u])
+        # One record: the variables themselves are 0 or 1, no flag is needed.
         if amount == 1:
             if hidden:
                 return (variables, np.ones(len(variables)), 0.0)
             return (own, -np.ones(len(own)), 1.0)
         if (u, hidden) not in self.flags:
             flag = self.flags[u, hidden] = self.choices + len(self.flags)
+            # A big-M row with the class size: sum ≤ size · flag, or for nothing hidden size − sum
+            # ≤ size · flag.
             sign = -1.0 if hidden else 1.0
             self._row(
                 np.append(variables, flag),
@@ -292,6 +303,7 @@ class _Program:
         if not len(self.sets):  # nothing may be hidden, and the table as it is does not do
             return None, math.inf
         single = [1 << a for a in range(len(self.parts.classes.columns)) if 1 << a in self.sets]
+        # Rows for small sets from the start; larger ones are added when a solution breaks them.
         for number, rare in enumerate(self.rare):
             for u in rare.tolist():
                 for hidden in (0, *single):
@@ -302,11 +314,11 @@ class _Program:
             bound = max(bound, lower_bound)
             if solution is None:
                 return None, bound
-            choice_counts = (
-                np.rint(solution[: self.choices]).astype(np.int64).reshape(-1, len(self.sets))
-            )
+            choices = np.rint(solution[: self.choices]).astype(np.int64)
+            choice_counts = choices.reshape(-1, len(self.sets))
             if not self._add_broken(choice_counts):
                 return self._hidden(choice_counts), bound
+            # Stopped early: what it broke may be due to that, and another round may loop.
             if not is_optimal:
                 break
         return None, bound
@@ -322,12 +334,14 @@ class _Program:
         cost = np.concatenate(
             [np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))]
         )
+        # A missing category has no value to hide.
         hideable = (self.parts.absent[:, None] & self.sets[None, :]) == 0
         upper = np.concatenate(
             [(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))]
         )
         pointers = np.cumsum([0, *(len(columns) for columns, _ in self.entries)])
-        columns, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        columns = np.concatenate([columns for columns, _ in self.entries])
+        values = np.concatenate([values for _, values in self.entries])
         matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))
         result = milp(
             cost,
@@ -351,10 +365,10 @@ class _Program:
             hidden = int(self.sets[set_number])
             for number, demand in enumerate(self.demands):
                 near = self.apart[number][u] & ~hidden
-                helped = (
-                    (near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)
-                ) * choice_counts
+                helpful = (near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)
+                helped = helpful * choice_counts
                 if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:
+                    # All classes get the row: the same set is likely to be broken by them next.
                     broken.add((number, hidden))
         for number, hidden in sorted(broken):
             for u in self.rare[number].tolist():

@@ -57,19 +57,21 @@ def demands_of(
     """
     unfit = [m.promise for m in models if m.crowds(columns) is None]
     if unfit or not models:
+        advice = "; add one under 'meet'"
+        if unfit:
+            advice = f", not {', '.join(unfit)}; reach that by recoding or by dropping records"
         raise ParameterError(
             "cell suppression reaches k-anonymity and k-anonymity on subsets of columns only"
-            + (
-                f", not {', '.join(unfit)}; reach that by recoding or by dropping records"
-                if unfit
-                else "; add one under 'meet'"
-            )
+            + advice
         )
-    all_demands = [Demand(tuple(names), k) for m in models for names, k in m.crowds(columns) or ()]
+    all_demands = []
+    for model in models:
+        all_demands += [Demand(tuple(names), k) for names, k in model.crowds(columns) or ()]
     if combinations is not None:
         k = max(demand.k for demand in all_demands)
         all_demands = [Demand(tuple(c), k) for c in combined(columns, combinations)]
     all_demands.sort(key=lambda d: (-len(d.columns), -d.k))
+    # A demand on fewer columns with no larger k follows from one on more columns.
     demands: list[Demand] = []
     for demand in all_demands:
         if not any(
@@ -200,14 +202,14 @@ class SuppressedParts:
         value_there = ~(self.missing | self.absent)[self.origin[parts]]
         bits = np.concatenate([self.hidden, self.hidden[parts] | (hidden & value_there)])
         amounts = np.concatenate([remaining, np.ones(len(parts), dtype=np.int64)])
+        # Parts of one class that hide the same become one part.
         order = np.lexsort((bits, origin))
         order = order[amounts[order] > 0]
         origin = origin[order]
         bits = bits[order]
         amounts = amounts[order]
-        fresh = np.flatnonzero(
-            np.r_[True, (np.diff(origin) != 0) | (np.diff(bits) != 0)][: len(order)]
-        )
+        differs = (np.diff(origin) != 0) | (np.diff(bits) != 0)
+        fresh = np.flatnonzero(np.r_[True, differs][: len(order)])
         return dataclasses.replace(
             self,
             origin=origin[fresh],
@@ -238,13 +240,11 @@ class SuppressedParts:
         rare = np.zeros(len(hit), dtype=np.bool_)
         for demand in demands:
             keys = self.keys(demand.columns)
-            bits = self.bits(demand.columns)
+            true_blanks = self.missing[self.origin[hit]] & self.bits(demand.columns)
             frequencies = count_compatible(
                 np.concatenate([keys, keys[hit]]),
                 np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
-                np.concatenate(
-                    [self.blanks(demand.columns), self.missing[self.origin[hit]] & bits]
-                ),
+                np.concatenate([self.blanks(demand.columns), true_blanks]),
                 self.fields,
             )
             rare |= frequencies[len(keys) :] < demand.k
@@ -253,11 +253,11 @@ class SuppressedParts:
     def recoding(self, method: str, notes: Mapping[str, Any]) -> ClassRecoding:
         """The plan that releases the table so."""
         patterns, regions = np.unique(self.hidden, return_inverse=True)
-        hidden = {
-            name: (patterns >> a & 1) == 1
-            for a, name in enumerate(self.classes.columns)
-            if (patterns >> a & 1).any()
-        }
+        hidden = {}
+        for a, name in enumerate(self.classes.columns):
+            is_hidden = (patterns >> a & 1) == 1
+            if is_hidden.any():
+                hidden[name] = is_hidden
         return ClassRecoding(
             columns=self.classes.columns,
             placement=Placement(self.classes.ladders, self.classes.levels, self.classes.layout),
@@ -319,13 +319,14 @@ def suppress_greedily(
     """
     for number, demand in enumerate(demands):
         progress(number / len(demands), "suppressing cells")
+        own_prices = {c: price for c, price in prices.items() if c in demand.columns}
         restoring = True
-        while len(
-            rare := np.flatnonzero((frequencies := parts.frequencies(demand.columns)) < demand.k)
-        ):
-            cover = _Cover(
-                parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, frequencies
-            )
+        while True:
+            frequencies = parts.frequencies(demand.columns)
+            rare = np.flatnonzero(frequencies < demand.k)
+            if not len(rare):
+                break
+            cover = _Cover(parts, demand, own_prices, frequencies)
             restoring &= cover.run()
             if restoring:
                 cover.restore(rare)
@@ -362,11 +363,14 @@ class _Cover:
         """Hide sets of columns, the cheapest first, until nobody is rare; tell whether that could
         be done.
         """
+        # Every set looks at all classes once; a large table affords fewer sets.
         set_limit = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
         sets = itertools.islice(cheapest_sets(self.prices), set_limit)
+        # Sets of one price are hidden together, so that their order does not decide.
         for _, equal in itertools.groupby(sets, key=lambda pair: round(pair[0], 9)):
             waiting = [hidden for _, hidden in equal]
             while waiting and len(rare := self.rare()):
+                # Groups of many sets at once would not fit into memory.
                 room = max(1, MOST_MEMBERS // len(rare))
                 self.hide([(hidden, self.groups(rare, hidden)) for hidden in waiting[:room]])
                 waiting = waiting[room:]
@@ -395,6 +399,7 @@ class _Cover:
             groups_by_bit = {
                 bit: self.groups(rare, hidden | bit) for bit in self.prices if not hidden & bit
             }
+            # Greedy: most rare records helped for the price of the column.
             best = max(groups_by_bit, key=lambda bit: len(groups_by_bit[bit][1]) / self.prices[bit])
             hidden |= best
             self.hide([(hidden, groups_by_bit[best])])
@@ -426,25 +431,26 @@ class _Cover:
 
     def hide(self, group_lists: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
         """Suppress records in the groups of sets of columns that cost the same."""
-        sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in group_lists])
-        sets = np.repeat(
-            [hidden for hidden, _ in group_lists],
-            [len(donors) for _, (_, _, donors) in group_lists],
+        sizes = []
+        members = []
+        donors = []
+        sets = []
+        for hidden, (set_starts, set_members, set_donors) in group_lists:
+            sizes.append(np.diff(set_starts))
+            members.append(set_members)
+            donors.append(set_donors)
+            sets.append(np.full(len(set_donors), hidden))
+        unit_groups = kernels.suppression.UnitGroups(
+            starts=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+            members=np.concatenate(members),
+            donors=np.concatenate(donors),
         )
+        group_sets = np.concatenate(sets)
         units, groups = kernels.suppression.cover(
-            self._all_units(),
-            self.absent,
-            sets,
-            kernels.suppression.UnitGroups(
-                starts=np.concatenate([[0], np.cumsum(sizes)]),
-                members=np.concatenate([members for _, (_, members, _) in group_lists]),
-                donors=np.concatenate([donors for _, (_, _, donors) in group_lists]),
-            ),
-            self.k,
-            self._unit_counts(),
+            self._all_units(), self.absent, group_sets, unit_groups, self.k, self._unit_counts()
         )
         self.units.append(units)
-        self.hidden.append(sets[groups])
+        self.hidden.append(group_sets[groups])
 
     def _unit_counts(self) -> tuple[NDArray[np.int64], ...]:
         return kernels.suppression.UnitCounts(self.frequencies, self.left)
@@ -467,11 +473,13 @@ class _Cover:
         )
         self.frequencies = frequencies[: len(self.left)]
         relied_on = self.left > 0
-        price = {
-            h: sum(p for bit, p in self.prices.items() if h & bit)
-            for h in np.unique(hidden).tolist()
-        }
-        for pattern in sorted(price, key=lambda h: (-price[h], h)):
+        price = dict.fromkeys(np.unique(hidden).tolist(), 0.0)
+        for pattern in price:
+            for bit, column_price in self.prices.items():
+                if pattern & bit:
+                    price[pattern] += column_price
+        # The dearest first: showing them again saves most.
+        for pattern in sorted(price, key=lambda pattern: (-price[pattern], pattern)):
             unit_numbers = np.flatnonzero(hidden == pattern)
             hidden[unit_numbers] = kernels.suppression.restore(
                 self._all_units(),

@@ -54,16 +54,14 @@ def cuts_with(axes: Sequence[Axis], points: Collection[Point]) -> list[Cut]:
 
 def points_of_all(ground: Ground, limit: int) -> tuple[list[Point], int]:
     """At most so many cut points of all columns together, and how many there could be."""
-    possible = [
-        [rank for rank in range(1, len(axis.labels)) if axis.may_cut_before(rank)]
-        for axis in ground.axes
-    ]
-    quotas = shares([len(ranks) for ranks in possible], limit)
-    points = [
-        (a, rank)
-        for a, ranks in enumerate(possible)
-        for rank in _quantiles(ground, a, ranks, quotas[a])
-    ]
+    possible = []
+    for axis in ground.axes:
+        ranks = range(1, len(axis.labels))
+        possible.append([rank for rank in ranks if axis.may_cut_before(rank)])
+    quotas = shares(list(map(len, possible)), limit)
+    points: list[Point] = []
+    for a, ranks in enumerate(possible):
+        points += [(a, rank) for rank in _quantiles(ground, a, ranks, quotas[a])]
     return points, sum(map(len, possible))
 
 
@@ -75,13 +73,8 @@ def shares(demands: Sequence[int], limit: int) -> list[int]:
     """
     quotas = [0] * len(demands)
     while sum(quotas) < min(limit, sum(demands)):
-        smallest = min(g for g, w in zip(quotas, demands, strict=True) if g < w)
-        first = next(
-            a
-            for a, (g, w) in enumerate(zip(quotas, demands, strict=True))
-            if g < w and g == smallest
-        )
-        quotas[first] += 1
+        unmet = [a for a, demand in enumerate(demands) if quotas[a] < demand]
+        quotas[min(unmet, key=lambda a: quotas[a])] += 1
     return quotas
 
 
@@ -93,12 +86,12 @@ def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[
     if share >= len(possible):
         return possible
     records = np.bincount(ground.ranks[a], weights=ground.classes.records, minlength=size)
-    before = np.cumsum(records)[np.array(possible) - 1] / max(
-        1.0, float(records.sum())
-    )  # share of records before each
+    # share of records before each
+    before = np.cumsum(records)[np.array(possible) - 1] / max(1.0, float(records.sum()))
     quantiles: list[int] = []
     for i in range(1, share + 1):
         distance = np.abs(before - i / (share + 1))
+        # Each point once.
         distance[quantiles] = np.inf
         quantiles.append(int(np.argmin(distance)))
     return [possible[at] for at in sorted(quantiles)]
@@ -132,6 +125,7 @@ class CutCosts:
     def __init__(
         self, ground: Ground, points: Collection[Point], objective: CutObjective, budget: int
     ) -> None:
+        # Values between two points are never told apart: merged once and for all.
         self.ground = ground.coarsened(cuts_with(ground.axes, points))
         self.objective = objective
         self.budget = budget
@@ -171,14 +165,15 @@ class CutCosts:
         suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf, len(grouped.sizes)
+        # One finest class stands for each class under ``everything``; its head class is looked up.
         member = np.zeros(len(self._finest.sizes), dtype=np.int64)
         member[self._finest.ids] = np.arange(len(grouped.ids))
         retained = ~gone[grouped.ids[member]]
-        return float(self._least_costs(self._finest)[retained].sum()) + suppressed * self.each, len(
-            grouped.sizes
-        )
+        cost = float(self._least_costs(self._finest)[retained].sum()) + suppressed * self.each
+        return cost, len(grouped.sizes)
 
     def _grouped(self, points: frozenset[Point]) -> Grouped:
+        # The search asks for the cost and then for the bound of one set.
         if self._last is None or self._last.points != points:
             self.looked_at += 1
             self._last = self._group(points)
@@ -215,6 +210,7 @@ class CutCosts:
         """
         if self.objective == "classification":
             return self._minorities(grouped)
+        # A class that is released has at least k records, so each of its records costs at least k.
         crowd = min(self.k, self.records)
         return grouped.sizes.astype(float) * np.maximum(grouped.sizes, crowd)
 
@@ -353,10 +349,12 @@ class Enumeration:
         self._greedy(frozenset(), points)
         self._greedy(frozenset(points), points)
         waiting: list[Waiting] = [(0.0, 0, 0, frozenset(), points)]
+        # The heap's first bound is the least: once it is no better than the best set, nothing is.
         while waiting and waiting[0][0] < self.cost and self._goes_on():
             bound, _, _, head, tail = heapq.heappop(waiting)
             for child in self._look(bound, head, tail):
                 heapq.heappush(waiting, child)
+        # What was never looked at costs at least its bound.
         self.lower = min([self.cost, *(bound for bound, *_ in waiting)])
 
     def _goes_on(self) -> bool:
@@ -380,9 +378,11 @@ class Enumeration:
         the sets with the longest tails are then the finest, and their costs are bounded best.
         """
         self._keep(head)
+        # Everything below this head costs at least the bound: cut off.
         if self.costs.bound(head, head.union(tail))[0] >= self.cost:
             return
         useful = sorted(self._useful(head, tail), key=lambda entry: (-entry[2], entry[0]))
+        # Each point takes the later ones as its tail, so every set is met once.
         for i, (point, lower_bound, _) in enumerate(useful):
             self.made += 1
             yield (
@@ -399,6 +399,8 @@ class Enumeration:
 
         Without the others the bounds are higher, so they are looked at again.
         """
+        # Lemma of Bayardo & Agrawal: a point whose bound is no better than the best may leave all
+        # tails below.
         while True:
             everything = head.union(tail)
             bounds = [(point, *self.costs.bound(head | {point}, everything)) for point in tail]
