@@ -115,9 +115,9 @@ class ModelWorker(Fitter):
 
     def fit(self, measurements: Sequence[Measured], total: float) -> None:
         """The model that comes nearest to all counts, in units of their noise."""
-        arrays = [
-            a for measurement in measurements for a in (measurement.counts, _multiples(measurement))
-        ]
+        arrays = []
+        for measurement in measurements:
+            arrays += [measurement.counts, _multiples(measurement)]
         cliques = self._numbers([measurement.clique for measurement in measurements])
         self._ask(
             {

@@ -40,7 +40,9 @@ def chosen_order(
     leaves that know all others.
     """
     before = _needed(materials, rules, predictors)
-    premises = {c.column for rule in rules for c in rule.premise}
+    premises = set()
+    for rule in rules:
+        premises.update(clause.column for clause in rule.premise)
 
     def rank(name: str) -> tuple[int, int, str]:
         if name in first:
@@ -136,21 +138,20 @@ class Sequential:
         every = {**fixed_materials, **materials}
         predictors = {key: Predictor.of(material) for key, material in every.items()}
         own = {str(key): m for key, m in every.items() if isinstance(key, str)}
+        size = 0
         if every:
             size = len(next(iter(every.values())))
-        else:
-            size = 0
 
         def learn(number: int) -> Learnt:
             name = order[number]
+            # A column may look at all columns before it, and at what is known of the record.
             keys = [key for key in (*fixed_materials, *order[:number]) if allowed(name, key)]
             usable = {key: predictors[key] for key in keys}
             return Learnt.of(materials[name], usable, min_leaf, _not_fixed(name, rules, own, size))
 
         models = side_by_side(learn, range(len(order)), rows=size * len(order))
-        return cls(
-            tuple(order), every, predictors, dict(zip(order, models, strict=True)), tuple(rules)
-        )
+        learnt = dict(zip(order, models, strict=True))
+        return cls(tuple(order), every, predictors, learnt, tuple(rules))
 
     def draw(
         self,
@@ -172,6 +173,7 @@ class Sequential:
         for name in self.order:
             model = self.learnt[name]
             stream = streams(name)
+            # Rules are looked at before the draw, so that only values that they allow are drawn.
             limits, fixed = self._limits(name, raw, size)
             draw = model.draw(predictor_values, size, stream, limits, own)
             draw = settle(name, self._kept_to_rules(name, draw, limits, fixed))
@@ -195,6 +197,7 @@ class Sequential:
         applies = [rule.applies(own, values) for rule in rules]
         limits: list[Limited] = []
         fixed: list[tuple[Rows, int]] = []
+        # Records to which the same rules apply share one set of donors.
         for positions in _groups(applies, size):
             active = [rule for rule, mask in zip(rules, applies, strict=True) if mask[positions[0]]]
             conditions, allowed = _together(active, material)
@@ -224,6 +227,7 @@ class Sequential:
         for limited in limits:
             at = limited.places
             meets = [condition.meets(material, values[at]) for condition in limited.conditions]
+            # Smoothing may move a number past a bound; the donor's own value keeps the rule.
             wrong = at[~np.logical_and.reduce(meets)]
             values[wrong] = material.values[donors[wrong]]
         return Drawn(donors, values)
@@ -233,12 +237,14 @@ def _groups(applies: Sequence[Mask], size: int) -> list[Rows]:
     """The drawn records to which the same rules apply, those to which any does."""
     code = np.zeros(size, dtype=np.int64)
     for mask in applies:
+        # One bit a rule; numbered anew before the bits run out of a word.
         code = 2 * code + mask
         if code.max(initial=0) > 1 << 50:  # 0 stays 0: it sorts first, if it is there
             code = np.unique(np.append(0, code), return_inverse=True)[1][1:]
     order = np.flatnonzero(code)
     order = order[np.argsort(code[order], kind="stable")]
-    return [part for part in np.split(order, np.flatnonzero(np.diff(code[order])) + 1) if len(part)]
+    borders = np.flatnonzero(np.diff(code[order])) + 1
+    return [part for part in np.split(order, borders) if len(part)]
 
 
 def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Clause, ...], Mask]:
@@ -249,6 +255,7 @@ def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Claus
     """
     conditions: list[Clause] = []
     allowed = np.ones(len(material), dtype=np.bool_)
+    # Given rules first: a learnt rule (number 0) must not leave them without a value.
     for rule in sorted(rules, key=lambda rule: rule.number == 0):
         narrower = allowed & rule.conclusion.meets(material, material.raw)
         if narrower.any():

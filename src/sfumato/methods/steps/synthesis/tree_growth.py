@@ -56,9 +56,13 @@ class Predictor:
         """The bins of its levels that suit a target; None: it is shown as bins already."""
         if self.form is not ColumnForm.CATEGORIES:
             return None
-        return trees.level_order(
-            self.shown if rows is None else self.shown[rows], self.levels, target, classes
-        )
+        return trees.level_order(self.of_rows(rows), self.levels, target, classes)
+
+    def of_rows(self, rows: Rows | None) -> NDArray[Any]:
+        """What is shown of some records; None: of all."""
+        if rows is None:
+            return self.shown
+        return self.shown[rows]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -87,14 +91,8 @@ class Grown:
         levels = tuple(p.levels_for(rows, target, classes) for p in predictors.values())
         bins = np.empty((len(predictors), len(target)), dtype=np.uint8)
         for number, (predictor, order) in enumerate(zip(predictors.values(), levels, strict=True)):
-            if rows is None:
-                values = predictor.shown
-            else:
-                values = predictor.shown[rows]
-            if order is None:
-                bins[number] = values
-            else:
-                bins[number] = order[values]
+            values = predictor.of_rows(rows)
+            bins[number] = values if order is None else order[values]
         tree = trees.grow(bins, target, classes=classes, min_leaf=min_leaf)
         return cls(tree, tuple(predictors), levels, rows)
 
@@ -102,10 +100,8 @@ class Grown:
         """The leaves that drawn records fall into."""
         bins = np.empty((len(self.keys), size), dtype=np.uint8)
         for number, (key, order) in enumerate(zip(self.keys, self.levels, strict=True)):
-            if order is None:
-                bins[number] = predictor_values[key]
-            else:
-                bins[number] = order[predictor_values[key]]
+            values = predictor_values[key]
+            bins[number] = values if order is None else order[values]
         return trees.route(self.tree, bins)
 
     def within(self, mask: Mask) -> Mask:
@@ -125,6 +121,7 @@ class Grown:
         if records is None or self.rows is None:
             return records
         size = 1 + max(int(self.rows.max(initial=-1)), int(records.max(initial=-1)))
+        # Inverse of rows: where each record stands among those the tree was grown on.
         positions = np.full(size, NOBODY)
         positions[self.rows] = np.arange(len(self.rows))
         return np.where(records >= 0, positions[np.maximum(records, 0)], NOBODY)
@@ -148,12 +145,14 @@ def picked(
         open_ = np.ones(len(tree.order), dtype=np.bool_)
     else:
         open_ = allowed
+    # before[p] allowed records stand before position p: differences count within any node.
     before = np.concatenate([[0], np.cumsum(open_[tree.order])])
     positions, self_open = _own_positions(tree, own, open_, len(leaves))
     node = leaves.copy()
     todo = np.arange(len(leaves))
     counts = np.zeros(len(leaves), dtype=np.int64)
     inside = np.zeros(len(leaves), dtype=np.bool_)
+    # Leaves without a donor climb to their parent, at most as often as the tree is deep.
     while len(todo):
         lo = tree.lo[node[todo]]
         hi = tree.hi[node[todo]]
@@ -162,6 +161,7 @@ def picked(
         todo = todo[(counts[todo] == 0) & (node[todo] > 0)]
         node[todo] = tree.parent[node[todo]]
     rank = before[tree.lo[node]] + (uniforms * counts).astype(np.int64)
+    # The own record is skipped: ranks from its position on move up by one.
     rank += inside & (rank >= before[np.maximum(positions, 0)])
     selected = np.searchsorted(before, rank, side="right") - 1
     return np.where(counts > 0, tree.order[np.minimum(selected, len(tree.order) - 1)], NOBODY)
@@ -176,9 +176,8 @@ def _own_positions(
     inverse = np.empty(len(tree.order), dtype=np.int64)
     inverse[tree.order] = np.arange(len(tree.order))
     has_own = own >= 0
-    return np.where(has_own, inverse[np.maximum(own, 0)], NOBODY), has_own & open_[
-        np.maximum(own, 0)
-    ]
+    some_record = np.maximum(own, 0)
+    return np.where(has_own, inverse[some_record], NOBODY), has_own & open_[some_record]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -230,29 +229,23 @@ class Learnt:
         rows = None
         if not (open_ is None or open_.all() or not open_.any()):
             rows = np.flatnonzero(open_)
+        open_rows = slice(None) if rows is None else rows
         if material.by_class:
-            if rows is None:
-                codes = material.codes
-            else:
-                codes = material.codes[rows]
+            codes = material.codes[open_rows]
             return cls(material, None, Grown.on(predictors, codes, material.levels, rows, min_leaf))
-        if rows is None:
-            state = material.state
-        else:
-            state = material.state[rows]
+        state = material.state[open_rows]
+        # Missing and special codes are states of their own, drawn before the number.
         is_value = state == VALUE
         if is_value.all():
             return cls(material, None, cls._values(material, predictors, min_leaf, rows))
         by_state = Grown.on(predictors, state, int(material.state.max()) + 1, rows, min_leaf)
-        if rows is None:
-            value_rows = np.flatnonzero(is_value)
-        else:
+        value_rows = np.flatnonzero(is_value)
+        if rows is not None:
             value_rows = rows[is_value]
-        return cls(
-            material,
-            by_state,
-            cls._values(material, predictors, min_leaf, value_rows) if len(value_rows) else None,
-        )
+        by_value = None
+        if len(value_rows):
+            by_value = cls._values(material, predictors, min_leaf, value_rows)
+        return cls(material, by_state, by_value)
 
     @staticmethod
     def _values(
