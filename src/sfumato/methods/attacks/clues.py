@@ -157,12 +157,11 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
     def score(targets: Codes) -> Scores:
         value = reading.places[reading.original[targets]][:, None]
         spot = np.minimum(positions, max(0, len(centres) - 1))[None, :]
+        inside = np.zeros((len(targets), len(released)), dtype=np.bool_)
         if len(centres):
-            inside = (below[spot] <= value) & (value <= above[spot])
-        else:
-            inside = np.zeros((len(targets), len(released)))
+            inside[:] = (below[spot] <= value) & (value <= above[spot])
         both_missing = np.isnan(value) & np.isnan(released)[None, :]
-        return np.where(inside.astype(bool) | both_missing, 0.0, -np.inf)
+        return np.where(inside | both_missing, 0.0, -np.inf)
 
     return Likelihood((column,), score, True, "microaggregate")
 

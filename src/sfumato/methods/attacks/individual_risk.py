@@ -57,10 +57,9 @@ def individual_risks(
     weights = weights_of(dataset)
     ids, first = alike(dataset, columns)
     sizes = np.bincount(ids, minlength=len(first))
-    if weights is None:
-        class_sums = sizes.astype(np.float64)
-    else:
-        class_sums = np.bincount(ids, weights=weights, minlength=len(first))
+    class_sums = sizes.astype(np.float64)
+    if weights is not None:
+        class_sums[:] = np.bincount(ids, weights=weights, minlength=len(first))
     summed: NDArray[np.float64] = np.maximum(
         class_sums, sizes.astype(np.float64)
     )  # a class cannot be rarer in the population than in the sample

@@ -291,10 +291,7 @@ class Suda(Attack):
         sets = sum(
             math.comb(len(columns), size) for size in range(1, (max_size or len(columns)) + 1)
         )
-        if sets * len(scene.pair.released) <= AT_ONCE:
-            between = bool
-        else:
-            between = scene.require_time
+        between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
         uniques = special_uniques(
             scene.pair.released,
             columns,

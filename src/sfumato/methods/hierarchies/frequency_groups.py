@@ -55,10 +55,7 @@ class Frequency(Hierarchy):
             (-n, v) for v, n in zip(values, counts, strict=True) if v not in (self.other, TOP)
         )
         rank = {v: i for i, (_, v) in enumerate(ranked)}
-        if self.keep is None:
-            keep = _halves(len(ranked))
-        else:
-            keep = self.keep
+        keep = _halves(len(ranked)) if self.keep is None else self.keep
         depth = len(keep) + 2
         special = {
             TOP: ((TOP,) * depth, depth - 1),

@@ -213,11 +213,10 @@ class LeafColumns(Leaves):
         own = self.codes[level][rows]
         begins = np.append(True, own[1:] != own[:-1])
         first = np.flatnonzero(begins)
+        leaves = np.ones(len(first))
         if level:
-            leaves = np.bincount(self.codes[level])[own[first]]
-        else:
-            leaves = np.ones(len(first))
-        return np.cumsum(begins) - 1, first, leaves.astype(np.float64)
+            leaves[:] = np.bincount(self.codes[level])[own[first]]
+        return np.cumsum(begins) - 1, first, leaves
 
     def _leaf_rows(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
         """By the lowest level that has labels: one row for each of them."""

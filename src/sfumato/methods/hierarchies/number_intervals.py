@@ -215,10 +215,7 @@ class Grid:
         """The intervals around a position, from the finest to the coarsest."""
         side = self.open_end(position)
         if side:
-            if side < 0:
-                extent = (EVERYWHERE[0], self.below)
-            else:
-                extent = (self.above, EVERYWHERE[1])
+            extent = (EVERYWHERE[0], self.below) if side < 0 else (self.above, EVERYWHERE[1])
             # an open end that holds something exists
             return [extent] * len(self.widths)  # type: ignore[list-item]
         starts = [self.origin + (position - self.origin) // width * width for width in self.widths]

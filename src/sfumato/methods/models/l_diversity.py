@@ -218,7 +218,7 @@ class LDiversity(SensitiveModel):
             )
         ratios = kernels.distributions.head_to_tail(counts.starts, counts.counts, int(self.l))
         if evidence.classes.person is None:
-            return ratios
+            return np.asarray(ratios)
         return np.where(evidence.classes.sizes < self.l, np.inf, ratios)
 
     def _below(self, values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -140,7 +140,7 @@ def at_most_persons(values: NDArray[Any], evidence: ClassEvidence) -> NDArray[An
     """
     if evidence.classes.person is None:
         return values
-    return np.minimum(values, evidence.classes.sizes)
+    return np.asarray(np.minimum(values, evidence.classes.sizes))
 
 
 def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str:

@@ -167,10 +167,9 @@ class StochasticTCloseness(SensitiveModel):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        if self.distance == "multiplicative":
-            how = self.mechanism
-        else:
-            how = f"{self.mechanism}, {self.distance} distance"
+        how: str = self.mechanism
+        if self.distance != "multiplicative":
+            how += f", {self.distance} distance"
         return f"stochastic {self.t:g}-closeness of {self.sensitive} ({how})"
 
     def needs(self, schema: Schema) -> Needs:

@@ -168,7 +168,7 @@ class Classes:
         """The same in the narrowest type."""
         if self.of is None:
             return self.inside
-        return self.inside[self.of.inside]
+        return np.asarray(self.inside[self.of.inside])
 
 
 def classes_of(

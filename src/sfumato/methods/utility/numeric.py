@@ -80,7 +80,7 @@ class NumberColumn:
         if self.places is None:
             return values
         if len(self.places):
-            return self.places[values]
+            return np.asarray(self.places[values])
         return np.zeros(0)
 
     @property
@@ -231,9 +231,7 @@ class Errors:
 
     def per_row(self, of: NDArray[Any]) -> NDArray[np.float64]:
         """What was made of each of the ``released`` errors, for every released row."""
-        if self.which is None:
-            return of
-        return of[self.which]
+        return of if self.which is None else of[self.which]
 
     def missing(self, rows: slice) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which of the released numbers were missing before, and which are now."""

@@ -129,11 +129,9 @@ def _ends(reading: Reading, conditions: list[Value]) -> tuple[float, float] | No
     positions = {value: float(at) for value, at in zip(reading.values, reading.places, strict=True)}
     ends = []
     for value in conditions:
-        text = label(value)
+        number = positions.get(label(value))
         if isinstance(value, int | float) and not isinstance(value, bool):
             number = float(value)
-        else:
-            number = positions.get(text)
         if number is None:
             return None
         ends.append(number)

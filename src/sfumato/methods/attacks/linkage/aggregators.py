@@ -65,7 +65,7 @@ class Family:
         if self.kind in (MEAN, ORDERED):
             clipped = np.maximum(parameters, 0.0)
             if clipped.sum() > 0:
-                return clipped / clipped.sum()
+                return np.asarray(clipped / clipped.sum())
             return np.full(self.width, 1 / self.width)
         if self.kind == CHOQUET:
             return _monotone(parameters, self.columns)
@@ -81,7 +81,7 @@ class Family:
         repaired[:size] = np.maximum(repaired[:size], -negative.sum(axis=1))
         total = repaired.sum()
         if total > 1e-9:
-            return repaired / total
+            return np.asarray(repaired / total)
         return self.of_weights(np.full(size, 1 / size))
 
     def _semidefinite(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:

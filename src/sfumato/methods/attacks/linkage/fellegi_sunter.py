@@ -49,10 +49,7 @@ class Patterns:
         """Per level of which something can be said, which cells have it: as numbers where these
         take little room.
         """
-        if self.levels.size <= ROOM:
-            kind = np.float64
-        else:
-            kind = np.bool_
+        kind = np.dtype(np.float64 if self.levels.size <= ROOM else np.bool_)
         return tuple((self.levels == level).astype(kind) for level in range(NOTHING))
 
     @functools.cached_property

@@ -74,7 +74,8 @@ class Atoms:
             merged = kernels.keys.merge_counts(
                 rows, codes[atoms], amounts, groups, count, max(1, len(own.labels))
             )
-            counts[name] = Counts(*merged, own.labels, own.worked_out)
+            starts, merged_codes, merged_amounts = merged
+            counts[name] = Counts(starts, merged_codes, merged_amounts, own.labels, own.worked_out)
         weights = None
         if self.weights is not None:
             part_weights = self.weights[atoms] * (amounts / self.amounts[atoms])

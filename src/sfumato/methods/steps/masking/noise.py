@@ -236,7 +236,7 @@ class _Adding:
         covariance = self.moments.covariance
         if covariance is None:
             return np.zeros((0, 0))
-        return covariance[group]
+        return np.asarray(covariance[group])
 
     def plan(self) -> Masked:
         """The masked columns and what is to be said of them."""
@@ -386,7 +386,7 @@ class _Adding:
     def _still(self) -> list[str]:
         """Columns that vary in the table but not in some stratum."""
         block = self.block
-        unmoved = []
+        unmoved: list[str] = []
         if len(self.parts) == 1 or self.step.method in ("multiplicative", "outliers"):
             return unmoved
         for j, name in enumerate(self.step.columns):

@@ -185,10 +185,7 @@ class Sample(Step):
         """The columns that make its strata."""
         if self.method == "simple":
             return ()
-        if self.within is None:
-            strata_columns = schema.columns(Role.STRATUM)
-        else:
-            strata_columns = self.within
+        strata_columns = schema.columns(Role.STRATUM) if self.within is None else self.within
         if not strata_columns and self.method == "stratified":
             raise SchemaError(
                 "sample: stratified needs strata; give columns the role stratum or name them under"

@@ -236,10 +236,7 @@ class Microaggregate(ColumnStep):
     def _warnings(self, schema: Schema, table: GroupedTable) -> Iterator[str]:
         if self.method == "individual_ranking":
             yield INDIVIDUAL
-        if self.within is None:
-            strata = schema.columns(Role.STRATUM)
-        else:
-            strata = self.within
+        strata = schema.columns(Role.STRATUM) if self.within is None else self.within
         unaveraged = [name for name in schema.quasi if name not in (*self.columns, *strata)]
         if unaveraged and set(schema.quasi) & set(self.columns):
             yield (

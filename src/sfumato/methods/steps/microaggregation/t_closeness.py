@@ -157,10 +157,9 @@ class TClosenessMicroaggregate(Step):
         return schema
 
     def _quasi(self, dataset: Table) -> tuple[str, ...]:
-        if self.quasi is None:
-            quasi = tuple(n for n in dataset.schema.quasi if n != self.sensitive)
-        else:
-            quasi = self.quasi
+        quasi = self.quasi
+        if quasi is None:
+            quasi = [name for name in dataset.schema.quasi if name != self.sensitive]
         require_table(dataset, self.name, [self.sensitive, *quasi])
         if not quasi:
             raise SchemaError(

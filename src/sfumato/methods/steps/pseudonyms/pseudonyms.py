@@ -111,9 +111,8 @@ def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], ND
         labels = [*values, *([None] if column.null_count() else [])]
         codes = ranks.to_numpy().astype(np.int64) - 1
     else:
-        name = names[0]
-        encoded = encode_column(dataset, name)
-        labels = encoded.labels
+        encoded = encode_column(dataset, names[0])
+        labels = list(encoded.labels)
         codes = encoded.codes
     return [_identity(label) for label in labels], codes
 
@@ -531,10 +530,9 @@ class Pseudonymize(ColumnStep):
     def locked(self, plan: Any) -> Pseudonymize:
         """The step as the owner's lock writes it: key file and vault are found from any folder."""
         del plan
-        if self.key and "file" in self.key:
-            key = {"file": str(Path(self.key["file"]).absolute())}
-        else:
-            key = self.key
+        key = self.key
+        if key and "file" in key:
+            key = {"file": str(Path(key["file"]).absolute())}
         vault = None
         if self.vault is not None:
             vault = str(Path(self.vault).absolute())
@@ -600,10 +598,9 @@ def _preserved_equality(columns: tuple[str, ...], codes: Sequence[str]) -> Prese
 
 
 def _changes(attribute: Attribute) -> dict[str, Any]:
+    roles = attribute.roles
     if attribute.has(Role.DIRECT):
         roles = (Role.PLAIN,)
-    else:
-        roles = attribute.roles
     return {
         "roles": roles,
         "kind": Kind.NOMINAL,

@@ -124,8 +124,10 @@ class Households:
         own = tuple(name for name in order if name not in shared)
         may = _permitted(allowed)
         size = _size_of(materials, shared, units)
-        by_head = {name: material.taken(units.heads) for name, material in materials.items()}
-        head_order = (*shared, *own)
+        by_head: dict[Any, Material] = {
+            name: material.taken(units.heads) for name, material in materials.items()
+        }
+        head_order: tuple[Any, ...] = (*shared, *own)
         if size is None:  # no column says it: it is drawn between the shared and the own columns
             by_head[SIZE] = _whole(units.sizes)
             head_order = (*shared, SIZE, *own)
@@ -222,10 +224,10 @@ class Households:
 
     def _broken(self, draws: Mapping[str, Drawn], unit_of: Rows, count: int) -> NDArray[np.bool_]:
         raw = {name: _raw(self.materials[name], column_draw) for name, column_draw in draws.items()}
-        broken_by_rule = [rule.broken(self.materials, raw, unit_of, count) for rule in self.rules]
-        if broken_by_rule:
-            return np.logical_or.reduce(broken_by_rule)
-        return np.zeros(count, dtype=np.bool_)
+        broken = np.zeros(count, dtype=np.bool_)
+        for rule in self.rules:
+            broken |= rule.broken(self.materials, raw, unit_of, count)
+        return broken
 
     def _copied(self, donors: Rows) -> tuple[dict[str, Drawn], Rows]:
         """Whole households of the table."""

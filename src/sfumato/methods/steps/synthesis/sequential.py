@@ -40,7 +40,7 @@ def chosen_order(
     leaves that know all others.
     """
     before = _needed(materials, rules, predictors)
-    premises = set()
+    premises: set[str] = set()
     for rule in rules:
         premises.update(clause.column for clause in rule.premise)
 

@@ -56,8 +56,8 @@ def points_of_all(ground: Ground, limit: int) -> tuple[list[Point], int]:
     """At most so many cut points of all columns together, and how many there could be."""
     possible = []
     for axis in ground.axes:
-        ranks = range(1, len(axis.labels))
-        possible.append([rank for rank in ranks if axis.may_cut_before(rank)])
+        inner_ranks = range(1, len(axis.labels))
+        possible.append([rank for rank in inner_ranks if axis.may_cut_before(rank)])
     quotas = shares(list(map(len, possible)), limit)
     points: list[Point] = []
     for a, ranks in enumerate(possible):
