@@ -192,7 +192,7 @@ def test_uniques_that_small_sets_do_not_single_out_count_as_uniques():
     ("options", "told"),
     [
         ({"fraction": 0}, "sampling fraction"),
-        ({"most": 0}, "at least one column"),
+        ({"largest_size": 0}, "at least one column"),
         ({"fraction": 1.5}, "at most 1"),
     ],
 )

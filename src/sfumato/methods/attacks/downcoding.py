@@ -75,6 +75,7 @@ def column_bounds(
     """
     if parts * largest_part < size:
         return None
+    # The other parts hold at most largest_part each; what they cannot hold is in this one.
     return (max(0, size - largest_part * (parts - 1)),) * parts, (min(largest_part, size),) * parts
 
 
@@ -91,6 +92,7 @@ def joint_bounds(
     """
     if not allowed:
         return None
+    # Multisets of ``size`` combinations: few enough are looked at one by one.
     if math.comb(len(allowed) + size - 1, size) <= MOST_CASES:
         return _enumerated(size, parts, largest_part, allowed)
     return _solved(size, parts, largest_part, allowed)
@@ -136,31 +138,27 @@ def _solved(
         to="take several columns of large classes together",
     )
     model = cp.CpModel()
+    # How many records have each allowed combination of parts.
     amounts = [model.new_int_var(0, size, f"combination {i}") for i in range(len(allowed))]
     model.add(sum(amounts) == size)
     every = [(c, p) for c, n in enumerate(parts) for p in range(n)]
-    sums = {
-        (c, p): _sum(amounts, allowed, c, p) for c, p in every if any(a[c] == p for a in allowed)
-    }
-    for total in sums.values():
-        model.add(total <= largest_part)
+    sums: dict[tuple[int, int], Any] = {}
+    for amount, combination in zip(amounts, allowed, strict=True):
+        for cell in enumerate(combination):
+            sums[cell] = sums.get(cell, 0) + amount
+    cells = [cell for cell in every if cell in sums]
+    for cell in cells:
+        model.add(sums[cell] <= largest_part)
     lowest = dict.fromkeys(every, 0)
     greatest = dict.fromkeys(every, 0)
-    for cell, total in sums.items():
-        low = _extreme(cp, model, total, minimise=True)
+    for cell in cells:
+        low = _extreme(cp, model, sums[cell], minimise=True)
         if low is None:
             return None
-        high = _extreme(cp, model, total, minimise=False)
-        lowest[cell], greatest[cell] = low, size if high is None else high
+        high = _extreme(cp, model, sums[cell], minimise=False)
+        lowest[cell] = low
+        greatest[cell] = size if high is None else high
     return _bounds(parts, lowest, greatest)
-
-
-def _sum(amounts: Sequence[Any], allowed: Sequence[Combination], column: int, part: int) -> Any:
-    return sum(
-        amount
-        for amount, combination in zip(amounts, allowed, strict=True)
-        if combination[column] == part
-    )
 
 
 def _extreme(cp: Any, model: Any, total: Any, *, minimise: bool) -> int | None:
@@ -169,6 +167,7 @@ def _extreme(cp: Any, model: Any, total: Any, *, minimise: bool) -> int | None:
     """
     (model.minimize if minimise else model.maximize)(total)
     solver = cp.CpSolver()
+    # One worker, a fixed seed and work instead of time: the same answer on every machine.
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = WORK_A_QUESTION
@@ -254,6 +253,7 @@ class ReleasedClasses:
         """
         key = self.keys[class_number].tolist()
         candidates = np.arange(len(self.keys))
+        # The column that leaves fewest classes first.
         for c in sorted(range(len(key)), key=lambda c: int(self._amounts[c][key[c]])):
             candidates = candidates[self.columns[c].below[self.keys[candidates, c], key[c]]]
         return np.asarray(candidates[candidates != class_number], dtype=np.int64)
@@ -271,18 +271,13 @@ def audit_release(scene: Scene, k: int, assumed: str, solver_limit: int) -> Audi
     """What is certain of every class of at least k records."""
     released = ReleasedClasses.of(scene)
     limits = _limits(scene, released, k, assumed)
-    open_classes = sorted(
-        {class_number for class_number, _ in limits},
-        key=lambda class_number: (len(released.rows[class_number]), class_number),
-    )
+    open_classes = sorted({class_number for class_number, _ in limits})
+    open_classes.sort(key=lambda class_number: len(released.rows[class_number]))
     audits: list[ClassAudit] = []
     for class_number in open_classes:
         scene.require_time()
-        column_limits = [
-            (c, limits[class_number, c])
-            for c in range(len(released.columns))
-            if (class_number, c) in limits
-        ]
+        column_numbers = [c for c in range(len(released.columns)) if (class_number, c) in limits]
+        column_limits = [(c, limits[class_number, c]) for c in column_numbers]
         finer = released.finer(class_number) if assumed == "release" else ()
         for c, _ in column_limits:
             _require_few(scene, released.columns[c].name, released.parts(class_number, c))
@@ -312,9 +307,9 @@ def _limits(
     limits: dict[tuple[int, int], int] = {}
     for c in range(len(released.columns)):
         class_numbers = [
-            p
-            for p in range(len(released.rows))
-            if released.parts(p, c) and len(released.rows[p]) > 1
+            number
+            for number, rows in enumerate(released.rows)
+            if len(rows) > 1 and released.parts(number, c)
         ]
         if assumed == "table" and (
             len(class_numbers) != 1 or scene.pair.suppressed or _mixed(released, c)
@@ -323,11 +318,11 @@ def _limits(
             continue
         for class_number in class_numbers:
             size = len(released.rows[class_number])
-            if size >= k:
-                if size >= 2 * k and assumed in ("release", "class"):
-                    limits[class_number, c] = k - 1
-                else:
-                    limits[class_number, c] = size - 1
+            # A part of k records could have been released by itself, as k others stay.
+            if size >= 2 * k and assumed in ("release", "class"):
+                limits[class_number, c] = k - 1
+            elif size >= k:
+                limits[class_number, c] = size - 1
     return limits
 
 
@@ -353,20 +348,17 @@ def bounds_of(
     boxes = [
         box for finer_class in finer if (box := _box(released, class_number, int(finer_class)))
     ]
+    # None can leave alone: a class of k - 1 would be left.
     if size == k:
         return _bounds_where_all_would_leave(released, class_number, column_limits, boxes)
-    linked = sorted({c for box in boxes if len(box) > 1 for c in box})
+    linked = sorted(set(chain.from_iterable(box for box in boxes if len(box) > 1)))
     column_bounds_by_column: dict[int, PartBounds | None] = {}
     for c, largest_part in column_limits:
         covered_masks = [box[c] for box in boxes if list(box) == [c]]
-        free = [
-            i
-            for i, part in enumerate(released.parts(class_number, c))
-            if not _covered(part, covered_masks)
-        ]
-        column_bounds_by_column[c] = _spread(
-            column_bounds(size, len(free), largest_part), free, len(released.parts(class_number, c))
-        )
+        parts = released.parts(class_number, c)
+        free = [i for i, part in enumerate(parts) if not _covered(part, covered_masks)]
+        bounds = column_bounds(size, len(free), largest_part)
+        column_bounds_by_column[c] = _spread(bounds, free, len(parts))
     allowed = None
     if size <= most_together and linked:
         allowed = _allowed(released, class_number, linked, boxes)
@@ -374,9 +366,9 @@ def bounds_of(
         counts = [len(released.parts(class_number, c)) for c in linked]
         with contextlib.suppress(MissingExtra):  # then what single columns say has to do
             joint = joint_bounds(size, counts, dict(column_limits)[linked[0]], allowed)
-            column_bounds_by_column |= {
-                c: _tighter(column_bounds_by_column[c], joint, i) for i, c in enumerate(linked)
-            }
+            for i, c in enumerate(linked):
+                alone = column_bounds_by_column[c]
+                column_bounds_by_column[c] = _tighter(alone, joint, i)
     return column_bounds_by_column
 
 
@@ -417,9 +409,8 @@ def _tighter(alone: PartBounds | None, joint: PartBounds | None, column: int) ->
     if alone is None or joint is None:
         return None
     lowest = tuple(map(max, alone.least[0], joint.least[column]))
-    return PartBounds(
-        (lowest,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True
-    )
+    greatest = tuple(map(min, alone.most[0], joint.most[column]))
+    return PartBounds((lowest,), (greatest,), together=True)
 
 
 def _box(
@@ -428,11 +419,12 @@ def _box(
     """Where a finer class holds fewer values, and which."""
     own = released.keys[class_number]
     other_key = released.keys[other_class]
-    masks = {
-        c: (column.holds[other_key[c]], column.holds[own[c]])
-        for c, column in enumerate(released.columns)
-    }
-    return {c: mask for c, (mask, whole) in masks.items() if mask.sum() < whole.sum()}
+    box = {}
+    for c, column in enumerate(released.columns):
+        mask = column.holds[other_key[c]]
+        if mask.sum() < column.holds[own[c]].sum():
+            box[c] = mask
+    return box
 
 
 def _covered(part: NDArray[np.bool_], masks: Sequence[NDArray[np.bool_]]) -> bool:

@@ -101,22 +101,22 @@ class SinglingOut(Attack):
         trials = 0
         victims = []
         holders = {name: CellHolders(pair.reading(name)) for name in known_columns}
+        width = min(self.columns, len(known_columns))
         for row in _describe_rows(scene, rows, holders.values(), self.columns):
             trials += 1
-            column_numbers = draw.choice(
-                len(known_columns), min(self.columns, len(known_columns)), replace=False
-            )
+            column_numbers = draw.choice(len(known_columns), width, replace=False)
             columns = [holders[known_columns[i]] for i in np.sort(column_numbers).tolist()]
             labels = [int(c.released[row]) for c in columns]
             fit = fitting(columns, labels)
-            own = all(
-                bool(c.fits(pair.rows[[row]], label)[0])
-                for c, label in zip(columns, labels, strict=True)
-            )
+            cells = zip(columns, labels, strict=True)
+            own = all(bool(column.fits(pair.rows[[row]], label)[0]) for column, label in cells)
             single += len(fit) == 1
+            # The control: would the description still fit one person if this one had not taken
+            # part?
             control += len(fit) - own == 1
             if len(fit) == 1:
                 victims.append(int(fit[0]))
+            # A random label a column: what descriptions do that know nothing of any person.
             mixed = [int(c.released[draw.integers(len(c.released))]) for c in columns]
             naive += len(fitting(columns, mixed)) == 1
         rates = Rate.of(single, trials), Rate.of(control, trials)
@@ -126,16 +126,17 @@ class SinglingOut(Attack):
             f" exactly one person; {percent(naive / trials)} of descriptions put together at random"
             f" do{cut_short(trials, len(rows))}"
         )
+        details = {
+            **told_rates(*rates, naive / trials, trials),
+            "limited_by_work": trials < len(rows),
+        }
         return Finding(
             self.name,
             risk.clipped,
             message,
             risk.interval,
             victims=np.unique(np.array(victims, dtype=np.int64)),
-            details={
-                **told_rates(*rates, naive / trials, trials),
-                "limited_by_work": trials < len(rows),
-            },
+            details=details,
             trials=trials,
         )
 
@@ -146,13 +147,12 @@ class SinglingOut(Attack):
         pair = scene.pair
         draw = scene.seed.stream("singling out")
         known_columns = [c for c in scene.intruder.knows if c in pair.columns]
-        groups = [
-            np.zeros(0, dtype=np.int64) if g is None else g
-            for g in (pair.learnt_from, pair.held_out)
-        ]
-        people = [
-            np.sort(draw.choice(group, min(map(len, groups)), replace=False)) for group in groups
-        ]
+        nobody = np.zeros(0, dtype=np.int64)
+        learnt_from = nobody if pair.learnt_from is None else pair.learnt_from
+        held_out = nobody if pair.held_out is None else pair.held_out
+        groups = [learnt_from, held_out]
+        size = min(map(len, groups))  # as many controls as people learnt from
+        people = [np.sort(draw.choice(group, size, replace=False)) for group in groups]
         holders = [
             {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
             for rows_of_group in people
@@ -161,28 +161,24 @@ class SinglingOut(Attack):
         outcomes = []
         naive = 0
         victims = []
-        cost = 3 * min(self.columns, len(known_columns)) * max(map(len, people))
+        width = min(self.columns, len(known_columns))
+        cost = 3 * width * max(map(len, people))
         for row_number in scene.sampled(len(rows), self.name, cost=cost):
-            column_names = [
-                known_columns[i]
-                for i in np.sort(
-                    draw.choice(
-                        len(known_columns), min(self.columns, len(known_columns)), replace=False
-                    )
-                )
-            ]
-            labels = [int(holders[0][name].released[rows[row_number]]) for name in column_names]
-            fit, control = (
-                fitting([side[name] for name in column_names], labels) for side in holders
-            )
-            mixed = [int(draw.choice(holders[0][name].released)) for name in column_names]
-            naive += len(fitting([holders[0][name] for name in column_names], mixed)) == 1
+            column_numbers = np.sort(draw.choice(len(known_columns), width, replace=False))
+            column_names = [known_columns[i] for i in column_numbers]
+            members, outsiders = ([side[name] for name in column_names] for side in holders)
+            labels = [int(column.released[rows[row_number]]) for column in members]
+            fit = fitting(members, labels)
+            control = fitting(outsiders, labels)
+            mixed = [int(draw.choice(column.released)) for column in members]
+            naive += len(fitting(members, mixed)) == 1
             outcomes.append((len(fit) == 1, len(control) == 1))
-            victims += [int(people[0][fit[0]])] if len(fit) == 1 else []
+            if len(fit) == 1:
+                victims.append(int(people[0][fit[0]]))
         trials = len(outcomes)
-        tally = Successes(
-            sum(hit for hit, _ in outcomes), trials, sum(hit for _, hit in outcomes), trials
-        )
+        hits = sum(hit for hit, _ in outcomes)
+        control_hits = sum(hit for _, hit in outcomes)
+        tally = Successes(hits, trials, control_hits, trials)
         risk = ExcessRisk.of(*tally.rates)
         message = (
             f"{percent(tally.share)} of {trials:,} descriptions taken from drawn records fit"
@@ -236,6 +232,7 @@ class CellHolders:
         else:
             self.original = reading.original[rows]
         self.line = reading.scale != "category"
+        # Labels such as 0.1-0.3 are read as floats; the slack keeps their ends inside.
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if self.line:
             self.codes = np.argsort(reading.places, kind="stable")
@@ -261,6 +258,7 @@ class CellHolders:
             return np.array([0]), np.array([len(self.codes)])
         if reading.labels[label] is None or not self.line:
             is_held = np.concatenate([[False], reading.held_by(label)[self.codes], [False]])
+            # Padded by False: every second turn begins a run, the next one ends it.
             turns = np.flatnonzero(is_held[1:] != is_held[:-1])
             return turns[::2], turns[1::2]
         first = np.searchsorted(self.places, reading.low[label] - self.slack, "left")
@@ -303,11 +301,13 @@ def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np
     The narrowest cell names the rows that come into question; they are looked through until it is
     settled.
     """
+    # The column with fewest holders first: what it leaves is checked in the others.
     narrow = min(range(len(columns)), key=lambda c: columns[c].count(labels[c]))
     candidates = columns[narrow].rows(labels[narrow])
     checked = 0
     batches: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     while checked < len(candidates) and sum(map(len, batches)) < SETTLED:
+        # Batches of 1024, then eight times as many: most descriptions are settled by the first.
         rows = candidates[checked : 8 * checked + AT_FIRST]
         checked = 8 * checked + AT_FIRST
         for c, (column, label) in enumerate(zip(columns, labels, strict=True)):
@@ -341,9 +341,8 @@ class Half:
         )
         order, starts = around.by_kind
         part = Surroundings(files, files.plain, around.targets, around.own, around.members)
-        return cls(
-            around, part, np.asarray(released_kinds.kind_of[order[starts[:-1]]], dtype=np.int64)
-        )
+        kind_of = np.asarray(released_kinds.kind_of[order[starts[:-1]]], dtype=np.int64)
+        return cls(around, part, kind_of)
 
     @functools.cached_property
     def having(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -357,15 +356,16 @@ class Half:
         """
         released_kinds = self.around.files.released
         own = int(released_kinds.kind_of[self.around.own[target]])
-        near = [
-            half.part.near(target, np.ones(len(half.part.names))) for half in (self, other_half)
-        ]
-        matches, matches_without_own = (
-            self._common_rows(other_half, near[0][way][1], near[1][way][1]) for way in (0, 1)
+        near, near_without_own = self.part.near(target, np.ones(len(self.part.names)))
+        other_near, other_without_own = other_half.part.near(
+            target, np.ones(len(other_half.part.names))
         )
-        return bool(len(matches)), bool(
-            len(matches) if released_kinds.records[own] > 1 else (matches_without_own != own).any()
-        )
+        matches = self._common_rows(other_half, near[1], other_near[1])
+        is_met = bool(len(matches))
+        if released_kinds.records[own] > 1:  # another person has the same record
+            return is_met, is_met
+        others = self._common_rows(other_half, near_without_own[1], other_without_own[1])
+        return is_met, bool((others != own).any())
 
     def meets(self, other_half: Half, target: int) -> bool:
         """Whether some released record is nearest to a target by both halves."""
@@ -439,6 +439,7 @@ class Linkability(Attack):
             f" {percent(linked / trials)} of {trials:,} people, for {percent(control / trials)}"
             f" without their own record{cut_short(trials, len(around.targets))}"
         )
+        # Somebody who picks a released record at random meets the right one so often.
         guess = 1 / len(scene.pair.released)
         details = {
             **told_rates(*rates, guess, trials),
@@ -487,16 +488,15 @@ class Inference(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Guess every secret of every target, with and without the target's own record."""
         if not scene.pair.aligned:
-            return worst_of(
-                [
-                    self._beside_held_out(
-                        column_scene, surroundings(column_scene, self.name), secret
-                    )
-                    for column, column_scene in self._not_knowing(scene).items()
-                    for secret in self._secrets(column_scene, column)
-                ]
-            )
-        secrets = [secret for column in targets(scene) for secret in self._secrets(scene, column)]
+            findings = []
+            for column, column_scene in self._not_knowing(scene).items():
+                for secret in self._secrets(column_scene, column):
+                    around = surroundings(column_scene, self.name)
+                    findings.append(self._beside_held_out(column_scene, around, secret))
+            return worst_of(findings)
+        secrets: list[_Secret] = []
+        for column in targets(scene):
+            secrets += self._secrets(scene, column)
         return worst_of(self._guessed(scene, surroundings(scene, self.name), secrets))
 
     def _not_knowing(self, scene: Scene) -> dict[str, Scene]:
@@ -508,18 +508,13 @@ class Inference(Attack):
         """
         pair = scene.pair
         intruder = scene.intruder
-        columns_known = {
-            column: tuple(name for name in intruder.knows if name != column)
-            for column in pair.original.schema.sensitive
-            if column in pair.released.columns
-        }
-        return {
-            column: dataclasses.replace(
-                scene, intruder=Intruder(intruder.file, knows, intruder.truth, intruder.sampled)
-            )
-            for column, knows in columns_known.items()
-            if any(name in pair.columns for name in knows)
-        }
+        scenes = {}
+        for column in pair.original.schema.sensitive:
+            knows = tuple(name for name in intruder.knows if name != column)
+            if column in pair.released.columns and set(knows) & set(pair.columns):
+                weaker = Intruder(intruder.file, knows, intruder.truth, intruder.sampled)
+                scenes[column] = dataclasses.replace(scene, intruder=weaker)
+        return scenes
 
     def _secrets(self, scene: Scene, column: str) -> Iterator[_Secret]:
         """A column by what was released of it, and by what that makes likely where a transition
@@ -554,18 +549,14 @@ class Inference(Attack):
                 own = int(around.own[target]) if without else None
                 looked_at.append(sum(secret.guess_cost(len(rows)) for secret in secrets))
                 for number, secret in enumerate(secrets):
-                    hits[number, without] += secret.right(
-                        secret.guess(rows, own), values[number][target]
-                    )
-        return [
-            self._describe_secret(
-                around,
-                secret,
-                [values[number][target] for target in attacked],
-                *hits[number].tolist(),
-            )
-            for number, secret in enumerate(secrets)
-        ]
+                    guess = secret.guess(rows, own)
+                    hits[number, without] += secret.right(guess, values[number][target])
+        findings = []
+        for number, secret in enumerate(secrets):
+            guessed = [values[number][target] for target in attacked]
+            right, control = hits[number].tolist()
+            findings.append(self._describe_secret(around, secret, guessed, right, control))
+        return findings
 
     def _describe_secret(
         self, around: Surroundings, secret: _Secret, values: list[int], right: int, control: int
@@ -603,9 +594,8 @@ class Inference(Attack):
         values = secret.reading.original[scene.intruder.truth[around.targets]].tolist()
 
         def right(target: int) -> bool:
-            return secret.right(
-                secret.guess(around.rows(around.nearest(target)[1]), None), values[target]
-            )
+            rows = around.rows(around.nearest(target)[1])
+            return secret.right(secret.guess(rows, None), values[target])
 
         tally = around.tally(scene, self.name, right)
         common = secret.guess(np.arange(len(secret.released)), None)
@@ -763,6 +753,7 @@ class Membership(Attack):
             f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS
         }
         details["limited_by_work"] = len(members) < planned_trials
+        # The advantage over a coin with as many false alarms.
         value = max(0.0, caught - alarms)
         interval = (
             max(0.0, rate.centre - rate.error - alarms),
@@ -783,13 +774,11 @@ class Membership(Attack):
         """
         if not scene.pair.aligned:
             around = surroundings(scene, self.name, len(scene.intruder.truth))
-            far = {target: around.nearest(target)[0] for target in around.sampled(scene, self.name)}
-            sides = (
-                [d for target, d in far.items() if (target < around.members) == member]
-                for member in (True, False)
-            )
-            members, non_members = (np.array(side, dtype=np.float64) for side in sides)
-            return members, non_members, around.members
+            distances: dict[bool, list[float]] = {True: [], False: []}
+            for target in around.sampled(scene, self.name):
+                is_member = target < around.members
+                distances[is_member].append(around.nearest(target)[0])
+            return np.array(distances[True]), np.array(distances[False]), around.members
         around = surroundings(scene, self.name)
         members = np.full(len(around.targets), np.nan)
         non_members = np.full(len(around.targets), np.nan)

@@ -80,7 +80,9 @@ def special_uniques(
     names = tuple(dataset.schema.quasi if columns is None else columns)
     size = _checked(dataset, names, largest_size, fraction)
     table = _Classes.of(dataset, names)
-    masks = [m for s in range(1, size + 1) for m in _masks(len(names), s)]
+    masks: list[int] = []
+    for subset_size in range(1, size + 1):
+        masks += _masks(len(names), subset_size)
     bits = _walk(table, masks, size, between)
     scores, parts, amounts = _scored(bits, masks, len(names), size)
     rows = table.single[table.class_of_row]
@@ -92,9 +94,10 @@ def special_uniques(
     shares = np.zeros((len(dataset), len(names)))
     shares[alone] = parts[rows[alone]] / np.maximum(scores[rows[alone]], 1e-300)[:, None]
     total = float(scores.sum())
-    contributions = {
-        n: float(parts[:, a].sum() / total) if total else 0.0 for a, n in enumerate(names)
-    }
+    contributions = dict.fromkeys(names, 0.0)
+    if total:
+        for a, name in enumerate(names):
+            contributions[name] = float(parts[:, a].sum() / total)
     theta = _match_probability(table.sizes, fraction)
     return SpecialUniques(
         names,
@@ -165,11 +168,11 @@ def _walk(
     """For every record that is alone on all columns, on which subsets it is: a bit a subset."""
     mask_position = {mask: j for j, mask in enumerate(masks)}
     columns, rows = table.codes.shape
-    order = sorted(
-        range(columns), key=lambda a: -int(table.codes[a].max())
-    )  # telling columns first: uniques leave early
+    # columns with many values first: uniques leave early
+    order = sorted(range(columns), key=lambda a: -int(table.codes[a].max()))
     bits = np.zeros((int((table.single >= 0).sum()), (len(masks) + 63) // 64), dtype=np.uint64)
     widths = [int(c.max()) + 1 for c in table.codes]
+    # Allocated once: the recursion refines millions of groups.
     room = np.empty(max(1 << 16, 4 * rows), dtype=np.int64)
     counts = np.empty(rows, dtype=np.int64)
 
@@ -185,18 +188,15 @@ def _walk(
             )
             survivors = np.empty_like(live)
             kept_ids = np.empty_like(live)
-            j = mask_position[mask | 1 << a]
+            longer = mask | 1 << a
+            j = mask_position[longer]
+            # Who became unique leaves: larger sets of columns are unique too, but not minimal.
             going = kernels.uniques.mark_uniques(
                 live, (fresh, counts), table.single, bits, j, survivors, kept_ids
             )
-            if going and step + 1 < columns and (mask | 1 << a).bit_count() < size:
-                below(
-                    mask | 1 << a,
-                    step + 1,
-                    survivors[:going].copy(),
-                    kept_ids[:going].copy(),
-                    groups_below,
-                )
+            if going and step + 1 < columns and longer.bit_count() < size:
+                live_below = survivors[:going].copy()
+                below(longer, step + 1, live_below, kept_ids[:going].copy(), groups_below)
 
     if len(bits):
         below(0, 0, np.arange(rows), np.zeros(rows, dtype=np.int64), 1)
@@ -206,6 +206,7 @@ def _walk(
 def _scored(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    # Elliot's weights: the fewer columns a minimal unique has, the more it counts.
     weights = [
         float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1)))
         for m in masks
@@ -275,22 +276,24 @@ class Suda(Attack):
         columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         if not columns:
             return NothingToAttack("this intruder knows no column of the release")
-        size = min(self.most or 3 if len(columns) > 12 else self.most or len(columns), len(columns))
+        size = min(self._largest_size(columns) or len(columns), len(columns))
         subsets = sum(math.comb(len(columns), s) for s in range(1, size + 1))
         if subsets <= MOST_SUBSETS and len(columns) <= MOST_COLUMNS:
             return None
         return f"{subsets:,} sets of columns are too many"
 
+    def _largest_size(self, columns: Sequence[str]) -> int | None:
+        """The most columns of a set; None: all of them."""
+        if self.most is None and len(columns) > 12:
+            return 3
+        return self.most
+
     def attack(self, scene: Scene) -> Finding:
         """Score every released record."""
         columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        if self.most is not None or len(columns) <= 12:
-            max_size = self.most
-        else:
-            max_size = 3
-        sets = sum(
-            math.comb(len(columns), size) for size in range(1, (max_size or len(columns)) + 1)
-        )
+        max_size = self._largest_size(columns)
+        sizes = range(1, (max_size or len(columns)) + 1)
+        sets = sum(math.comb(len(columns), size) for size in sizes)
         between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
         uniques = special_uniques(
             scene.pair.released,
