@@ -214,6 +214,8 @@ class _Search:
         else:
             self.origin = pair.rows[self.rows]
         self.records = len(self.rows)
+        # Seeded by the number of records alone: the same sample for the same table, on every
+        # machine.
         rng = np.random.default_rng(self.records)
         self.sets: dict[str, Any] = {
             "all": slice(None),
@@ -240,6 +242,7 @@ class _Search:
             compared += len(self.columns)
             # Fewer open records tell nothing, whatever the columns hold: no figures would be
             # flagged.
+            # Below this even a perfect column is not flagged: skip the comparison.
             if identifier.hidden < FEWEST_OPEN:
                 unknown += [(column, name) for column in self.columns]
                 continue
@@ -256,8 +259,10 @@ class _Search:
                 if own_dependence.refused
                 for column in own_dependence.columns
             }
+            # Columns that tell enough alone would make every sum with them tell.
             own += self.sums(identifier, [c for c in self.columns if c not in alone])
             dependences += own
+            # Codes within labels belong to one quasi-identifier; memory stays that of one.
             self.known = {key: value for key, value in self.known.items() if name != key[-1]}
         if dependences:
             classes = self.classes()
@@ -420,6 +425,7 @@ class _Search:
         if not views and not near:
             return self.unknown(q, column)
         flagged = (*REFUSED, DependenceKind.NARROWS)
+        # A sample decides first; only what it flags is measured on all records.
         first = self.whole_labels(q)
         figures = self.measure_column(q, column, views, first, near=near)
         if first != "all" and figures.finding(self.k or 2) in flagged:
@@ -711,6 +717,7 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     in rank.
     """
     number_rows = np.flatnonzero(~np.isnan(released))
+    # Every other record teaches, the rest is predicted from its nearest three.
     training = number_rows[::2]
     test_rows = number_rows[1::2]
     order = training[np.argsort(released[training], kind="stable")]

@@ -130,6 +130,8 @@ def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
 
     starts = [(math.log(theta + alpha), math.log(alpha / (1 - alpha))) for theta, alpha in STARTS]
     options = {"maxiter": 4000, "xatol": 1e-8, "fatol": 1e-8}
+    # The likelihood may have several hills: five starts, the best one is refined by Newton's
+    # steps.
     fits = [
         minimize(unlikely, at, method="Nelder-Mead", bounds=BOUNDS, options=options)
         for at in starts
@@ -138,6 +140,7 @@ def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
     if top is None:
         return None
     theta, slope = _ewens(sample)
+    # At the border α = 0 (Ewens) it may be higher still; then there is no maximum inside.
     if slope > 0 or _likelihood(sample, *top) > _likelihood(sample, theta, 0.0):
         return top
     return None
@@ -158,9 +161,11 @@ def _without_slope(sample: Frequencies, at: NDArray[np.float64]) -> tuple[float,
     for _ in range(TURNS):
         slope, curve = _derivatives(sample, at)
         values, vectors = np.linalg.eigh(curve)
+        # Absolute eigenvalues: uphill also where the surface is not concave.
         step = vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), 1e-300))
         if np.abs(step).max() < 1e-7:
             return _parameters(at) if values.max() < 0 else None
+        # Steps of at most 1 in either coordinate.
         at = at + step / max(1.0, float(np.abs(step).max()))
         if any(not low < x < high for x, (low, high) in zip(at, BOUNDS, strict=True)):
             return None
@@ -218,6 +223,7 @@ def _ewens(sample: Frequencies) -> tuple[float, float]:
         return sum(float(p.sum()) for p, _ in parts) - spare, -sum(float(p @ q) for p, q in parts)
 
     spare = sample.records - sample.classes
+    # Bisection finds the root roughly, four Newton steps to full precision.
     at = float(brentq(lambda x: missing(x)[0], -50.0, 2 * math.log(sample.records) + 1, xtol=1e-2))
     for _ in range(4):
         value, slope = missing(at)
@@ -359,6 +365,7 @@ def population_uniques(
 def _estimate(sample: Frequencies, estimator: Estimator) -> tuple[float, str]:
     simple = zayatz(sample)
     if estimator == "dankar":
+        # Dankar's rule: Pitman for small fractions, SNB for larger ones, Zayatz where it is lower.
         estimator_used = "pitman" if sample.fraction <= 0.1 else "snb"
     else:
         estimator_used = estimator
@@ -436,6 +443,7 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
         return [first / unique - 1, second / double - 1]
 
     bounds = ([-20.0, -30.0], [10.0, 30.0])
+    # Two equations in two unknowns; several starts, as one may end in a hollow.
     best = min(
         (least_squares(misses, at, bounds=bounds) for at in _SNB_STARTS), key=lambda r: r.cost
     )

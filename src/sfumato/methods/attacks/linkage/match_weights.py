@@ -167,9 +167,8 @@ def told_by_gaps(gaps: NDArray[np.float64]) -> MatchNoise | None:
     if len(gaps) < ENOUGH:
         return None
     far = gaps > FAR * 1.4826 * np.median(gaps)
-    return MatchNoise(
-        float(np.sqrt((gaps[~far] ** 2).mean())), float(np.clip(far.mean(), *OUTLIERS))
-    )
+    error = float(np.sqrt((gaps[~far] ** 2).mean()))
+    return MatchNoise(error, float(np.clip(far.mean(), *OUTLIERS)))
 
 
 def nearness(
@@ -181,9 +180,8 @@ def nearness(
     """
     error = min(max(noise.error, 1e-9 * spread), spread)
     disagreement_share = float(m[0] + m[1])
-    top = math.log2(
-        disagreement_share * (1 - noise.outliers) / (error * math.sqrt(2 * math.pi) * density)
-    )
+    peak = error * math.sqrt(2 * math.pi)
+    top = math.log2(disagreement_share * (1 - noise.outliers) / (peak * density))
     floor = math.log2(disagreement_share * noise.outliers / float(u[0] + u[1]))
     return Nearness(max(top, floor), (error**-2 - spread**-2) / (2 * math.log(2)), floor)
 
@@ -199,6 +197,7 @@ def near_rule(
     """
     top = near.top
     agreeing = [float(bits[level]) for level in (2, 3) if occur[level]]
+    # Agreement must weigh more than nearness, or a near miss would beat a match.
     if agreeing and top >= min(agreeing):
         if near.floor < min(agreeing):
             top = (near.floor + min(agreeing)) / 2
@@ -328,13 +327,11 @@ class MatchLearning:
         }
         self.levels = Weighing(parameters, self.place, tolerance, self.deviations, {})
         draw = scene.seed.stream("linkage: random pairs")
-        rows = [
-            draw.integers(0, len(kinds), RANDOM_PAIRS)
-            for kinds in (files.intruder.kind_of, files.released.kind_of)
-        ]
-        pairs = np.column_stack(
-            [files.intruder.kind_of[rows[0]], files.released.kind_of[rows[1]]]
-        ).astype(np.int64)
+        sides = []
+        for kinds in (files.intruder.kind_of, files.released.kind_of):
+            rows = draw.integers(0, len(kinds), RANDOM_PAIRS)
+            sides.append(kinds[rows])
+        pairs = np.column_stack(sides).astype(np.int64)
         self.random_gaps = {
             name: _gaps(arrays, self.place[name], pairs) for name in self.deviations
         }
@@ -347,10 +344,7 @@ class MatchLearning:
         much work, of fewer ways.
         """
         noise = self._alike()
-        if noise:
-            graded = self._weighing(self.found, noise)
-        else:
-            graded = self.levels
+        graded = self._weighing(self.found, noise) if noise else self.levels
         if not self.deviations:
             return graded
         nearest = self._links(files_of(self.trial).plain)
@@ -360,6 +354,7 @@ class MatchLearning:
         if noise:
             trials += [self._tried_by_shares(graded, noise)]
         links, best = nearest, 0.0
+        # Links give weights and weights give links: repeated as long as the rate rises.
         for _ in range(LINK_ROUNDS):
             if self.spent > self.scene.work // TRIAL_SHARE:
                 break
@@ -398,9 +393,9 @@ class MatchLearning:
         """
         arrays, greatest_weight = alike.costs(files_of(self.trial))
         links = self._links(arrays)
-        likely = greatest_weight - links.least >= math.log2(
-            (1 - self.found.prior) / self.found.prior
-        )
+        # a posterior above one half: the weight exceeds the odds against a match
+        odds_against = math.log2((1 - self.found.prior) / self.found.prior)
+        likely = greatest_weight - links.least >= odds_against
         way = self._weighing(self.found, {**noise, **self._noise(links.pairs[likely])})
         return self._try_weighing(way), way
 
@@ -412,10 +407,9 @@ class MatchLearning:
         """
         shares = self._shares_of(pairs)
         noise = self._noise(pairs)
-        noise_few_outliers = {
-            name: MatchNoise(column_noise.error, FEWEST_OUTLIERS)
-            for name, column_noise in noise.items()
-        }
+        noise_few_outliers = {}
+        for name, column_noise in noise.items():
+            noise_few_outliers[name] = MatchNoise(column_noise.error, FEWEST_OUTLIERS)
         ways = [self._weighing(shares, noise), self._weighing(shares, noise_few_outliers)]
         return [*ways, dataclasses.replace(ways[1], smooth=True)]
 
@@ -426,10 +420,8 @@ class MatchLearning:
         arrays = self._trial_levels
         order = [arrays.names.index(name) for name in self.names]
         levels = np.rint(LEVELS - 1 - arrays.costs(pairs)[:, order])
-        counts = (
-            np.stack([(levels == level).sum(axis=0) for level in range(LEVELS - 1)], axis=1)
-            + 2 * self.found.u
-        )
+        pairs_by_level = [(levels == level).sum(axis=0) for level in range(LEVELS - 1)]
+        counts = np.stack(pairs_by_level, axis=1) + 2 * self.found.u
         m = counts / np.maximum(counts.sum(axis=1, keepdims=True), LEAST)
         m = np.where(self.found.u > 0, np.clip(m, LEAST, 1 - LEAST), 0.0)
         return dataclasses.replace(self.found, m=m)
@@ -462,6 +454,7 @@ class MatchLearning:
         nearest_cost = np.full(size, np.inf)
         tied = np.zeros(size, dtype=np.int64)
         nearest_kind = np.full(size, -1, dtype=np.int64)
+        # In random order, so that a trial that runs out of work is still a sample.
         order = self.scene.seed.stream("linkage: trial in what order").permutation(size)
         trial = dataclasses.replace(self.scene, work=self.scene.work // TRIALS_AT_MOST)
         for start, end in trial.portions(size, cost=lookup.cost, spent=lambda: lookup.spent):
@@ -473,6 +466,7 @@ class MatchLearning:
         )
         has_answer = (truth >= 0) & (tied[files.intruder.kind_of] > 0)
         credit = hits[has_answer] / np.maximum(1, tied[files.intruder.kind_of[has_answer]])
+        # Only unambiguous links teach: the nearest records are copies of one another.
         alone = np.flatnonzero(
             (nearest_kind >= 0) & (tied == arrays.released.records[nearest_kind])
         )
@@ -490,15 +484,12 @@ class MatchLearning:
         return noise
 
     def _weighing(self, parameters: Parameters, noise: Mapping[str, MatchNoise]) -> Weighing:
-        near = {
-            name: self._near(name, parameters, column_noise)
-            for name, column_noise in noise.items()
-            if self._narrow(name, column_noise)
-        }
+        near = {}
+        for name, column_noise in noise.items():
+            is_narrow = column_noise.error <= WIDE * self.deviations[name]
+            if is_narrow and len(self.random_gaps[name]):
+                near[name] = self._near(name, parameters, column_noise)
         return Weighing(parameters, self.place, self.tolerance, self.deviations, near)
-
-    def _narrow(self, name: str, noise: MatchNoise) -> bool:
-        return noise.error <= WIDE * self.deviations[name] and bool(len(self.random_gaps[name]))
 
     def _near(self, name: str, parameters: Parameters, noise: MatchNoise) -> Nearness:
         """What gaps of a column say; the density of random ones is that within three errors."""
@@ -509,9 +500,8 @@ class MatchLearning:
             (gaps > SLACK) & (gaps <= reach)
         ).sum() + 1  # one more, so that it is never nothing
         density = float(small) / len(gaps) / (2 * reach)
-        return nearness(
-            parameters.m[k], parameters.u[k], density, math.sqrt(2) * self.deviations[name], noise
-        )
+        spread = math.sqrt(2) * self.deviations[name]
+        return nearness(parameters.m[k], parameters.u[k], density, spread, noise)
 
 
 def _gaps(arrays: Arrays, k: int, pairs: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -82,6 +82,7 @@ def large_constants(pool: Pool) -> NDArray[np.float64]:
     family = pool.family
     own = pool.own_roots[pool.rows[:, 0]]
     if family.kind == SQUARE_FORM:
+        # A square form is at most the largest eigenvalue times the trace, which is 1.
         apart = own[:, :, None] * own[:, None, :] - pool.roots[:, :, None] * pool.roots[:, None, :]
         return np.asarray(MARGIN + np.maximum(0.0, np.linalg.eigvalsh(apart)[:, -1]))
     if family.kind == ORDERED:
@@ -99,15 +100,16 @@ def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
     units = len(pool.units)
     rows = len(pool.rows)
     low, high, shape, shape_low, shape_high = allowed(family)
-    shape = csr_array(
-        np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))])
-    )
+    padded_cuts = np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))
+    shape = csr_array(np.vstack([shape.toarray(), padded_cuts]))
     large = large_constants(pool)
+    # Only where the other record can be nearer does a binary variable matter.
     weak = np.flatnonzero(large > MARGIN)  # all others are never nearer
     failing = coo_array((large, (np.arange(rows), pool.rows[:, 0])), shape=(rows, units))
     losing = coo_array(
         (large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units)
     )
+    # Gains of every row times the parameters: what the other record lies farther away.
     linking = csr_array(np.pad(pool.gains, ((0, 0), (0, len(low) - family.width))))
     identity = eye_array(units)
     free = len(weak) + units
@@ -151,6 +153,7 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
     from scipy.sparse import coo_array
 
     sets = np.arange(1 << size)
+    # Monotone: adding column k never makes the measure of a set smaller.
     smaller = np.concatenate([sets[sets >> k & 1 == 0] for k in range(size)])
     larger = np.concatenate([sets[sets >> k & 1 == 0] | 1 << k for k in range(size)])
     number = np.arange(len(smaller))
@@ -161,7 +164,8 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
     )
     low = np.zeros(len(sets))
     high = np.ones(len(sets))
-    high[0], low[-1] = 0.0, 1.0
+    high[0] = 0.0
+    low[-1] = 1.0
     return low, high, rows.tocsr(), np.zeros(len(number)), np.full(len(number), np.inf)
 
 
@@ -174,12 +178,14 @@ def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
     first_column, second_column = np.triu_indices(size, 1)
     pairs = len(first_column)
     rows = np.zeros((1 + pairs + size, size + 2 * pairs))
+    # Row 0: the measure of all columns is 1.
     rows[0, : size + pairs] = 1.0
     for pair in range(pairs):
-        rows[1 + pair, size + pair] = rows[1 + pair, size + pairs + pair] = 1.0
-        rows[1 + pairs + first_column[pair], size + pairs + pair] = rows[
-            1 + pairs + second_column[pair], size + pairs + pair
-        ] = -1.0
+        helper = size + pairs + pair
+        rows[1 + pair, size + pair] = 1.0
+        rows[1 + pair, helper] = 1.0
+        rows[1 + pairs + first_column[pair], helper] = -1.0
+        rows[1 + pairs + second_column[pair], helper] = -1.0
     for k in range(size):
         rows[1 + pairs + k, k] = 1.0
     low = np.concatenate([np.zeros(size), np.full(pairs, -1.0), np.zeros(pairs)])
@@ -274,7 +280,7 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
     )
     bound = getattr(solution, "mip_dual_bound", None)
     lower_bound = 0.0
-    if not (bound is None or not np.isfinite(bound)):
+    if bound is not None and np.isfinite(bound):
         lower_bound = float(bound)
     stopped = solution.status == 1 and "time limit" in solution.message.lower()
     return Solution(
@@ -319,12 +325,12 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
     highs.passModel(model)
     warm_start = highspy.HighsSolution()
     warm_start.col_value = start.tolist()
+    # A start that satisfies the program prunes from the first node on.
     highs.setSolution(warm_start)
 
     def interrupt(kind: Any, message: str, callback_output: Any, answer: Any, data: Any) -> None:
-        if (
-            answer is not None and not scene.left
-        ):  # seconds of computing, which the solver itself does not count
+        # seconds of computing, which the solver itself does not count
+        if answer is not None and not scene.left:
             answer.user_interrupt = True
 
     highs.setCallback(interrupt, None)
@@ -343,9 +349,8 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
         and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     )
     point = values if usable else None
-    return Solution(
-        point, bound if np.isfinite(bound) else 0.0, optimal, int(info.mip_node_count), stopped
-    )
+    lower_bound = bound if np.isfinite(bound) else 0.0
+    return Solution(point, lower_bound, optimal, int(info.mip_node_count), stopped)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -375,6 +380,7 @@ def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
         return pool.worth(reach == 2, reach >= 1)
     own = pool.own_roots[pool.rows[:, 0]]
     apart = pool.roots[:, :, None] * pool.roots[:, None, :] - own[:, :, None] * own[:, None, :]
+    # The best square form for one row alone is its top eigenvector: an upper bound for all.
     top = np.linalg.eigvalsh(apart)[:, -1]
     alone = np.ones(len(pool.units), dtype=bool)
     tied = np.ones(len(pool.units), dtype=bool)
@@ -398,9 +404,8 @@ def worst_case(
     best_links = float(pool.look(start).credit.sum())
     bound = linkable(pool, start)
     if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
-        return Worst(
-            best, best_links, max(bound, best_links), best_links >= bound - 1e-9, len(pool.rows)
-        )
+        proved = best_links >= bound - 1e-9
+        return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
     cuts = _pair_cuts(pool.family)
     proved = best_links >= bound - 1e-9
     work = SOLVER_SHARE * scene.work
