@@ -242,7 +242,6 @@ class _Search:
             compared += len(self.columns)
             # Fewer open records tell nothing, whatever the columns hold: no figures would be
             # flagged.
-            # Below this even a perfect column is not flagged: skip the comparison.
             if identifier.hidden < FEWEST_OPEN:
                 unknown += [(column, name) for column in self.columns]
                 continue
