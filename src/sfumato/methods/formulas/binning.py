@@ -315,9 +315,8 @@ def _snapped(reading: Reading) -> Reading:
     after = np.clip(np.searchsorted(line, at), 1, max(1, len(line) - 1))
     left_value = line[after - 1]
     right_value = line[np.minimum(after, len(line) - 1)]
-    low[points] = high[points] = np.where(
-        at - left_value <= right_value - at, left_value, right_value
-    )
+    is_left = at - left_value <= right_value - at
+    low[points] = high[points] = np.where(is_left, left_value, right_value)
     return dataclasses.replace(reading, low=low, high=high)
 
 
@@ -356,13 +355,15 @@ def weighted_quantile(
 def _quantile(values: NDArray[np.float64], upto: NDArray[np.int64], share: float) -> float:
     """The same of numbers in order, of which ``upto`` says how many there are up to each."""
     at = share * (int(upto[-1]) - 1)
-    positions = np.searchsorted(upto, [math.floor(at), math.floor(at) + 1], side="right").clip(
-        max=len(upto) - 1
-    )
+    whole = math.floor(at)
+    positions = np.searchsorted(upto, [whole, whole + 1], side="right").clip(max=len(upto) - 1)
     low, high = values[positions]
-    part = at - math.floor(at)
+    part = at - whole
     step = high - low
-    return float(high - step * (1 - part) if part >= 0.5 else low + step * part)
+    # from the nearer end, as numpy does: both give the last digit that it gives
+    if part >= 0.5:
+        return float(high - step * (1 - part))
+    return float(low + step * part)
 
 
 def _borders(
@@ -386,11 +387,10 @@ def _round(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[s
     """Bins with round borders, and one border where values lie beyond."""
     low, high, positions = _span(reading)
     whole = bool(np.all(positions == np.floor(positions)))
-    edges = number_edges(
-        *((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)),
-        max_bins,
-        whole=whole,
-    )
+    if whole:
+        low = float(np.floor(low))
+        high = float(np.ceil(high))
+    edges = number_edges(low, high, max_bins, whole=whole)
     beyond = {
         "below": bool((positions < edges[0]).any()),
         "above": bool((positions >= edges[-1]).any()),
@@ -406,18 +406,16 @@ def _calendar(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], lis
 
 def _bin_at(edges: NDArray[np.float64], positions: NDArray[np.float64]) -> NDArray[np.int64]:
     """The bin that each place lies in; what lies outside is in the outer ones."""
-    return np.clip(np.searchsorted(edges, positions, side="right") - 1, 0, len(edges) - 2).astype(
-        np.int64
-    )
+    bins = np.searchsorted(edges, positions, side="right") - 1
+    return np.clip(bins, 0, len(edges) - 2).astype(np.int64)
 
 
 def _bins_of_numbers(reading: Reading, edges: NDArray[np.float64]) -> NDArray[np.int64]:
     """The bin of every original value; missing ones are in the last."""
     order = reading.line
     bin_of = np.full(len(reading.places), len(edges) - 1, dtype=np.int64)
-    bin_of[order] = _bin_at(
-        edges, reading.places[order]
-    )  # neighbours are looked up faster one after the other
+    # neighbours are looked up faster one after the other
+    bin_of[order] = _bin_at(edges, reading.places[order])
     return bin_of
 
 
@@ -433,6 +431,7 @@ def _spread_of_ranges(
     kind = np.full(len(low), bins - 1, dtype=np.int64)
     points = np.flatnonzero(high <= low)
     kind[points] = _bin_at(edges, low[points])
+    # The outer bins reach to infinity, so that a range beyond the borders is covered too.
     outer = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
     ranges = np.flatnonzero(high > low)
     rows: list[NDArray[np.float64]] = []
@@ -441,10 +440,10 @@ def _spread_of_ranges(
         batch = ranges[at : at + WIDE_AT_ONCE]
         start = low[batch, None]
         end = high[batch, None]
-        covered = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (
-            end - start
-        )
+        overlap = np.minimum(outer[1:], end) - np.maximum(outer[:-1], start)
+        covered = np.clip(overlap, 0, None) / (end - start)
         shares = np.column_stack([covered, 1.0 - covered.sum(axis=1)])
+        # A range within one bin is told like a point; the others become rows of shares.
         inside = shares.max(axis=1) >= 1 - 1e-12
         kind[batch[inside]] = shares[inside].argmax(axis=1)
         rows.append(shares[~inside])
@@ -478,6 +477,7 @@ def _most_frequent(
     frequent = np.flatnonzero(~missing & (counts >= fewest))
     if len(frequent) <= limit:
         return frequent.tolist()
+    # The count of the last value that still fits; among equals the first by name.
     last = np.partition(counts[frequent], len(frequent) - limit)[len(frequent) - limit]
     above = frequent[counts[frequent] > last].tolist()
     tied = ((str(reading.values[v]), v) for v in frequent[counts[frequent] == last].tolist())
@@ -503,17 +503,14 @@ def _spread_of_sets(
     kind[missing] = bins - 1
     set_sizes = sizes[multi_valued]
     row = np.repeat(np.arange(len(multi_valued)), set_sizes)
-    inside = np.repeat(
-        starts[multi_valued] - (np.cumsum(set_sizes) - set_sizes), set_sizes
-    ) + np.arange(len(row))
+    shifts = starts[multi_valued] - (np.cumsum(set_sizes) - set_sizes)
+    inside = np.repeat(shifts, set_sizes) + np.arange(len(row))
     cells = np.bincount(
         row * bins + bin_of[members[inside]],
         weights=1.0 / set_sizes[row],
         minlength=len(multi_valued) * bins,
     )
-    shares: NDArray[np.float64] = np.asarray(cells, dtype=np.float64).reshape(
-        len(multi_valued), bins
-    )
+    shares = np.asarray(cells, dtype=np.float64).reshape(len(multi_valued), bins)
     within = shares.max(axis=1, initial=0.0) >= 1 - 1e-12
     kind[multi_valued[within]] = shares[within].argmax(axis=1)
     kind[multi_valued[~within]] = bins + np.arange(int((~within).sum()))
@@ -586,6 +583,7 @@ def _without_unused(
     )
     after = counts[:bins] + counts[bins:] @ labels.wide
     used = np.flatnonzero((before > 0) | (after > 1e-12))
+    # Used bins numbered anew without gaps.
     fresh = np.zeros(bins, dtype=np.min_scalar_type(bins))
     fresh[used] = np.arange(len(used))
     spread = np.concatenate([np.eye(len(used)), labels.wide[:, used]])
@@ -608,13 +606,9 @@ def distance_of_tables(
     binned_column: Binned, before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> float:
     """Total variation between the table of a column and another before, and the one after."""
-    return float(
-        np.abs(
-            before / max(1, len(binned_column.original))
-            - after / max(1, len(binned_column.released))
-        ).sum()
-        / 2
-    )
+    shares_before = before / max(1, len(binned_column.original))
+    shares_after = after / max(1, len(binned_column.released))
+    return float(np.abs(shares_before - shares_after).sum() / 2)
 
 
 def table_before(*columns: Binned) -> NDArray[np.float64]:
@@ -642,6 +636,7 @@ def count_cells(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArra
     type that holds them.
     """
     size = math.prod(shape)
+    # Mixed radix: code of the first column × width of the next + its code, and so on.
     cells = codes[0].astype(np.min_scalar_type(size))
     for code, width in zip(codes[1:], shape[1:], strict=True):
         cells *= cells.dtype.type(width)
@@ -675,9 +670,8 @@ def _combinations(
     """A row of every combination of codes, and how many rows have it."""
     ids = np.zeros(len(codes[0]), dtype=np.int64)
     first = np.zeros(min(1, len(codes[0])), dtype=np.int64)
-    for code, size in zip(
-        codes, sizes, strict=True
-    ):  # numbered anew after each: the product of all may not fit a word
+    # numbered anew after each: the product of all may not fit a word
+    for code, size in zip(codes, sizes, strict=True):
         keys = ids.astype(np.uint64) * np.uint64(size) + code.astype(np.uint64)
         ids, first = kernels.keys.group(keys.reshape(-1, 1))
     return first, np.bincount(ids, minlength=len(first))

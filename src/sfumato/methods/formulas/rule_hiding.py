@@ -158,6 +158,8 @@ def hide(
         "2a": work.drop_most_frequent,
     }[method]
     changed = True
+    # Hiding one rule may show another again, so all are looked at until nothing changes; every
+    # change takes an item out or puts one in, so it ends.
     while changed:
         changed = False
         for number, rule in enumerate(sensitive):
@@ -190,6 +192,7 @@ class _Work:
 
     def supporting(self, rule: Association) -> list[int]:
         """The transactions that hold a rule, the shortest first."""
+        # Shortest transactions first: an item out of them costs fewest other rules.
         holders = np.flatnonzero(self.now.holding(rule.both))
         ordered: list[int] = holders[np.argsort(self.now.sizes[holders], kind="stable")].tolist()
         return ordered
@@ -233,17 +236,16 @@ class _Work:
         if not rule.right or not self.thresholds.found(rule_support, left_support):
             return False
         in_left = np.isin(self.now.items, rule.left)
-        items_missing = len(rule.left) - np.bincount(
-            self.now.owners[in_left], minlength=len(self.now)
-        )
+        items_held = np.bincount(self.now.owners[in_left], minlength=len(self.now))
+        items_missing = len(rule.left) - items_held
         free = np.flatnonzero((items_missing > 0) & ~self.now.holding(rule.right))
         free = free[np.lexsort((free, self.now.sizes[free], items_missing[free]))]
         exact = self.thresholds.confidence
+        # Confidence falls below the threshold once left_support > rule_support / confidence.
         transactions_needed = exact.denominator * rule_support // exact.numerator + 1 - left_support
         for transaction in free[:transactions_needed].tolist():
-            own_items = self.now.items[
-                self.now.starts[transaction] : self.now.starts[transaction + 1]
-            ].tolist()
+            start, end = self.now.starts[transaction : transaction + 2]
+            own_items = self.now.items[start:end].tolist()
             self.more |= {(transaction, item) for item in rule.left if item not in own_items}
         self.now = self.before.having(self.more)
         return bool(len(free[:transactions_needed]))
@@ -292,14 +294,12 @@ def hide_exactly(
     may take; when it does not suffice, the best found so far is taken, and the :class:`Proof` has
     the bound.
     """
-    rules_found = [
-        rule for rule in dict.fromkeys(sensitive) if is_found(transactions, rule, thresholds)
-    ]
-    if not rules_found:
-        return Hidden(
-            transactions, np.zeros(len(transactions.items), dtype=np.bool_), proof=Proof(0, 0, 1)
-        )
-    rules = _Rules.of(transactions, list(dict.fromkeys(sensitive)), thresholds, largest)
+    distinct_rules = list(dict.fromkeys(sensitive))
+    if not any(is_found(transactions, rule, thresholds) for rule in distinct_rules):
+        nothing = np.zeros(len(transactions.items), dtype=np.bool_)
+        return Hidden(transactions, nothing, proof=Proof(0, 0, 1))
+    rules = _Rules.of(transactions, distinct_rules, thresholds, largest)
+    # One side effect costs more than all items that could be taken out.
     weight = 1 + int(np.isin(transactions.items, sorted(rules.deletable)).sum())
     pairs: list[tuple[int, int]] = []
     proofs = []
@@ -367,14 +367,16 @@ class _Rules:
                 (),
                 tuple(Association(itemset) for itemset in touched if itemset in border),
             )
-        keep, ghosts = [], []
+        keep = []
+        ghosts = []
         for rule, rule_support, left_support in candidates(itemsets):
             if rule in hide:
                 continue
-            if thresholds.found(rule_support, left_support):
-                keep += [rule] if gone & set(rule.both) else []
-            else:
-                ghosts += [rule] if gone & set(rule.left) else []
+            is_shown = thresholds.found(rule_support, left_support)
+            if is_shown and gone & set(rule.both):
+                keep.append(rule)
+            elif not is_shown and gone & set(rule.left):
+                ghosts.append(rule)
         return cls(tuple(hide), tuple(keep), tuple(ghosts))
 
     def parts(self) -> list[_Rules]:
@@ -391,6 +393,8 @@ class _Rules:
             for rule in (*self.hide, *self.keep, *self.ghosts)
         }
         for items in touched.values():
+            # Union-find: items of one rule belong together; parts without a common item are solved
+            # apart.
             for first_item, second_item in itertools.pairwise(items):
                 group[head(first_item)] = head(second_item)
         heads = sorted({head(item) for item in group})
@@ -421,9 +425,10 @@ class _Patterns:
     @classmethod
     def of(cls, transactions: Transactions, rules: _Rules) -> _Patterns:
         """What there is in some transactions, for rules that hang together."""
-        items = sorted(
-            {item for rule in (*rules.hide, *rules.keep, *rules.ghosts) for item in rule.both}
-        )
+        rule_items: set[int] = set()
+        for rule in (*rules.hide, *rules.keep, *rules.ghosts):
+            rule_items.update(rule.both)
+        items = sorted(rule_items)
         is_sensitive = np.isin(transactions.items, items)
         owners = transactions.owners[is_sensitive]
         sensitive_items = transactions.items[is_sensitive]
@@ -431,15 +436,15 @@ class _Patterns:
         listed = sensitive_items.tolist()
         members: dict[Itemset, list[int]] = {}
         for transaction in range(len(transactions)):
-            members.setdefault(tuple(listed[ends[transaction] : ends[transaction + 1]]), []).append(
-                transaction
-            )
+            own_items = tuple(listed[ends[transaction] : ends[transaction + 1]])
+            members.setdefault(own_items, []).append(transaction)
         deletable = rules.deletable
         types = []
         items_taken = []
         items_left = []
         kinds = sorted(members)
         for number, kind in enumerate(kinds):
+            # All ways to take sensitive items out of this type, taking nothing among them.
             for out in _subsets([item for item in kind if item in deletable]):
                 types.append(number)
                 items_taken.append(out)
