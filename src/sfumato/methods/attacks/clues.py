@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]
     Codes = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 CELLS = "cells"
 """The method of a clue that the released cells give, whatever step made them."""
@@ -169,7 +170,7 @@ def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
 def clue_from_differences(
     pair: TablePair,
     columns: tuple[str, ...],
-    spread: NDArray[np.float64],
+    spread: Floats,
     method: str,
     *,
     nearest: bool = False,
@@ -201,18 +202,18 @@ def clue_from_differences(
     return Likelihood(columns, score, True, method, nearest)
 
 
-def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+def _root_of_inverse(spread: Floats) -> Floats:
     """A matrix R with RᵀR the pseudo-inverse; directions without any spread are left out (they
     would be infinitely telling).
     """
     values, vectors = np.linalg.eigh((spread + spread.T) / 2)
     positive = values > max(float(values.max(initial=0.0)), 1e-300) * 1e-10
-    root: NDArray[np.float64] = (vectors[:, positive] / np.sqrt(values[positive])).T
+    root: Floats = (vectors[:, positive] / np.sqrt(values[positive])).T
     return root
 
 
 def clue_from_transitions(
-    pair: TablePair, column: str, labels: tuple[Any, ...], matrix: NDArray[np.float64]
+    pair: TablePair, column: str, labels: tuple[Any, ...], matrix: Floats
 ) -> Likelihood:
     """Post-randomisation with a known matrix: the log of the chance that the value was released as
     this label.
@@ -303,7 +304,7 @@ def _by_step(pair: TablePair, step: Step, columns: tuple[str, ...]) -> list[Like
     return []
 
 
-def _covariance(pair: TablePair, columns: tuple[str, ...]) -> NDArray[np.float64]:
+def _covariance(pair: TablePair, columns: tuple[str, ...]) -> Floats:
     values = np.stack([pair.reading(c).middle[pair.reading(c).released] for c in columns], axis=1)
     complete_rows = values[~np.isnan(values).any(axis=1)]
     if len(complete_rows) < 2:
@@ -311,5 +312,5 @@ def _covariance(pair: TablePair, columns: tuple[str, ...]) -> NDArray[np.float64
     return np.atleast_2d(np.cov(complete_rows, rowvar=False))
 
 
-def _diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _diagonal(matrix: Floats) -> Floats:
     return np.diag(np.diag(matrix))

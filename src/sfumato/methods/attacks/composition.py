@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
 
 @parameters
 class Composition(Attack):
@@ -134,9 +136,7 @@ class Composition(Attack):
             details=details,
         )
 
-    def posteriors(
-        self, scene: Scene, column: str
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def posteriors(self, scene: Scene, column: str) -> tuple[Ints, NDArray[np.float64]]:
         """The rows of the first original whose people are in all releases, and per row the
         posterior of each label of the first release.
         """
@@ -163,13 +163,13 @@ class CommonPeople:
     are one person's; ``own_rows`` is sorted.
     """
 
-    own_rows: NDArray[np.int64]
-    other_rows: NDArray[np.int64]
+    own_rows: Ints
+    other_rows: Ints
     same_table: bool = False
     ambiguous: int = 0
     """Rows of the first table whose person is not named uniquely in both."""
 
-    def rows_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows_of(self, rows: Ints) -> Ints:
         """The rows of the second table of the people of some rows of the first, all of whom are in
         both.
         """
@@ -263,7 +263,7 @@ def _distributions(
     pair: TablePair,
     knows: tuple[str, ...],
     column: str,
-    rows: NDArray[np.int64],
+    rows: Ints,
     labels: tuple[str | None, ...],
 ) -> NDArray[np.float64]:
     """Per original row the distribution of the column in its class, under the labels of the first

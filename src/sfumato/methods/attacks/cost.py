@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from sfumato.methods.attacks.linkage.comparable_columns import Compared
     from sfumato.methods.attacks.linkage.files import Files
 
+    Flags = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+
 
 ALL_ORDERS = 6
 """Facts of which all orders are averaged over; with more, some orders are drawn."""
@@ -217,7 +220,7 @@ class _Narrowing:
     looked at is counted in ``cells``.
     """
 
-    def __init__(self, facts: Sequence[NDArray[np.bool_]], records: NDArray[np.int64]) -> None:
+    def __init__(self, facts: Sequence[Flags], records: Ints) -> None:
         self.facts = facts
         self.records = records
         self.total = int(records.sum())
@@ -227,9 +230,7 @@ class _Narrowing:
         ]
         self.cells = len(facts) * len(records)
 
-    def left_after(
-        self, candidates: NDArray[np.int64] | None, size: int, fact: int
-    ) -> tuple[NDArray[np.int64] | None, int]:
+    def left_after(self, candidates: Ints | None, size: int, fact: int) -> tuple[Ints | None, int]:
         """Who is left of some candidates, who are so many rows, after one more fact, and how many
         rows these are.
         """
@@ -242,7 +243,7 @@ class _Narrowing:
         return fewer, int(self.records[fewer].sum())
 
 
-def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_] | None:
+def _fits(column: Compared, files: Files, at: int, row: int) -> Flags | None:
     """Per distinct released record whether a cell of the intruder's may be its; None where the
     intruder does not know the cell.
     """
@@ -287,7 +288,7 @@ def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[floa
 
 def _subsets(
     narrowing: _Narrowing,
-    candidates: NDArray[np.int64] | None,
+    candidates: Ints | None,
     size: int,
     fact: int = 0,
     used: int = 0,
@@ -387,11 +388,11 @@ def ladder(pairs: Pairs) -> dict[str, Any]:
     }
 
 
-def _fewest(values: NDArray[np.int64]) -> int:
+def _fewest(values: Ints) -> int:
     return int(values.min()) if len(values) else 0
 
 
-def _mean(values: NDArray[np.int64], weights: NDArray[np.int64]) -> float:
+def _mean(values: Ints, weights: Ints) -> float:
     return float((values * weights).sum() / max(1, int(weights.sum())))
 
 
@@ -417,10 +418,10 @@ class _Group:
     and which are the same people's.
     """
 
-    originals: NDArray[np.int64]
-    released: NDArray[np.int64]
-    joined: NDArray[np.bool_]
-    matches: NDArray[np.bool_]
+    originals: Ints
+    released: Ints
+    joined: Flags
+    matches: Flags
 
     @property
     def size(self) -> int:
@@ -464,7 +465,7 @@ def _groups(pairs: Pairs) -> Iterator[_Group]:
         yield _Group(pairs.originals[original_rows], pairs.released[released_rows], *marks)
 
 
-def _run(order: NDArray[np.int64], numbers: NDArray[np.int64], group: int) -> NDArray[np.int64]:
+def _run(order: Ints, numbers: Ints, group: int) -> Ints:
     """The places that have a number, where ``order`` puts equal ones together."""
     low, high = np.searchsorted(numbers, [group, group + 1], sorter=order)
     return order[low:high]

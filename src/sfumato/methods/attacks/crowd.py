@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 WORD = 1 << 62
 """Combinations of codes that fit one word."""
@@ -33,12 +36,12 @@ class Distinct:
     ``records`` how often it occurs.
     """
 
-    kind_of: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    records: NDArray[np.int64]
+    kind_of: Ints
+    codes: Ints
+    records: Ints
 
 
-def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
+def distinct(codes: Sequence[Ints]) -> Distinct:
     """Number records alike that have the same codes, in the order of the codes.
 
     The codes of a record are one number to a mixed base; where it would not fit a word, records are
@@ -69,7 +72,7 @@ def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
     )
 
 
-def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _in_order(keys: Ints) -> tuple[Ints, Ints]:
     """The rank of every key among the distinct ones, and the first row that has each of them."""
     ids, first = kernels.keys.group(keys.astype(np.uint64)[:, None])
     order = np.argsort(keys[first])
@@ -103,26 +106,26 @@ class Crowd:
     """
 
     column: str
-    classes: NDArray[np.int64]
+    classes: Ints
     labels: tuple[str | None, ...]
-    sizes: NDArray[np.int64]
-    totals: NDArray[np.float64]
-    truth: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    pair_classes: NDArray[np.int64]
-    pair_values: NDArray[np.int64]
-    counts: NDArray[np.float64]
+    sizes: Ints
+    totals: Floats
+    truth: Ints
+    pairs: Ints
+    pair_classes: Ints
+    pair_values: Ints
+    counts: Floats
 
     @classmethod
     def of(
         cls,
         column: str,
-        classes: NDArray[np.int64],
-        sizes: NDArray[np.int64],
+        classes: Ints,
+        sizes: Ints,
         labels: tuple[str | None, ...],
-        truth: NDArray[np.int64],
-        cell_counts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
-        totals: NDArray[np.float64],
+        truth: Ints,
+        cell_counts: tuple[Ints, Ints, Floats],
+        totals: Floats,
     ) -> Crowd:
         """Find the pair of every person's true value among those that are counted, which come in
         order.
@@ -138,18 +141,18 @@ class Crowd:
         return cls(column, classes, labels, sizes, totals, truth, pairs, *cell_counts)
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Per pair the share of the class that has the value: the intruder's posterior."""
-        shares: NDArray[np.float64] = self.counts / self.sizes[self.pair_classes]
+        shares: Floats = self.counts / self.sizes[self.pair_classes]
         return shares
 
-    def largest(self) -> NDArray[np.float64]:
+    def largest(self) -> Floats:
         """Per class the count of its most frequent value."""
         largest = np.zeros(len(self.sizes))
         np.maximum.at(largest, self.pair_classes, self.counts)
         return largest
 
-    def guesses(self) -> NDArray[np.int64]:
+    def guesses(self) -> Ints:
         """Per class its most frequent value; the first of several."""
         codes = np.full(len(self.sizes), len(self.labels), dtype=np.int64)
         is_largest = self.counts >= self.largest()[self.pair_classes]
@@ -207,7 +210,7 @@ def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     )
 
 
-def true_labels(pair: TablePair, column: str) -> NDArray[np.int64]:
+def true_labels(pair: TablePair, column: str) -> Ints:
     """Per released row the label that its true value stands under: the released one where that is
     true.
 
@@ -221,7 +224,7 @@ def true_labels(pair: TablePair, column: str) -> NDArray[np.int64]:
     return np.where(true, reading.released, standing_under(reading)[reading.original[pair.rows]])
 
 
-def standing_under(reading: Reading) -> NDArray[np.int64]:
+def standing_under(reading: Reading) -> Ints:
     """Per original value of a column its own label, or the narrowest that holds it; −1 where none
     was released.
     """

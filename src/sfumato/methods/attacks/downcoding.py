@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
 
+    Flags = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+
 
 MOST_CASES = 5_000
 """Ways to fill the parts up to which all are looked at; beyond, a solver is asked."""
@@ -205,11 +208,11 @@ class ClassAudit:
     ``to_the_value`` cells known to the value; ``narrowed`` if a part surely has somebody.
     """
 
-    rows: NDArray[np.int64]
+    rows: Ints
     right: tuple[str, ...]
     wrong: tuple[str, ...]
     contradicted: tuple[str, ...]
-    pinned: NDArray[np.int64]
+    pinned: Ints
     to_the_value: int
     narrowed: bool
     together: bool
@@ -230,8 +233,8 @@ class ReleasedClasses:
     """
 
     columns: tuple[NodeColumn, ...]
-    keys: NDArray[np.int64]
-    rows: tuple[NDArray[np.int64], ...]
+    keys: Ints
+    rows: tuple[Ints, ...]
 
     @classmethod
     def of(cls, scene: Scene) -> ReleasedClasses:
@@ -243,11 +246,11 @@ class ReleasedClasses:
         rows = np.split(order, np.cumsum(np.bincount(ids, minlength=len(first)))[:-1])
         return cls(columns, codes[first], tuple(rows))
 
-    def parts(self, class_number: int, column: int) -> Sequence[NDArray[np.bool_]]:
+    def parts(self, class_number: int, column: int) -> Sequence[Flags]:
         """The parts of a cell of a class."""
         return self.columns[column].children[int(self.keys[class_number, column])]
 
-    def finer(self, class_number: int) -> NDArray[np.int64]:
+    def finer(self, class_number: int) -> Ints:
         """Other classes that lie below a class in every column, sought in the column first in which
         fewest do.
         """
@@ -259,7 +262,7 @@ class ReleasedClasses:
         return np.asarray(candidates[candidates != class_number], dtype=np.int64)
 
     @functools.cached_property
-    def _amounts(self) -> list[NDArray[np.int64]]:
+    def _amounts(self) -> list[Ints]:
         """Per column and label how many classes have the label or one below it."""
         return [
             np.bincount(self.keys[:, c], minlength=len(n.below)) @ n.below
@@ -287,7 +290,7 @@ def audit_release(scene: Scene, k: int, assumed: str, solver_limit: int) -> Audi
     return Audit(tuple(c.name for c in released.columns), tuple(audits))
 
 
-def _require_few(scene: Scene, name: str, parts: Sequence[NDArray[np.bool_]]) -> None:
+def _require_few(scene: Scene, name: str, parts: Sequence[Flags]) -> None:
     """Refuse a cell with so many parts that to look at them all is more than the work of an
     attack.
     """
@@ -337,7 +340,7 @@ def bounds_of(
     released: ReleasedClasses,
     class_number: int,
     column_limits: Sequence[tuple[int, int]],
-    finer: Sequence[int] | NDArray[np.int64],
+    finer: Sequence[int] | Ints,
     k: int,
     most_together: int,
 ) -> dict[int, PartBounds | None]:
@@ -376,7 +379,7 @@ def _bounds_where_all_would_leave(
     released: ReleasedClasses,
     class_number: int,
     column_limits: Sequence[tuple[int, int]],
-    boxes: Sequence[dict[int, NDArray[np.bool_]]],
+    boxes: Sequence[dict[int, Flags]],
 ) -> dict[int, PartBounds | None]:
     """Bounds of a class of just k records: none may leave alone, but all would have, had each a
     finer class to join.
@@ -413,9 +416,7 @@ def _tighter(alone: PartBounds | None, joint: PartBounds | None, column: int) ->
     return PartBounds((lowest,), (greatest,), together=True)
 
 
-def _box(
-    released: ReleasedClasses, class_number: int, other_class: int
-) -> dict[int, NDArray[np.bool_]]:
+def _box(released: ReleasedClasses, class_number: int, other_class: int) -> dict[int, Flags]:
     """Where a finer class holds fewer values, and which."""
     own = released.keys[class_number]
     other_key = released.keys[other_class]
@@ -427,7 +428,7 @@ def _box(
     return box
 
 
-def _covered(part: NDArray[np.bool_], masks: Sequence[NDArray[np.bool_]]) -> bool:
+def _covered(part: Flags, masks: Sequence[Flags]) -> bool:
     """Whether all values of a part lie in some mask."""
     uncovered = part.copy()
     for mask in masks:
@@ -452,7 +453,7 @@ def _allowed(
     released: ReleasedClasses,
     class_number: int,
     linked: Sequence[int],
-    boxes: Sequence[dict[int, NDArray[np.bool_]]],
+    boxes: Sequence[dict[int, Flags]],
 ) -> list[Combination] | None:
     """The combinations of parts with a value in each that lie in no box; None if there are too
     many.
@@ -474,9 +475,7 @@ def _allowed(
     return sorted(combinations)
 
 
-def _atoms(
-    parts: Sequence[NDArray[np.bool_]], masks: Sequence[NDArray[np.bool_]]
-) -> list[tuple[int, int]]:
+def _atoms(parts: Sequence[Flags], masks: Sequence[Flags]) -> list[tuple[int, int]]:
     """Values that no mask and no part tells apart, once each: the part and one of the values."""
     atoms_by_key: dict[tuple[int, ...], tuple[int, int]] = {}
     for i, part in enumerate(parts):

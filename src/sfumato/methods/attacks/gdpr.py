@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 SETTLED = 3
 """Rows that satisfy a description after which no more are looked for: neither it nor its control
@@ -203,7 +206,7 @@ class SinglingOut(Attack):
 
 
 def _describe_rows(
-    scene: Scene, rows: NDArray[np.int64], holders: Collection[CellHolders], columns: int
+    scene: Scene, rows: Ints, holders: Collection[CellHolders], columns: int
 ) -> Iterator[np.int64]:
     """The first of some released rows, as many as the work is enough for: a description is held
     against all people at most.
@@ -222,7 +225,7 @@ class CellHolders:
     look at all rows.
     """
 
-    def __init__(self, reading: Reading, rows: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, reading: Reading, rows: Ints | None = None) -> None:
         """Of all rows, or of ``rows``, which are then known by their place among these."""
         self.reading = reading
         self.released = reading.released
@@ -243,13 +246,13 @@ class CellHolders:
         self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
 
     @functools.cached_property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """The original rows by value: in the order of places on the line, of codes otherwise."""
         rank = np.empty(len(self.codes), dtype=np.min_scalar_type(max(1, len(self.codes))))
         rank[self.codes] = np.arange(len(self.codes))
         return np.argsort(rank[self.original], kind="stable")
 
-    def spans(self, label: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def spans(self, label: int) -> tuple[Ints, Ints]:
         """Where the runs of values begin, in order, that a label may stand for, and where they
         end.
         """
@@ -273,12 +276,12 @@ class CellHolders:
         first, last = self.spans(label)
         return int((self.starts[last] - self.starts[first]).sum())
 
-    def rows(self, label: int) -> NDArray[np.int64]:
+    def rows(self, label: int) -> Ints:
         """The original rows that a label may stand for."""
         first, last = self.spans(label)
         return slices_of(self.order, self.starts[first], self.starts[last])
 
-    def fits(self, rows: NDArray[np.int64], label: int) -> NDArray[np.bool_]:
+    def fits(self, rows: Ints, label: int) -> NDArray[np.bool_]:
         """Which of some original rows a label may stand for."""
         reading = self.reading
         values = self.original[rows]
@@ -294,7 +297,7 @@ class CellHolders:
         )
 
 
-def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np.int64]:
+def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> Ints:
     """The original rows that satisfy the conjunction of some released cells; some of them, at least
     three, where there are more.
 
@@ -305,7 +308,7 @@ def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np
     narrow = min(range(len(columns)), key=lambda c: columns[c].count(labels[c]))
     candidates = columns[narrow].rows(labels[narrow])
     checked = 0
-    batches: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    batches: list[Ints] = [np.zeros(0, dtype=np.int64)]
     while checked < len(candidates) and sum(map(len, batches)) < SETTLED:
         # Batches of 1024, then eight times as many: most descriptions are settled by the first.
         rows = candidates[checked : 8 * checked + AT_FIRST]
@@ -326,7 +329,7 @@ class Half:
 
     around: Surroundings
     part: Surroundings
-    kind_of: NDArray[np.int64]
+    kind_of: Ints
 
     @classmethod
     def of(cls, around: Surroundings, pair: TablePair, side: int) -> Half:
@@ -345,7 +348,7 @@ class Half:
         return cls(around, part, kind_of)
 
     @functools.cached_property
-    def having(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def having(self) -> tuple[Ints, Ints]:
         """The distinct records of all columns in order of those of these, and where each begins."""
         amounts = np.bincount(self.kind_of, minlength=len(self.part.files.released.records))
         return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
@@ -372,9 +375,7 @@ class Half:
         own_kinds, other_kinds = (half.part.nearest(target)[1] for half in (self, other_half))
         return bool(len(self._common_rows(other_half, own_kinds, other_kinds)))
 
-    def _common_rows(
-        self, other_half: Half, own_kinds: NDArray[np.int64], other_kinds: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _common_rows(self, other_half: Half, own_kinds: Ints, other_kinds: Ints) -> Ints:
         """The distinct records of all columns that have one of these here and one of those
         there.
         """
@@ -654,11 +655,11 @@ class _Secret:
     """
 
     reading: Reading
-    released: NDArray[np.int64]
+    released: Ints
     tolerance: float
-    beliefs: NDArray[np.float64] | None = None
+    beliefs: Floats | None = None
 
-    def guess(self, rows: NDArray[np.int64], own: int | None) -> float | None:
+    def guess(self, rows: Ints, own: int | None) -> float | None:
         """The mean place, the most frequent label or the likeliest value among released rows, but
         for one's own.
         """
@@ -676,7 +677,7 @@ class _Secret:
         return float((counts @ self.beliefs).argmax())
 
     @functools.cached_property
-    def _middle(self) -> NDArray[np.float64]:
+    def _middle(self) -> Floats:
         """Per label the middle of what it stands for, worked out once and not for every guess."""
         return self.reading.middle
 
@@ -768,7 +769,7 @@ class Membership(Attack):
             interval = min(interval[0], value), interval[1]
         return Finding(self.name, value, message, interval, details=details, trials=len(members))
 
-    def _scores(self, scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    def _scores(self, scene: Scene) -> tuple[Floats, Floats, int]:
         """How far members and their control are from the release, and how many members were to be
         looked at.
         """

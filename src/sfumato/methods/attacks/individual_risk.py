@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.core.table import Table
 
+    Floats = NDArray[np.float64]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class IndividualRisks:
@@ -30,9 +32,9 @@ class IndividualRisks:
     """
 
     sizes: NDArray[np.int64]
-    population: NDArray[np.float64]
-    risks: NDArray[np.float64]
-    household: NDArray[np.float64] | None
+    population: Floats
+    risks: Floats
+    household: Floats | None
 
     @property
     def expected(self) -> float:
@@ -60,7 +62,7 @@ def individual_risks(
     class_sums = sizes.astype(np.float64)
     if weights is not None:
         class_sums[:] = np.bincount(ids, weights=weights, minlength=len(first))
-    summed: NDArray[np.float64] = np.maximum(
+    summed: Floats = np.maximum(
         class_sums, sizes.astype(np.float64)
     )  # a class cannot be rarer in the population than in the sample
     risks = individual_risk(sizes, summed)[ids]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
     from sfumato.methods.attacks.crowd import Crowd
 
+    Flags = NDArray[np.bool_]
+
 
 # The homogeneity attack: everyone in a class has the same secret.
 
@@ -375,7 +377,7 @@ class Similarity(Attack):
         )
         return float(max(0, inside.max())) / len(reading.released)
 
-    def _on_a_line(self, scene: Scene, crowd: Crowd) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _on_a_line(self, scene: Scene, crowd: Crowd) -> tuple[Flags, Flags]:
         """The classes whose released values are close, and the records of which the true value is
         among them.
         """
@@ -390,17 +392,13 @@ class Similarity(Attack):
             width = float(np.nanmax(reading.high) - np.nanmin(reading.low))
         if width <= 0:
             return np.zeros(len(crowd.sizes), dtype=bool), np.zeros(len(crowd.classes), dtype=bool)
-        near: NDArray[np.bool_] = np.isfinite(low) & (
-            high - low <= self.range * width + 1e-12 * abs(width)
-        )
+        near: Flags = np.isfinite(low) & (high - low <= self.range * width + 1e-12 * abs(width))
         position = reading.places[reading.original[scene.pair.rows]]
         slack = 1e-9 * max(1.0, abs(reading.span))
         outside = (position < low[crowd.classes] - slack) | (position > high[crowd.classes] + slack)
         return near, near[crowd.classes] & ~outside
 
-    def _below_a_node(
-        self, scene: Scene, crowd: Crowd
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _below_a_node(self, scene: Scene, crowd: Crowd) -> tuple[Flags, Flags]:
         """The classes whose released values lie below one node, and the records of which the true
         value does so too.
         """

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
 
     Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
+    Ints = NDArray[np.int64]
 
 USUAL_WIDTHS = tuple(range(1, 11))
 
@@ -122,7 +123,7 @@ class IntervalDisclosure(Attack):
         return tuple(c for c in unknown if self.levels > 0 or pair.reading(c).scale != "category")
 
     def disclosed(
-        self, pair: TablePair, column: str, order: NDArray[np.int64] | None = None
+        self, pair: TablePair, column: str, order: Ints | None = None
     ) -> NDArray[np.float64]:
         """Per released row, in how many of the widths its original value is disclosed (a share).
 
@@ -160,7 +161,7 @@ class IntervalDisclosure(Attack):
             return shares
         return shares[cells.kind_of]
 
-    def _ends(self, reading: Reading, records: NDArray[np.int64]) -> Iterator[Ends]:
+    def _ends(self, reading: Reading, records: Ints) -> Iterator[Ends]:
         """Per width the ends of the interval around every label, as often released as ``records``
         says.
         """
@@ -186,7 +187,7 @@ class IntervalDisclosure(Attack):
             yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
 
     def _same_category(
-        self, pair: TablePair, column: str, labels: NDArray[np.int64], values: NDArray[np.int64]
+        self, pair: TablePair, column: str, labels: Ints, values: Ints
     ) -> NDArray[np.bool_]:
         """Whether the released category is the original one, or meets it ``levels`` up the
         hierarchy.

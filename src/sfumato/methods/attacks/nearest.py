@@ -21,6 +21,9 @@ from sfumato.methods.attacks.rates import Successes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 AT_MOST = 500
 """Targets an attack is tried on."""
@@ -54,8 +57,8 @@ class Surroundings:
 
     files: Files
     arrays: Arrays
-    targets: NDArray[np.int64]
-    own: NDArray[np.int64]
+    targets: Ints
+    own: Ints
     members: int
 
     @property
@@ -63,7 +66,7 @@ class Surroundings:
         """The columns, in the order of the costs."""
         return tuple(self.arrays.names)
 
-    def near(self, target: int, weights: NDArray[np.float64]) -> tuple[Near, Near]:
+    def near(self, target: int, weights: Floats) -> tuple[Near, Near]:
         """How far the nearest released record is from a target, columns weighted, and all distinct
         records that are so near.
 
@@ -78,7 +81,7 @@ class Surroundings:
             else self._near(target, weights, own)
         )
 
-    def nearest(self, target: int, weights: NDArray[np.float64] | None = None) -> Near:
+    def nearest(self, target: int, weights: Floats | None = None) -> Near:
         """The first of these; without weights all columns count alike."""
         return self._near(target, np.ones(len(self.names)) if weights is None else weights, -1)
 
@@ -101,16 +104,14 @@ class Surroundings:
         non_members = [hit for member, hit in outcomes if not member]
         return Successes(sum(members), len(members), sum(non_members), len(non_members))
 
-    def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
+    def _near(self, target: int, weights: Floats, skip: int) -> Near:
         query = self._query(target, weights, skip)
         near: Near = kernels.neighbours.all_nearest(
             query, self.arrays.files, self.arrays.tree, self._buffers
         )
         return near
 
-    def _query(
-        self, target: int, weights: NDArray[np.float64], skip: int
-    ) -> kernels.neighbours.Query:
+    def _query(self, target: int, weights: Floats, skip: int) -> kernels.neighbours.Query:
         """A target that seeks its nearest released record, but for the one to skip."""
         record = int(self.files.intruder.kind_of[self.targets[target]])
         return kernels.neighbours.Query(record, skip, weights, TIE)
@@ -149,14 +150,14 @@ class Surroundings:
         )
 
     @functools.cached_property
-    def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def by_kind(self) -> tuple[Ints, Ints]:
         """The released rows in order of their distinct record, and where those of each begin."""
         released_kinds = self.files.released
         return np.argsort(released_kinds.kind_of, kind="stable"), np.concatenate(
             [[0], np.cumsum(released_kinds.records)]
         )
 
-    def rows(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows(self, kinds: Ints) -> Ints:
         """The released rows that have some of the distinct records, in order."""
         order, starts = self.by_kind
         if 8 * int(self.files.released.records[kinds].sum()) > len(order):
@@ -166,9 +167,7 @@ class Surroundings:
         return np.sort(slices_of(order, starts[kinds], starts[kinds + 1]))
 
 
-def slices_of(
-    values: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def slices_of(values: Ints, begins: Ints, ends: Ints) -> Ints:
     """The slices of an array that begin and end at these places, one after the other.
 
     >>> slices_of(np.arange(10, 20), np.array([6, 0, 3]), np.array([8, 1, 3])).tolist()
@@ -179,7 +178,7 @@ def slices_of(
     sizes = ends - begins
     gone = np.cumsum(sizes) - sizes
     positions = np.arange(int(sizes.sum())) + np.repeat(begins - gone, sizes)
-    slices: NDArray[np.int64] = values[positions]
+    slices: Ints = values[positions]
     return slices
 
 
@@ -210,9 +209,7 @@ def surroundings(scene: Scene, purpose: str, limit: int = AT_MOST) -> Surroundin
     )
 
 
-def _sample_rows(
-    scene: Scene, rows: NDArray[np.int64], purpose: str, limit: int
-) -> NDArray[np.int64]:
+def _sample_rows(scene: Scene, rows: Ints, purpose: str, limit: int) -> Ints:
     """At most so many of some rows, in order."""
     if len(rows) <= limit:
         return rows
@@ -221,7 +218,7 @@ def _sample_rows(
     )
 
 
-def beside_held_out(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def beside_held_out(scene: Scene) -> tuple[Ints, Ints]:
     """Rows of the intruder's file: people that drawn rows were learnt from, and such as were set
     aside before.
     """

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.core.table import Table
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 MOST_SUBSETS = 20_000
 AT_ONCE = 5_000_000
 """Rows times sets of columns that are searched without a look at the clock."""
@@ -38,11 +41,11 @@ class SpecialUniques:
     """
 
     columns: tuple[str, ...]
-    scores: NDArray[np.float64]
-    disclosure: NDArray[np.float64]
-    minimal: NDArray[np.int64]
+    scores: Floats
+    disclosure: Floats
+    minimal: Ints
     contributions: dict[str, float]
-    per_record: NDArray[np.float64]
+    per_record: Floats
     match_probability: float
 
 
@@ -116,10 +119,10 @@ class _Classes:
     one.
     """
 
-    codes: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    single: NDArray[np.int64]
-    class_of_row: NDArray[np.int64]
+    codes: Ints
+    sizes: Ints
+    single: Ints
+    class_of_row: Ints
 
     @classmethod
     def of(cls, dataset: Table, names: Sequence[str]) -> _Classes:
@@ -176,9 +179,7 @@ def _walk(
     room = np.empty(max(1 << 16, 4 * rows), dtype=np.int64)
     counts = np.empty(rows, dtype=np.int64)
 
-    def below(
-        mask: int, start: int, live: NDArray[np.int64], ids: NDArray[np.int64], groups: int
-    ) -> None:
+    def below(mask: int, start: int, live: Ints, ids: Ints, groups: int) -> None:
         for step in range(start, columns):
             between()
             a = order[step]
@@ -205,7 +206,7 @@ def _walk(
 
 def _scored(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Floats, Ints]:
     # Elliot's weights: the fewer columns a minimal unique has, the more it counts.
     weights = [
         float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1)))
@@ -223,7 +224,7 @@ def _scored(
     return scores, parts, amounts
 
 
-def _match_probability(sizes: NDArray[np.int64], fraction: float) -> float:
+def _match_probability(sizes: Ints, fraction: float) -> float:
     """The chance that a match with a unique record is right (Skinner & Elliot 2002,
     doi:10.1111/1467-9868.00365).
     """
@@ -233,9 +234,7 @@ def _match_probability(sizes: NDArray[np.int64], fraction: float) -> float:
     return fraction * uniques / below if below else 0.0
 
 
-def _disclosure(
-    scores: NDArray[np.float64], uniques: int, theta: float, columns: int
-) -> NDArray[np.float64]:
+def _disclosure(scores: Floats, uniques: int, theta: float, columns: int) -> Floats:
     """DIS-SUDA of every row; ``uniques`` are all records that are alone on all columns, whether or
     not small sets single them out.
     """

@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
 
 SOMEBODYS = (
     "every released record is somebody's; copies are looked for among rows that were drawn anew"
@@ -101,7 +105,7 @@ def out_of_reach(scene: Scene) -> str | None:
     return None
 
 
-def _groups(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _groups(scene: Scene) -> tuple[Ints, Ints]:
     """People that the rows were learnt from, and people set aside; an attack that applies has
     both.
     """
@@ -195,9 +199,7 @@ def _copies(tally: Successes) -> dict[str, Any]:
     }
 
 
-def reappearing(
-    pair: TablePair, columns: Sequence[str]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[Flags, Flags]:
     """Per original row whether it is unique in some columns, and whether a released row is the same
     in all of them.
 
@@ -239,11 +241,11 @@ class Distances:
     ``member_rows`` and ``other_rows`` are their rows in the original.
     """
 
-    members: NDArray[np.float64]
-    others: NDArray[np.float64]
+    members: Floats
+    others: Floats
     wanted: int
-    member_rows: NDArray[np.int64]
-    other_rows: NDArray[np.int64]
+    member_rows: Ints
+    other_rows: Ints
 
     @property
     def recognised(self) -> tuple[float, float]:
@@ -290,18 +292,14 @@ def _distances(scene: Scene, limit: int) -> Distances:
     )
 
 
-def _sample_rows(
-    scene: Scene, rows: NDArray[np.int64], limit: int, purpose: str
-) -> NDArray[np.int64]:
+def _sample_rows(scene: Scene, rows: Ints, limit: int, purpose: str) -> Ints:
     """At most so many of some rows, in order."""
     if len(rows) <= limit:
         return rows
     return np.sort(scene.seed.stream(f"drawn rows: {purpose}").choice(rows, limit, replace=False))
 
 
-def from_people(
-    scene: Scene, file: Table, groups: Sequence[NDArray[np.int64]], purpose: str
-) -> list[NDArray[np.float64]]:
+def from_people(scene: Scene, file: Table, groups: Sequence[Ints], purpose: str) -> list[Floats]:
     """How far rows of a file are from the nearest person of each group (rows of the original); NaN
     for rows that were too much work.
 
@@ -427,13 +425,13 @@ class DrawnEvidence:
     reappears, and how far the nearest drawn row is.
     """
 
-    member: NDArray[np.bool_]
-    unique: NDArray[np.bool_]
-    there: NDArray[np.bool_]
-    far: NDArray[np.float64]
+    member: Flags
+    unique: Flags
+    there: Flags
+    far: Floats
     radius: float
 
-    def excesses(self, member: NDArray[np.bool_]) -> dict[str, float]:
+    def excesses(self, member: Flags) -> dict[str, float]:
         """The three excesses if these were the members; no excess of copies where nobody of either
         kind is unique.
         """
@@ -446,7 +444,7 @@ class DrawnEvidence:
             excesses["copied_records"] = _excess(self.there[self.unique], unique)
         return excesses
 
-    def _advantage(self, member: NDArray[np.bool_]) -> float:
+    def _advantage(self, member: Flags) -> float:
         """Members less others that are nearer than a threshold, the one with most members at few
         false alarms.
         """
@@ -459,14 +457,14 @@ class DrawnEvidence:
         return float(caught[allowed - 1] - alarms[allowed - 1])
 
     @functools.cached_property
-    def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _order(self) -> tuple[Ints, Ints]:
         """People from near to far, and where those of equal distance end."""
         order = np.argsort(self.far, kind="stable")
         ordered = self.far[order]
         return order, np.flatnonzero(np.append(ordered[1:] > ordered[:-1] + 1e-12, True))
 
 
-def _excess(hit: NDArray[np.bool_], member: NDArray[np.bool_]) -> float:
+def _excess(hit: Flags, member: Flags) -> float:
     return Successes(
         int(hit[member].sum()), int(member.sum()), int(hit[~member].sum()), int((~member).sum())
     ).excess

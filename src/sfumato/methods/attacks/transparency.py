@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.methods.attacks.clues import Likelihood
 
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+
 
 ARRAYS = 8
 """Arrays of targets × released rows that are held at a time, besides one for each column that
@@ -45,10 +49,10 @@ class Narrowed:
     too much work.
     """
 
-    targets: NDArray[np.int64]
-    candidates: NDArray[np.int64]
-    contained: NDArray[np.bool_]
-    credits: NDArray[np.float64]
+    targets: Ints
+    candidates: Ints
+    contained: Flags
+    credits: Floats
 
     @property
     def best(self) -> int:
@@ -141,7 +145,7 @@ class Transparency(Attack):
         )
 
 
-def narrowed(scene: Scene, clues: list[Likelihood], people: NDArray[np.int64]) -> Narrowed:
+def narrowed(scene: Scene, clues: list[Likelihood], people: Ints) -> Narrowed:
     """What all clues together leave of the released records, for rows of the intruder's file."""
     released = len(scene.pair.rows)
     own = np.full(len(scene.pair.original), -1, dtype=np.int64)
@@ -162,9 +166,7 @@ def narrowed(scene: Scene, clues: list[Likelihood], people: NDArray[np.int64]) -
     return Narrowed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _intersected(
-    clues: list[Likelihood], targets: NDArray[np.int64], released: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _intersected(clues: list[Likelihood], targets: Ints, released: int) -> tuple[Floats, Flags]:
     """How likely every released record is, and the candidates: possible, and in as many nearest
     groups as any record is.
     """
@@ -178,7 +180,7 @@ def _intersected(
     return total, _best(agreeing, np.isfinite(total))
 
 
-def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+def _nearness(scene: Scene) -> Callable[[Ints], Floats]:
     """Per row of the intruder's file how near every released record is, by the distance of plain
     linkage, as a negative number.
     """
@@ -188,7 +190,7 @@ def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]
     arrays = files.plain
     released_kinds = np.arange(len(files.released.records))
 
-    def near(people: NDArray[np.int64]) -> NDArray[np.float64]:
+    def near(people: Ints) -> Floats:
         kinds, kind_numbers = np.unique(files.intruder.kind_of[people], return_inverse=True)
         pairs = np.column_stack(
             [np.repeat(kinds, len(released_kinds)), np.tile(released_kinds, len(kinds))]
@@ -199,7 +201,7 @@ def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]
     return near
 
 
-def _best(scores: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _best(scores: Floats, among: Flags) -> Flags:
     """The records with the greatest score among some, ties included."""
     best = np.where(among, scores, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
     slack = TIE * (1.0 + np.abs(np.where(np.isfinite(best), best, 0.0)))
@@ -207,11 +209,11 @@ def _best(scores: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def _judge_candidates(
-    scores: NDArray[np.float64],
-    near: NDArray[np.float64],
-    candidates: NDArray[np.bool_],
-    own: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+    scores: Floats,
+    near: Floats,
+    candidates: Flags,
+    own: Ints,
+) -> tuple[Ints, Flags, Floats]:
     """How many candidates there are, whether the own record is one, and the credit of each
     guess.
     """

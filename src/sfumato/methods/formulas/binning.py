@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
     from sfumato.core.schema import Attribute
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 
 STEPS = (1.0, 2.0, 2.5, 5.0)
 DAYS = (1, 2, 7, 14)
@@ -204,19 +207,19 @@ class Binned:
     names: tuple[str, ...]
     original: NDArray[Any]
     released: NDArray[Any]
-    spread: NDArray[np.float64]
-    blind: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(0))
+    spread: Floats
+    blind: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
 
     @property
-    def before(self) -> NDArray[np.float64]:
+    def before(self) -> Floats:
         """Share of the original records in each bin."""
         return tallied(self.original, len(self.names), None) / max(1, len(self.original))
 
     @property
-    def after(self) -> NDArray[np.float64]:
+    def after(self) -> Floats:
         """Share of the released records in each bin, generalised cells spread out."""
         counts = tallied(self.released, len(self.spread), None)
-        expected: NDArray[np.float64] = counts @ self.spread / max(1, len(self.released))
+        expected: Floats = counts @ self.spread / max(1, len(self.released))
         return expected
 
     @property
@@ -292,11 +295,11 @@ class _Labels:
     ``kind[i] - bins`` of ``wide`` says.
     """
 
-    kind: NDArray[np.int64]
-    wide: NDArray[np.float64]
+    kind: Ints
+    wide: Floats
 
     @property
-    def spread(self) -> NDArray[np.float64]:
+    def spread(self) -> Floats:
         """The share of each bin in every kind of cell."""
         return np.concatenate([np.eye(self.wide.shape[1]), self.wide])
 
@@ -320,7 +323,7 @@ def _snapped(reading: Reading) -> Reading:
     return dataclasses.replace(reading, low=low, high=high)
 
 
-def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
+def _span(reading: Reading) -> tuple[float, float, Floats]:
     """The 1st and the 99th percentile of the known values, or the ends where these are one, and the
     values.
     """
@@ -336,9 +339,7 @@ def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
     return (float(positions[0]), float(positions[-1]), positions)
 
 
-def weighted_quantile(
-    values: NDArray[np.float64], counts: NDArray[np.int64], share: float
-) -> float:
+def weighted_quantile(values: Floats, counts: Ints, share: float) -> float:
     """The quantile of numbers that occur so often each: what numpy says of the numbers one by one,
     to the last bit.
 
@@ -352,7 +353,7 @@ def weighted_quantile(
     return _quantile(values[order], np.cumsum(counts[order]), share)
 
 
-def _quantile(values: NDArray[np.float64], upto: NDArray[np.int64], share: float) -> float:
+def _quantile(values: Floats, upto: Ints, share: float) -> float:
     """The same of numbers in order, of which ``upto`` says how many there are up to each."""
     at = share * (int(upto[-1]) - 1)
     whole = math.floor(at)
@@ -368,7 +369,7 @@ def _quantile(values: NDArray[np.float64], upto: NDArray[np.int64], share: float
 
 def _borders(
     reading: Reading, attribute: Attribute, max_bins: int, *, even: bool
-) -> tuple[NDArray[np.float64], Sequence[str]]:
+) -> tuple[Floats, Sequence[str]]:
     """Borders of bins for numbers, and the names of the bins."""
     if even:
         # Bins of equal width
@@ -383,7 +384,7 @@ def _borders(
     return _round(reading, max_bins)
 
 
-def _round(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
+def _round(reading: Reading, max_bins: int) -> tuple[Floats, list[str]]:
     """Bins with round borders, and one border where values lie beyond."""
     low, high, positions = _span(reading)
     whole = bool(np.all(positions == np.floor(positions)))
@@ -398,19 +399,19 @@ def _round(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[s
     return np.array(edges), number_names(edges, whole=whole, **beyond)
 
 
-def _calendar(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
+def _calendar(reading: Reading, max_bins: int) -> tuple[Floats, list[str]]:
     low, high, _ = _span(reading)
     edges, names = date_edges(low, high, max_bins)
     return np.array(edges), names
 
 
-def _bin_at(edges: NDArray[np.float64], positions: NDArray[np.float64]) -> NDArray[np.int64]:
+def _bin_at(edges: Floats, positions: Floats) -> Ints:
     """The bin that each place lies in; what lies outside is in the outer ones."""
     bins = np.searchsorted(edges, positions, side="right") - 1
     return np.clip(bins, 0, len(edges) - 2).astype(np.int64)
 
 
-def _bins_of_numbers(reading: Reading, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+def _bins_of_numbers(reading: Reading, edges: Floats) -> Ints:
     """The bin of every original value; missing ones are in the last."""
     order = reading.line
     bin_of = np.full(len(reading.places), len(edges) - 1, dtype=np.int64)
@@ -419,9 +420,7 @@ def _bins_of_numbers(reading: Reading, edges: NDArray[np.float64]) -> NDArray[np
     return bin_of
 
 
-def _spread_of_ranges(
-    edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> _Labels:
+def _spread_of_ranges(edges: Floats, low: Floats, high: Floats) -> _Labels:
     """Per range how it lies over bins, the outer ones reaching to infinity; what lies nowhere is in
     the last bin, missing.
 
@@ -434,7 +433,7 @@ def _spread_of_ranges(
     # The outer bins reach to infinity, so that a range beyond the borders is covered too.
     outer = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
     ranges = np.flatnonzero(high > low)
-    rows: list[NDArray[np.float64]] = []
+    rows: list[Floats] = []
     count = 0
     for at in range(0, len(ranges), WIDE_AT_ONCE):
         batch = ranges[at : at + WIDE_AT_ONCE]
@@ -452,9 +451,7 @@ def _spread_of_ranges(
     return _Labels(kind, np.concatenate([np.zeros((0, bins)), *rows]))
 
 
-def _bins_of_values(
-    reading: Reading, max_bins: int, fewest: int
-) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def _bins_of_values(reading: Reading, max_bins: int, fewest: int) -> tuple[tuple[str, ...], Ints]:
     """A bin for each of the most frequent values, in the order of the line where there is one, and
     one for all others.
     """
@@ -485,9 +482,9 @@ def _most_frequent(
 
 
 def _spread_of_sets(
-    starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    bin_of: NDArray[np.int64],
+    starts: Ints,
+    members: Ints,
+    bin_of: Ints,
     bins: int,
     *,
     missing: NDArray[np.bool_],
@@ -522,7 +519,7 @@ def _position_key(reading: Reading, value: int) -> tuple[float, str]:
     return (0.0 if math.isnan(at) else at), str(reading.values[value])
 
 
-def _sets(reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sets(reading: Reading) -> tuple[Ints, Ints]:
     """The values that labels stand for, one label after the other, and where each begins."""
     if reading.scale == "category":
         return reading.starts, reading.members
@@ -535,7 +532,7 @@ def _sets(reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return starts, order[np.repeat(first - starts[:-1], sizes) + np.arange(starts[-1])]
 
 
-def _everything(reading: Reading, attribute: Attribute) -> NDArray[np.int64]:
+def _everything(reading: Reading, attribute: Attribute) -> Ints:
     """The values that a cell which says nothing may stand for: all of them, or those that the
     hierarchy writes so.
     """
@@ -563,7 +560,7 @@ def _everything(reading: Reading, attribute: Attribute) -> NDArray[np.int64]:
     return every[is_leaf]
 
 
-def _written_so(labels: Sequence[str | None]) -> NDArray[np.int64]:
+def _written_so(labels: Sequence[str | None]) -> Ints:
     """Where labels are the top."""
     return np.array([number for number, label in enumerate(labels) if label == TOP], dtype=np.int64)
 
@@ -571,7 +568,7 @@ def _written_so(labels: Sequence[str | None]) -> NDArray[np.int64]:
 def _without_unused(
     reading: Reading,
     names: tuple[str, ...],
-    bin_of: NDArray[np.int64],
+    bin_of: Ints,
     labels: _Labels,
     nothing: _Labels | None,
 ) -> Binned:
@@ -602,22 +599,20 @@ def _without_unused(
 # Tables of several columns.
 
 
-def distance_of_tables(
-    binned_column: Binned, before: NDArray[np.float64], after: NDArray[np.float64]
-) -> float:
+def distance_of_tables(binned_column: Binned, before: Floats, after: Floats) -> float:
     """Total variation between the table of a column and another before, and the one after."""
     shares_before = before / max(1, len(binned_column.original))
     shares_after = after / max(1, len(binned_column.released))
     return float(np.abs(shares_before - shares_after).sum() / 2)
 
 
-def table_before(*columns: Binned) -> NDArray[np.float64]:
+def table_before(*columns: Binned) -> Floats:
     """The table of some original columns: how many records are in each cell."""
     shape = tuple(len(column.names) for column in columns)
     return count_cells([column.original for column in columns], shape).astype(np.float64)
 
 
-def table_after(*columns: Binned) -> NDArray[np.float64]:
+def table_after(*columns: Binned) -> Floats:
     """The table of some released columns, generalised cells spread out."""
     shape = tuple(len(column.spread) for column in columns)
     if math.prod(shape) > MOST_CELLS:
@@ -631,7 +626,7 @@ def table_after(*columns: Binned) -> NDArray[np.float64]:
     return table
 
 
-def count_cells(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64]:
+def count_cells(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> Ints:
     """How many rows have each combination of codes; the combinations are written in the narrowest
     type that holds them.
     """
@@ -644,7 +639,7 @@ def count_cells(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArra
     return tallied(cells, size, None).reshape(shape)
 
 
-def _table_of_combinations(columns: Sequence[Binned]) -> NDArray[np.float64]:
+def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
     """The same where a table of all kinds of cells would fill the memory: one combination that
     occurs after the other.
     """
@@ -664,9 +659,7 @@ def _table_of_combinations(columns: Sequence[Binned]) -> NDArray[np.float64]:
     return table.reshape(shape)
 
 
-def _combinations(
-    codes: Sequence[NDArray[Any]], sizes: Sequence[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _combinations(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[Ints, Ints]:
     """A row of every combination of codes, and how many rows have it."""
     ids = np.zeros(len(codes[0]), dtype=np.int64)
     first = np.zeros(min(1, len(codes[0])), dtype=np.int64)

@@ -22,6 +22,9 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
 
 MOST_LISTED = 20_000_000
 """Sets that are listed at most; beyond they are counted."""
@@ -40,7 +43,7 @@ class ItemSets:
     [1, 1, 2]
     """
 
-    pointers: NDArray[np.int64]
+    pointers: Ints
     items: NDArray[np.int32]
     size: int
 
@@ -72,22 +75,22 @@ class ItemSets:
         return self.items[self.pointers[person] : self.pointers[person + 1]]
 
     @cached_property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """How many items everybody has."""
         return np.diff(self.pointers)
 
     @cached_property
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Ints:
         """Per entry of ``items`` whose it is."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
 
     @cached_property
-    def supports(self) -> NDArray[np.int64]:
+    def supports(self) -> Ints:
         """How many people have each item."""
         return np.bincount(self.items, minlength=self.size).astype(np.int64)
 
     @cached_property
-    def posted(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    def posted(self) -> tuple[Ints, NDArray[np.int32], Ints]:
         """Per item who has it (starts, people), and where it stands in ``items``."""
         posted: tuple[Any, Any, Any] = kernels.baskets.transposed(
             self.pointers, self.items, self.size
@@ -99,7 +102,7 @@ class ItemSets:
         starts, people, _ = self.posted
         return people[starts[item] : starts[item + 1]]
 
-    def taken(self, people: NDArray[np.int64]) -> ItemSets:
+    def taken(self, people: Ints) -> ItemSets:
         """Some of the people, in the order given."""
         lengths = self.lengths[people]
         pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -123,9 +126,7 @@ def without_items(people: int) -> ItemSets:
     return ItemSets(np.zeros(people + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), 0)
 
 
-def ranked(
-    sets: ItemSets, first: NDArray[np.bool_] | None = None
-) -> tuple[ItemSets, NDArray[np.int64]]:
+def ranked(sets: ItemSets, first: Flags | None = None) -> tuple[ItemSets, Ints]:
     """The sets with items renumbered by rising support (ties: as before), and the old number of
     every new one.
 
@@ -155,9 +156,9 @@ class Violations:
     """
 
     members: NDArray[np.int32]
-    supports: NDArray[np.int64]
-    private: NDArray[np.int64]
-    carriers: NDArray[np.bool_]
+    supports: Ints
+    private: Ints
+    carriers: Flags
     count: int
     least: int | None
     worst: float = 0.0
@@ -185,7 +186,7 @@ def violating(
     *,
     private: ItemSets | None = None,
     share: float = 1.0,
-    new: NDArray[np.bool_] | None = None,
+    new: Flags | None = None,
     limit: int = MOST_LISTED,
     enough: int = 0,
 ) -> Violations:
@@ -238,7 +239,7 @@ def _listed(sets: ItemSets, m: int, limit: int) -> Any:
     )
 
 
-def _renumbered(members: NDArray[np.int32], order: NDArray[np.int64]) -> NDArray[np.int32]:
+def _renumbered(members: NDArray[np.int32], order: Ints) -> NDArray[np.int32]:
     """Rows of new numbers as ascending rows of the old ones."""
     if not len(order):
         return members.copy()
@@ -274,7 +275,7 @@ def _minimal(violations: Violations) -> Violations:
     )
 
 
-def _holds_one(rows: NDArray[np.int32], known_sets_given: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _holds_one(rows: NDArray[np.int32], known_sets_given: NDArray[np.int32]) -> Flags:
     """Which rows hold all items of one of the known ones."""
     from itertools import combinations
 
@@ -298,7 +299,7 @@ def smallest_support(sets: ItemSets, m: int) -> int | None:
     return violating(sets, m, 0, limit=0, enough=1).least
 
 
-def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> Ints:
     """How many people carry each of some sets; everybody carries the empty one."""
     counts = np.empty(len(queries), dtype=np.int64)
     for number, query in enumerate(queries):
@@ -324,7 +325,7 @@ class KnownSets:
 
     alone: NDArray[np.float64]
     chance: NDArray[np.float64]
-    rarest: NDArray[np.int64]
+    rarest: Ints
     sets: NDArray[np.float64]
 
 
@@ -441,7 +442,7 @@ def carrier_bits(sets: ItemSets) -> list[int] | None:
     return bits
 
 
-def whole_classes(sets: ItemSets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def whole_classes(sets: ItemSets) -> tuple[Ints, Ints]:
     """The number of the class of people with exactly the same items, and the sizes of the classes.
 
     >>> whole_classes(ItemSets.of([[0], [0, 1], [0]]))[1].tolist()

@@ -39,6 +39,8 @@ from sfumato.methods.formulas.rules import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+
 Method = Literal["isl", "dsr", "2a", "exact"]
 
 EFFORT = 10_000
@@ -418,7 +420,7 @@ class _Patterns:
 
     items: list[int]
     members: list[list[int]]
-    types: NDArray[np.int64]
+    types: Ints
     taken: list[Itemset]
     left: NDArray[np.bool_]
 
@@ -470,7 +472,7 @@ class _Patterns:
     def holding(self, itemset: Itemset) -> NDArray[np.float64]:
         """Per pattern, 1 where an itemset is still held."""
         item_columns_wanted = [self.items.index(item) for item in itemset]
-        items_held: NDArray[np.int64] = self.left[:, item_columns_wanted].sum(axis=1)
+        items_held: Ints = self.left[:, item_columns_wanted].sum(axis=1)
         return np.asarray(items_held == len(itemset), dtype=np.float64)
 
 
@@ -518,7 +520,7 @@ def _solved(
     return pairs, Proof(weight * (lost + ghosts) + len(pairs), bound or 0.0, weight)
 
 
-def _as_pairs(patterns: _Patterns, amounts: NDArray[np.int64]) -> list[tuple[int, int]]:
+def _as_pairs(patterns: _Patterns, amounts: Ints) -> list[tuple[int, int]]:
     """What is taken out of which transaction: of each type the first ones lose most."""
     pairs: list[tuple[int, int]] = []
     waiting: Mapping[int, list[int]] = {
@@ -553,7 +555,7 @@ class _Program:
         self.most = {itemset: transactions.support(itemset) for itemset in needed}
         self.sizes = np.array([len(members) for members in patterns.members], dtype=np.float64)
 
-    def cost(self, amounts: NDArray[np.int64], weight: int) -> float:
+    def cost(self, amounts: Ints, weight: int) -> float:
         """What a solution costs, counted anew."""
         supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
         still_found = [
@@ -571,7 +573,7 @@ class _Program:
         )
         return float(weight * (still_found.count(False) + ghosts.count(True)) + out)
 
-    def hides(self, amounts: NDArray[np.int64]) -> bool:
+    def hides(self, amounts: Ints) -> bool:
         """Whether a solution hides all it must, counted in whole numbers."""
         supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
         return not any(
@@ -581,7 +583,7 @@ class _Program:
 
     def solve(
         self, keep: Sequence[Association], weight: int, effort: int, *, hard: bool
-    ) -> tuple[NDArray[np.int64] | None, float | None]:
+    ) -> tuple[Ints | None, float | None]:
         """Amounts per pattern and a proved bound of the cost; None where there are none, or none
         were found in time.
         """
@@ -686,7 +688,7 @@ class _Rows:
     def __init__(self, holds: Mapping[Itemset, NDArray[np.float64]], width: int) -> None:
         self.held = holds
         self.width = width
-        self.sums: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self.sums: list[tuple[Ints, NDArray[np.float64]]] = []
         self.rest: list[Mapping[int, float]] = []
         self.low: list[float] = []
         self.high: list[float] = []
@@ -697,7 +699,7 @@ class _Rows:
         other_terms: Mapping[int, float],
         low: float,
         high: float,
-        plain: NDArray[np.int64] | None = None,
+        plain: Ints | None = None,
     ) -> None:
         """One more row; ``plain`` are patterns with the coefficient 1."""
         total = np.zeros(self.width)

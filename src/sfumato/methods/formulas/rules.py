@@ -28,6 +28,8 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+
 Itemset = tuple[int, ...]
 """Items by number, ascending."""
 
@@ -56,8 +58,8 @@ class Transactions:
     ascending; items are numbers below ``kinds``.
     """
 
-    starts: NDArray[np.int64]
-    items: NDArray[np.int64]
+    starts: Ints
+    items: Ints
     kinds: int
 
     @classmethod
@@ -76,17 +78,17 @@ class Transactions:
         return len(self.starts) - 1
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Number of items per transaction."""
         return np.diff(self.starts)
 
     @cached_property
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Ints:
         """Per occurrence of an item the transaction it is in."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
 
     @cached_property
-    def supports(self) -> NDArray[np.int64]:
+    def supports(self) -> Ints:
         """Per item, how many transactions hold it."""
         return np.bincount(self.items, minlength=self.kinds)
 
@@ -94,9 +96,7 @@ class Transactions:
         """Per transaction, whether it holds all of an itemset; all hold the empty one."""
         if not itemset:
             return np.ones(len(self), dtype=np.bool_)
-        hits: NDArray[np.int64] = np.bincount(
-            self.owners[np.isin(self.items, itemset)], minlength=len(self)
-        )
+        hits: Ints = np.bincount(self.owners[np.isin(self.items, itemset)], minlength=len(self))
         holds: NDArray[np.bool_] = hits == len(itemset)
         return holds
 
@@ -192,8 +192,8 @@ def frequent_itemsets(
 def _grown(
     prefix: Itemset,
     transactions: Transactions,
-    holders: NDArray[np.int64],
-    positions: NDArray[np.int64],
+    holders: Ints,
+    positions: Ints,
     limits: tuple[int, int],
 ) -> Iterator[tuple[Itemset, int]]:
     """The frequent itemsets that begin with a prefix; ``positions`` are where the items behind it

@@ -21,6 +21,8 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Floats = NDArray[np.float64]
+
 
 MANY = 50
 """From this size on the risk is integrated: scipy's hypergeometric series breaks down at 100."""
@@ -37,7 +39,7 @@ _SNB_STARTS = ((-1.0, -2.0), (0.0, 0.0), (-2.0, -4.0), (-0.5, -5.0), (1.0, 1.0))
 # The risk of a record from a sample: how many people of the population it could be.
 
 
-def individual_risk(sample: ArrayLike, population: ArrayLike) -> NDArray[np.float64]:
+def individual_risk(sample: ArrayLike, population: ArrayLike) -> Floats:
     r"""Chance that a record of the sample is linked rightly: the mean of 1/F given f sampled
     records of the same keys.
 
@@ -74,7 +76,7 @@ def individual_risk(sample: ArrayLike, population: ArrayLike) -> NDArray[np.floa
     return risk
 
 
-def _of_many(f: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.float64]:
+def _of_many(f: Floats, share: Floats) -> Floats:
     """The same by Gauss–Laguerre quadrature of exp(−x)/(1 + (1/p − 1) exp(−x/f)), exact to ten
     digits for these sizes.
     """
@@ -154,7 +156,7 @@ def _parameters(at: Any) -> tuple[float, float]:
     return math.exp(at[0]) - alpha, alpha
 
 
-def _without_slope(sample: Frequencies, at: NDArray[np.float64]) -> tuple[float, float] | None:
+def _without_slope(sample: Frequencies, at: Floats) -> tuple[float, float] | None:
     """The maximum that Newton's steps reach from a point, or None where they reach none inside the
     range.
     """
@@ -172,9 +174,7 @@ def _without_slope(sample: Frequencies, at: NDArray[np.float64]) -> tuple[float,
     return None
 
 
-def _derivatives(
-    sample: Frequencies, at: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _derivatives(sample: Frequencies, at: Floats) -> tuple[Floats, Floats]:
     """Slope and curvature of the likelihood in ln(θ + α) and the logit of α."""
     from scipy.special import polygamma, psi
 
@@ -200,8 +200,8 @@ def _derivatives(
 
 
 def _in_coordinates(
-    theta: float, alpha: float, first: NDArray[np.float64], second: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    theta: float, alpha: float, first: Floats, second: Floats
+) -> tuple[Floats, Floats]:
     """Derivatives by θ and α (and θθ, θα, αα) as those by ln(θ + α) and the logit of α."""
     rate = alpha * (1 - alpha)
     turn = np.array([[theta + alpha, -rate], [0.0, rate]])
@@ -247,7 +247,7 @@ def _likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
     return total
 
 
-def _numbers(first: float, end: float) -> Iterator[NDArray[np.float64]]:
+def _numbers(first: float, end: float) -> Iterator[Floats]:
     """The whole numbers from ``first`` up to, not including, ``end``, some at a time."""
     for start in range(int(first), int(end), AT_ONCE):
         yield np.arange(start, min(start + AT_ONCE, int(end)), dtype=np.float64)
@@ -277,8 +277,8 @@ def _log_rising(start: float, factors: float) -> float:
 class Frequencies:
     """``counts[i]`` classes of the sample have ``sizes[i]`` records; sizes ascend."""
 
-    sizes: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    sizes: Floats
+    counts: Floats
     fraction: float
 
     @classmethod

@@ -25,6 +25,8 @@ from sfumato.core.labels import labels_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+
 
 MANY_VALUES = 2_000
 """Below this number of distinct values paths are made one by one: that takes some milliseconds."""
@@ -47,7 +49,7 @@ def has_many_values(values: Sequence[str]) -> bool:
 def ladder_by_nodes(
     hierarchy: Hierarchy,
     values: pl.Series,
-    nodes: NDArray[np.int64],
+    nodes: Ints,
     deciding: Sequence[int],
     *,
     missing: bool,
@@ -108,7 +110,7 @@ def ladder_by_nodes(
     return Ladder(labels, tuple(ups), tuple(counts), tuple(losses), paths.measured, bound=bound)
 
 
-def _first_and_number(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _first_and_number(nodes: Ints) -> tuple[Ints, Ints]:
     """Of every node, in order, the first value that belongs to it; and of every value the place of
     its node in that order.
     """
@@ -128,7 +130,7 @@ def _first_and_number(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
     return earliest[used], number[shifted]
 
 
-def _codes_of(column: Sequence[str]) -> NDArray[np.int64]:
+def _codes_of(column: Sequence[str]) -> Ints:
     """The code of each label, numbered in the order in which labels come first."""
     code = {name: i for i, name in enumerate(dict.fromkeys(column))}
     return np.array([code[name] for name in column], dtype=np.int64)
@@ -136,7 +138,7 @@ def _codes_of(column: Sequence[str]) -> NDArray[np.int64]:
 
 def _add_missing(
     names: list[list[str | None]],
-    ups: list[NDArray[np.int64]],
+    ups: list[Ints],
     counts: list[NDArray[np.float64]],
     losses: list[NDArray[np.float64]],
 ) -> None:
@@ -156,7 +158,7 @@ def _add_missing(
             names[level - 1].append(None)
 
 
-def decimal_positions(values: pl.Series, digits: int) -> tuple[NDArray[np.int64], int] | None:
+def decimal_positions(values: pl.Series, digits: int) -> tuple[Ints, int] | None:
     """Numbers as whole positions on an axis with steps of 10^−digits, and the digits needed: at
     least those given.
 

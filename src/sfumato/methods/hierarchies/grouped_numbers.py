@@ -33,6 +33,9 @@ from sfumato.methods.hierarchies.number_intervals import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 
 MOST_BINS = 256
 """Columns with more distinct numbers are cut into this many bins of like size first."""
@@ -48,7 +51,7 @@ Cuts = Annotated[
 
 
 def optimal_cuts(
-    costs: NDArray[np.float64], sizes: NDArray[np.int64], groups: int, at_least: int
+    costs: Floats, sizes: Ints, groups: int, at_least: int
 ) -> tuple[float, tuple[int, ...]] | None:
     r"""The least total cost of cutting items into at most ``groups`` runs of at least ``at_least``
     records, and where they begin.
@@ -86,7 +89,7 @@ def optimal_cuts(
     return (float(best_cut[1]), tuple(reversed(cuts)))
 
 
-def entropy_costs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def entropy_costs(counts: Ints) -> Floats:
     """Bits lost about the category by joining items *i* to *j − 1*: records times the entropy
     within the group.
 
@@ -101,13 +104,11 @@ def entropy_costs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.maximum(costs, 0.0)
 
 
-def _times_log(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _times_log(counts: Floats) -> Floats:
     return counts * np.log2(np.maximum(counts, 1.0))
 
 
-def variance_costs(
-    records: NDArray[np.float64], sums: NDArray[np.float64], squares: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def variance_costs(records: Floats, sums: Floats, squares: Floats) -> Floats:
     """Sum of squares within the group of items *i* to *j − 1*, from the records, sums and squares
     of each item.
 
@@ -135,8 +136,8 @@ class Items:
     digits: int
     low: tuple[int, ...]
     high: tuple[int, ...]
-    sizes: NDArray[np.int64]
-    costs: NDArray[np.float64]
+    sizes: Ints
+    costs: Floats
 
     def cut(self, position: int) -> int | float:
         """The roundest number that lies above item ``position − 1`` and not above ``position``."""
@@ -186,7 +187,7 @@ def items_of(together: JointCounts, measure: str) -> Items:
     )
 
 
-def _bins(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _bins(sizes: Ints) -> Ints:
     """The bin of every number: one each, or as many as are allowed, by the share of records at or
     below a number.
     """
@@ -199,13 +200,13 @@ def _bins(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _costs(
-    item: NDArray[np.int64],
-    other: NDArray[np.int64],
-    counts: NDArray[np.int64],
+    item: Ints,
+    other: Ints,
+    counts: Ints,
     others: Sequence[str | None],
     length: int,
     measure: str,
-) -> NDArray[np.float64]:
+) -> Floats:
     if measure == "entropy":
         if len(others) > MOST_CATEGORIES:
             raise SchemaError(

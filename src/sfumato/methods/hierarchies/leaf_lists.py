@@ -26,6 +26,8 @@ from sfumato.errors import OutputError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+
 
 Row = tuple[str, ...]
 SHOWN = 5
@@ -110,7 +112,7 @@ class LeafColumns(Leaves):
     """
 
     levels: tuple[pl.Series, ...]
-    codes: tuple[NDArray[np.int64], ...]
+    codes: tuple[Ints, ...]
 
     @classmethod
     def sound(cls, levels: Sequence[pl.Series]) -> LeafColumns | None:
@@ -204,9 +206,7 @@ class LeafColumns(Leaves):
             ),  # places are in the order of labels
         )
 
-    def _rung(
-        self, level: int, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def _rung(self, level: int, rows: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
         """The code of every row on a level, the first row that has each, and how many leaves are
         below each.
         """
@@ -218,7 +218,7 @@ class LeafColumns(Leaves):
             leaves[:] = np.bincount(self.codes[level])[own[first]]
         return np.cumsum(begins) - 1, first, leaves
 
-    def _leaf_rows(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
+    def _leaf_rows(self, labels: Sequence[str]) -> dict[int, Ints]:
         """By the lowest level that has labels: one row for each of them."""
         missing = text_of(labels)
         positions = {}

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
+    Flags = NDArray[np.bool_]
+
 
 LARGEST = 700.0
 """Beyond this δ its factor does not fit a number."""
@@ -106,7 +108,7 @@ class BetaLikeness(SensitiveModel):
         """The sensitive column, counted per class and in the original table."""
         return needs_of(self.promise, self.sensitive, schema, reference=True)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that make some value too likely."""
         return self._gains(evidence) > self.beta + TOLERANCE
 
@@ -160,9 +162,7 @@ class BetaLikeness(SensitiveModel):
             gains = np.maximum(largest - 1.0, 0.0)
         return gains
 
-    def _sentence(
-        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
-    ) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: Flags, attained: float) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
@@ -246,7 +246,7 @@ class DeltaDisclosure(SensitiveModel):
         """The sensitive column, counted per class and in the original table."""
         return needs_of(self.promise, self.sensitive, schema, reference=True)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that change some value's share too much."""
         return self._changes(evidence) >= self.delta - TOLERANCE
 
@@ -307,9 +307,7 @@ class DeltaDisclosure(SensitiveModel):
             changes[~complete] = np.inf
         return changes
 
-    def _sentence(
-        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
-    ) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: Flags, attained: float) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)

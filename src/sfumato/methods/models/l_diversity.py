@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
 
+    Flags = NDArray[np.bool_]
+
 
 @parameters
 class LDiversity(SensitiveModel):
@@ -143,7 +145,7 @@ class LDiversity(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that are not diverse enough."""
         return self._below(self._values(evidence))
 
@@ -221,7 +223,7 @@ class LDiversity(SensitiveModel):
             return np.asarray(ratios)
         return np.where(evidence.classes.sizes < self.l, np.inf, ratios)
 
-    def _below(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def _below(self, values: NDArray[Any]) -> Flags:
         if self.kind == "recursive":
             return (values >= (self.c or 0) - TOLERANCE) & (self.l > 1)
         return values < self.l - TOLERANCE
@@ -239,7 +241,7 @@ class LDiversity(SensitiveModel):
     def _sentence(
         self,
         evidence: ClassEvidence,
-        failing: NDArray[np.bool_],
+        failing: Flags,
         values: NDArray[Any],
         attained: float | None,
     ) -> str:
@@ -333,7 +335,7 @@ class PSensitive(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that are too small or show too few values."""
         return (self._values(evidence) < self.p) | (evidence.frequencies < self.k)
 
@@ -368,7 +370,7 @@ class PSensitive(SensitiveModel):
     def _values(self, evidence: ClassEvidence) -> NDArray[Any]:
         return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)
 
-    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: int) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: Flags, attained: int) -> str:
         column = spoken(self.sensitive)
         smallest = extreme(evidence.frequencies, "smallest")
         if not failing.any():
@@ -483,7 +485,7 @@ class AlphaKAnonymity(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that are too small or in which a protected value is too common."""
         return (self._shares(evidence) > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
 
@@ -549,9 +551,7 @@ class AlphaKAnonymity(SensitiveModel):
                 " not occur in the column; write them as they stand in the file"
             )
 
-    def _sentence(
-        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
-    ) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: Flags, attained: float) -> str:
         column = spoken(self.sensitive)
         smallest = extreme(evidence.frequencies, "smallest")
         if not failing.any():

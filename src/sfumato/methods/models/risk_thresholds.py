@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
     from sfumato.core.schema import Schema
 
+    Flags = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 NEAR = 1e-12
 """Share of the whole excess that rounding may hide."""
@@ -55,9 +59,7 @@ Chance = Annotated[float, Field(gt=0, le=1)]
 # rows does not matter.
 
 
-def fewest_records(
-    classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64], slack: float = 0.0
-) -> NDArray[np.bool_]:
+def fewest_records(classes: ClassTable, members: Ints, excess: Floats, slack: float = 0.0) -> Flags:
     """The classes to drop: as few members as possible, so that the excess of the rest is at most
     ``slack``.
 
@@ -81,7 +83,7 @@ def fewest_records(
 
 
 def _riskiest_first(
-    classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64]
+    classes: ClassTable, members: Ints, excess: Floats
 ) -> NDArray[np.signedinteger[Any]]:
     """The classes whose dropping helps, the largest excess a member first, then the smallest, then
     by their keys.
@@ -98,8 +100,8 @@ class _Sack:
     all.
     """
 
-    costs: NDArray[np.int64]
-    gains: NDArray[np.float64]
+    costs: Ints
+    gains: Floats
     need: float
 
     @property
@@ -110,7 +112,7 @@ class _Sack:
             return None
         return int(np.searchsorted(sums, self.need)) + 1
 
-    def fewest(self) -> NDArray[np.int64]:
+    def fewest(self) -> Ints:
         """Positions of the classes that go."""
         first = np.arange(self.enough or 0)
         if (np.diff(self.costs) >= 0).all() and (np.diff(self.gains) <= NEAR * self.need).all():
@@ -129,7 +131,7 @@ class _Sack:
         step = math.gcd(*self.costs.tolist())
         return step * math.ceil((int(self.costs[before].sum()) + float(part)) / step * (1 - NEAR))
 
-    def _without_needless(self, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _without_needless(self, first: Ints) -> Ints:
         """Keep again what need not go, the least risky first; classes alike are taken together."""
         spare = float(self.gains[first].sum()) - self.need
         needless = np.zeros(len(first), dtype=np.bool_)
@@ -145,7 +147,7 @@ class _Sack:
             spare -= count * float(self.gains[start])
         return first[~needless]
 
-    def _hit(self, record_limit: int, incumbent: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _hit(self, record_limit: int, incumbent: Ints) -> Ints:
         """A set with at most so many records that is enough, of the fewest records; ``incumbent``
         where there is none.
         """
@@ -168,9 +170,7 @@ class _Sack:
             return incumbent
         return self._read_back(items, choices, int(hits[0]))
 
-    def _read_back(
-        self, items: NDArray[np.int64], choices: NDArray[np.bool_], records: int
-    ) -> NDArray[np.int64]:
+    def _read_back(self, items: Ints, choices: Flags, records: int) -> Ints:
         """The set that the table of sums stands for."""
         dropped = []
         for row, item in zip(choices[::-1], items[::-1].tolist(), strict=True):
@@ -203,15 +203,15 @@ class _SumOfRecords(_BelowThreshold, Protocol):
     shrinking: ClassVar[bool] = False
     scope: ClassVar[Literal["class", "table"]] = "table"
 
-    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> Floats:
         """Per class what one of its records is above what the promise allows on average."""
         ...
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """The riskiest classes, as few records as must go for the mean to be low enough."""
         return fewest_records(evidence.classes, evidence.classes.records, self._excess(evidence))
 
-    def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float]:
+    def excess(self, evidence: ClassEvidence) -> tuple[Floats, float]:
         """Per class what it adds to a sum over the released ones, and what that may be at most."""
         return self._excess(evidence) * evidence.classes.records, 0.0
 
@@ -247,7 +247,7 @@ class MaximumRisk(_BelowThreshold):
         """The promise in a few words."""
         return f"highest risk {self.threshold:g}"
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes with too high a risk."""
         return evidence.frequencies < self.enough_k
 
@@ -298,7 +298,7 @@ class AverageRisk(_SumOfRecords):
         """The promise in a few words."""
         return f"average risk {self.threshold:g}"
 
-    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> Floats:
         return 1 / evidence.frequencies - (self.threshold + TOLERANCE)
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
@@ -352,7 +352,7 @@ class RecordsAtRisk(_SumOfRecords):
         """The promise in a few words."""
         return f"at most {self.share:.4g} of records at risk above {self.threshold:g}"
 
-    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> Floats:
         at_risk = evidence.frequencies < self.enough_k
         return at_risk.astype(float) - (self.share + TOLERANCE)
 
@@ -393,7 +393,7 @@ def classes_only(model: Model, schema: Schema) -> Needs:
 def risk_verdict(
     model: Model,
     evidence: ClassEvidence,
-    failing: NDArray[np.bool_],
+    failing: Flags,
     attained: float | None,
     required: float,
     per_class: NDArray[Any],
@@ -461,12 +461,12 @@ class ExpectedReidentifications(Model):
             weight_column(schema)
         return Needs(weights=self.weights)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """The riskiest classes, as many as must go for the number to be small enough."""
         classes = evidence.classes
         return fewest_records(classes, classes.sizes, self._risks(evidence), self.limit + TOLERANCE)
 
-    def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float]:
+    def excess(self, evidence: ClassEvidence) -> tuple[Floats, float]:
         """Per class what it adds to a sum over the released ones, and what that may be at most."""
         return self._risks(evidence) * evidence.classes.sizes, self.limit + TOLERANCE
 
@@ -489,7 +489,7 @@ class ExpectedReidentifications(Model):
             return False
         return self.weights == model.weights and self.limit <= model.limit
 
-    def _risks(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _risks(self, evidence: ClassEvidence) -> Floats:
         if not self.weights:
             return 1 / evidence.frequencies
         if evidence.classes.weights is None:
@@ -549,7 +549,7 @@ class PopulationUniqueness(Model):
         """Nothing but the classes."""
         return classes_only(self, schema)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """All classes of one record, when the estimate is too high."""
         return self._failing(evidence, self._uniques(evidence))
 
@@ -575,5 +575,5 @@ class PopulationUniqueness(Model):
     def _uniques(self, evidence: ClassEvidence) -> Uniques:
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)
 
-    def _failing(self, evidence: ClassEvidence, uniques: Uniques) -> NDArray[np.bool_]:
+    def _failing(self, evidence: ClassEvidence, uniques: Uniques) -> Flags:
         return np.asarray((evidence.frequencies == 1) & (uniques.share > self.share + TOLERANCE))

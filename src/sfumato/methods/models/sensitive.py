@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import Counts
 
+    Flags = NDArray[np.bool_]
+
 Sensitive = Annotated[
     str | Annotated[tuple[str, ...], Field(min_length=2)],
     SENSITIVE_COLUMNS,
@@ -118,7 +120,7 @@ def is_constant(evidence: ClassEvidence, column: Column, which: Reference = "ori
 
 def known_by_it(
     evidence: ClassEvidence,
-    failing: NDArray[np.bool_],
+    failing: Flags,
     column: Column,
     which: Reference = "original",
 ) -> str:
@@ -143,7 +145,7 @@ def at_most_persons(values: NDArray[Any], evidence: ClassEvidence) -> NDArray[An
     return np.asarray(np.minimum(values, evidence.classes.sizes))
 
 
-def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str:
+def share_of_records(evidence: ClassEvidence, failing: Flags) -> str:
     """How many records stand in the failing classes: ``12 of 400 records (3.0 %)``."""
     short = int(evidence.classes.records[failing].sum())
     total = evidence.classes.total
@@ -151,7 +153,7 @@ def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str
 
 
 def forced_records(
-    evidence: ClassEvidence, failing: NDArray[np.bool_], fewest_removed: NDArray[Any]
+    evidence: ClassEvidence, failing: Flags, fewest_removed: NDArray[Any]
 ) -> NDArray[np.int64]:
     """Records that failing classes must lose under every finer recoding: ``fewest_removed`` of
     them, one if that is unknown.
@@ -168,7 +170,7 @@ def forced_records(
 def verdict(
     model: Model,
     evidence: ClassEvidence,
-    failing: NDArray[np.bool_],
+    failing: Flags,
     *,
     attained: float | None,
     required: float,
@@ -200,12 +202,12 @@ def verdict(
 def verdict_of_worst(
     model: Model,
     evidence: ClassEvidence,
-    failing: NDArray[np.bool_],
+    failing: Flags,
     values: NDArray[Any],
     *,
     worst: Literal["smallest", "largest"],
     required: float,
-    sentence: Callable[[ClassEvidence, NDArray[np.bool_], Any], str],
+    sentence: Callable[[ClassEvidence, Flags, Any], str],
     counts_crowds: bool = False,
 ) -> Verdict:
     """A verdict on one value per class: the table attains that of its worst class, which

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
+    Floats = NDArray[np.float64]
+
 Distance = Literal["multiplicative", "equal", "ordered"]
 CELLS = 4_000_000
 """Mixtures are worked out for so many classes at a time that they have at most this many cells."""
@@ -220,7 +222,7 @@ class StochasticTCloseness(SensitiveModel):
     def _setting(self) -> tuple[Any, ...]:
         return self.sensitive, self.mechanism, self.scale, self.matrix, self.reference
 
-    def _distances(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _distances(self, evidence: ClassEvidence) -> Floats:
         name = before_masking(self.sensitive)
         column = name if name in evidence.classes.counts else self.sensitive
         counts = evidence.classes.counts[column]
@@ -253,7 +255,7 @@ class StochasticTCloseness(SensitiveModel):
 
     def _after_noise(
         self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         attribute = evidence.schema[self.sensitive]
         positions, values = axis(
             counts, reference, self.sensitive, attribute, "numeric", only_reference=False
@@ -273,9 +275,7 @@ class StochasticTCloseness(SensitiveModel):
             )
         )
 
-    def _matrix_of(
-        self, labels: Sequence[str | None]
-    ) -> tuple[NDArray[np.float64], list[str | None]]:
+    def _matrix_of(self, labels: Sequence[str | None]) -> tuple[Floats, list[str | None]]:
         """The matrix for the values that occur, and the values they may become."""
         rows_by_label = self.matrix or {}
         unknown = sum(1 for label in labels if label is not None and label not in rows_by_label)
@@ -325,11 +325,11 @@ class StochasticTCloseness(SensitiveModel):
 
 
 def _distances_to(
-    table: NDArray[np.float64],
-    mixed: NDArray[np.float64],
+    table: Floats,
+    mixed: Floats,
     distance: Distance,
     order: NDArray[np.int64] | None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Distance of every row of mixtures to that of the table."""
     if distance == "equal":
         return np.asarray(np.abs(mixed - table).sum(axis=1) / 2)

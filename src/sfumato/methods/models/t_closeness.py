@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from sfumato.core.classes import Counts
     from sfumato.core.encoding import Column
 
+    Ints = NDArray[np.int64]
+
 
 T = TypeVar("T")
 Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicative"]
@@ -60,13 +62,13 @@ Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicativ
 
 def axis(
     counts: Counts,
-    reference: NDArray[np.int64],
+    reference: Ints,
     column: str,
     attribute: Attribute,
     distance: str,
     *,
     only_reference: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Ints, NDArray[np.float64]]:
     """Rank of every value, and the position of every rank on the axis.
 
     Under the ordered distance values are 1 apart, under the numeric one they lie where they are.
@@ -87,7 +89,7 @@ def axis(
     return positions, np.maximum(np.cumsum(occurring) - 1.0, 0.0)
 
 
-def tree(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
+def tree(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
     """Per value the nodes above it, from itself to below the top, numbered over all levels; and how
     many there are.
     """
@@ -104,8 +106,8 @@ def _once(counts: Counts, key: Any, work: Callable[[], T]) -> T:
 
 
 def _measure_axis(
-    counts: Counts, reference: NDArray[np.int64], column: str, attribute: Attribute
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    counts: Counts, reference: Ints, column: str, attribute: Attribute
+) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """Codes from the lowest value to the highest, the rank of each code, and the ascending values
     (0 unless numeric).
     """
@@ -128,7 +130,7 @@ def _measure_axis(
     )
 
 
-def _nodes(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
+def _nodes(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
     return nodes_above(counts.labels, counts.total().tolist(), attribute)
 
 
@@ -255,7 +257,7 @@ class TCloseness(SensitiveModel):
             failing &= distances >= (self.t + distances.max()) / 2
         return failing
 
-    def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
+    def forced(self, evidence: ClassEvidence) -> Ints:
         """Per class, how many of its records every finer recoding must suppress."""
         if self.reference == "released":
             return np.zeros(len(evidence.classes), dtype=np.int64)

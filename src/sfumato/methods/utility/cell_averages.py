@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+
 
 # One rule for what was suppressed, the same in every metric: **a suppressed record has every cell
 # at the top.**
@@ -150,8 +152,8 @@ class Classes:
     ``inside`` is the class of every row, or of every class of the finer ones ``of``.
     """
 
-    first: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    first: Ints
+    sizes: Ints
     inside: NDArray[Any]
     of: Classes | None = None
 
@@ -159,7 +161,7 @@ class Classes:
         return len(self.first)
 
     @property
-    def ids(self) -> NDArray[np.int64]:
+    def ids(self) -> Ints:
         """The class of every row, worked out anew at every call."""
         return self.rows.astype(np.int64)
 
@@ -189,7 +191,7 @@ def classes_of(
     return classes
 
 
-def class_sizes(pair: TablePair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
+def class_sizes(pair: TablePair, columns: Sequence[str], side: Side) -> Ints:
     """Records per class, in any order: where the table was grouped before, no row is looked at."""
     cached = remembered_classes(pair.original if side == "original" else pair.released, columns)
     if cached is None:
@@ -235,12 +237,12 @@ def _classes_of_rows(pair: TablePair, names: tuple[str, ...], side: Side) -> Cla
     )
 
 
-def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:
+def _narrow(ids: Ints, groups: int) -> NDArray[Any]:
     return ids.astype(np.min_scalar_type(max(1, groups) - 1))
 
 
 def _keys(
-    pair: TablePair, names: Sequence[str], side: Side, rows: NDArray[np.int64] | slice
+    pair: TablePair, names: Sequence[str], side: Side, rows: Ints | slice
 ) -> NDArray[np.uint64]:
     """Packed keys of some rows of one side."""
     columns = [encoded_of(pair, name, side) for name in names]

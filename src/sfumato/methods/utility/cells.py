@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cells:
@@ -40,18 +44,18 @@ class Cells:
 
     reading: Reading
     ladder: Ladder
-    counts: NDArray[np.int64]
-    value: NDArray[np.int64]
-    label: NDArray[np.int64]
+    counts: Ints
+    value: Ints
+    label: Ints
     joint: Joint
-    rows: NDArray[np.int64]
-    level: NDArray[np.int64]
-    height: NDArray[np.float64]
-    loss: NDArray[np.float64]
-    leaves: NDArray[np.float64]
-    records: NDArray[np.float64]
-    fits: NDArray[np.bool_]
-    lost: NDArray[np.bool_]
+    rows: Ints
+    level: Ints
+    height: Floats
+    loss: Floats
+    leaves: Floats
+    records: Floats
+    fits: Flags
+    lost: Flags
     column_level: int | None
     all_leaves: float
 
@@ -131,10 +135,10 @@ def _cells(pair: TablePair, name: str) -> Cells:
 def _levels(
     ladder: Ladder,
     reading: Reading,
-    leaf: NDArray[np.int64],
-    label: NDArray[np.int64],
-    unchanged: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], int | None]:
+    leaf: Ints,
+    label: Ints,
+    unchanged: Flags,
+) -> tuple[Ints, int | None]:
     """Per pair the lowest level on which the label is the value's node, and the lowest that
     explains all of them.
 
@@ -162,7 +166,7 @@ class _Meant:
     the hierarchy.
     """
 
-    def __init__(self, reading: Reading, counts: NDArray[np.int64], ladder: Ladder) -> None:
+    def __init__(self, reading: Reading, counts: Ints, ladder: Ladder) -> None:
         self.reading = reading
         present = ~missing_in(reading.values)
         self.missing = int(not present.all())
@@ -190,7 +194,7 @@ class _Meant:
         self.leaves = np.maximum(1.0, (self.ends - self.starts).astype(np.float64))
         self.records = upto[self.ends] - upto[self.starts]
 
-    def fit(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def fit(self, value: Ints, label: Ints) -> Flags:
         """Whether each label may stand for its value."""
         reading = self.reading
         if reading.scale == "category":
@@ -211,11 +215,11 @@ class _Meant:
 def _heights(
     ladder: Ladder,
     meanings: _Meant,
-    leaf: NDArray[np.int64],
-    label: NDArray[np.int64],
-    level: NDArray[np.int64],
-    lost: NDArray[np.bool_],
-) -> NDArray[np.float64]:
+    leaf: Ints,
+    label: Ints,
+    level: Ints,
+    lost: Flags,
+) -> Floats:
     """Level over highest level; for a label of no level, that of the lowest node above the value
     and all it may mean.
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
+    Floats = NDArray[np.float64]
+
 
 _RULE = re.compile(r"\s*(.+?)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
 
@@ -95,7 +97,7 @@ class Accuracy(_OfData):
             parts=partial(self._records, pair, names),
         )
 
-    def _records(self, pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
+    def _records(self, pair: TablePair, names: Sequence[str]) -> Floats:
         """The share of accurate cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
@@ -110,7 +112,7 @@ class Accuracy(_OfData):
         if plainly_numeric(pair, name):
             error = errors(pair, name)
 
-            def accurate(rows: slice) -> NDArray[np.float64]:
+            def accurate(rows: slice) -> Floats:
                 before, after = error.missing(rows)
                 near = np.abs(error.released.part(rows)) <= self.tolerance * error.span + 1e-12
                 return np.asarray((before == after) & near, dtype=np.float64)
@@ -271,7 +273,7 @@ def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> 
 
 def _reach(
     pair: TablePair, name: str, side: Literal["original", "released"]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+) -> tuple[Floats, Floats] | None:
     """From where to where on the line each cell reaches; None for categories, NaN for missing and
     suppressed ones.
     """

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Floats = NDArray[np.float64]
+
 
 LARGEST = 700.0
 """Exponents beyond this do not fit a float."""
@@ -147,7 +149,7 @@ class NormalisedCertaintyPenalty(ColumnUtility):
         )
 
 
-def _penalties(cells: Cells) -> NDArray[np.float64]:
+def _penalties(cells: Cells) -> Floats:
     if cells.reading.scale != "category":
         return cells.loss
     missing = int(None in cells.reading.values)
@@ -333,10 +335,10 @@ class NonUniformEntropy(ColumnUtility):
         )
 
 
-def _bits_of_suppression(pair: TablePair, name: str) -> NDArray[np.float64]:
+def _bits_of_suppression(pair: TablePair, name: str) -> Floats:
     """Per value of a column the bits that suppressing a cell with it loses."""
     counts = encode_column(pair.original, name).counts
-    bits: NDArray[np.float64] = np.log2(max(1, pair.original.records) / np.maximum(counts, 1))
+    bits: Floats = np.log2(max(1, pair.original.records) / np.maximum(counts, 1))
     return bits
 
 
@@ -352,12 +354,12 @@ def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     ), most_bits
 
 
-def _bits_of_cells(cells: Cells) -> NDArray[np.float64]:
+def _bits_of_cells(cells: Cells) -> Floats:
     """The bits that each distinct cell has lost."""
     return np.maximum(0.0, np.log2(cells.records / np.maximum(1, cells.counts[cells.value])))
 
 
-def _rows_bits(pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
+def _rows_bits(pair: TablePair, names: Sequence[str]) -> Floats:
     """Per released record the bits its cells have lost."""
     records = np.zeros(len(pair.released))
     for name in names:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+
 MOST_PAIRS = 200_000_000
 """Pairs of an original and a released combination that are compared where released boxes may
 overlap.
@@ -161,8 +163,8 @@ def density_at(
 
 
 def _fitting(
-    pair: TablePair, name: str, first: NDArray[np.int64], example: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    pair: TablePair, name: str, first: Ints, example: Ints
+) -> tuple[NDArray[np.bool_], Ints, Ints]:
     """Which labels of a column fit which values, and the codes of the combinations of both
     sides.
     """
@@ -187,7 +189,7 @@ def _fitting(
     )
 
 
-def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: NDArray[np.int64]) -> None:
+def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: Ints) -> None:
     """Find the boxes of combinations all of whose own records were suppressed: other records may
     have made them.
     """

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Floats = NDArray[np.float64]
+
 
 NEGLIGIBLE = 1e-9
 """A statistic smaller than this share of its natural scale counts as 0."""
@@ -95,7 +97,7 @@ class WeightedRows:
     """
 
     columns: Sequence[NumberColumn]
-    weights: NDArray[np.float64] | None
+    weights: Floats | None
     copies: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
@@ -103,7 +105,7 @@ class WeightedRows:
             return 0
         return len(self.columns[0])
 
-    def _amounts(self, rows: slice) -> NDArray[np.float64]:
+    def _amounts(self, rows: slice) -> Floats:
         """How much each of some rows counts."""
         if self.weights is not None:
             return self.weights[rows]
@@ -120,7 +122,7 @@ class WeightedRows:
     def _mean(self, column: NumberColumn, centre: float, power: int) -> float:
         """The mean of (number − centre) to the power 1 or 2."""
 
-        def parts(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def parts(rows: slice) -> tuple[Floats, Floats]:
             numbers = column.part(rows)
             if power > 1:
                 numbers = (numbers - centre) ** power
@@ -145,7 +147,7 @@ class WeightedRows:
         """Quantiles of every column."""
         return [self._quantiles(column.whole, shares) for column in self.columns]
 
-    def _quantiles(self, column: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
+    def _quantiles(self, column: Floats, shares: Sequence[float]) -> list[float]:
         present = ~np.isnan(column)
         if self.weights is not None:
             present &= self.weights > 0
@@ -161,7 +163,7 @@ class WeightedRows:
         return [float(v) for v in column[present][order][np.minimum(positions, len(order) - 1)]]
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-    def covariances(self) -> NDArray[np.float64]:
+    def covariances(self) -> Floats:
         """The covariance matrix of the rows that are complete; NaN for columns without numbers.
 
         Rows are added up part by part: no table of all columns is made.
@@ -194,9 +196,7 @@ class WeightedRows:
         matrix[np.ix_(used_columns, used_columns)] = products / divisor
         return matrix
 
-    def _complete(
-        self, part: slice, used_columns: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _complete(self, part: slice, used_columns: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Those rows of a part that have a number in the columns ``used_columns``, and how much
         each counts.
         """
@@ -204,12 +204,12 @@ class WeightedRows:
         complete = ~np.isnan(table[:, used_columns]).any(axis=1)
         return table[complete][:, used_columns], self._amounts(part)[complete]
 
-    def correlations(self) -> NDArray[np.float64]:
+    def correlations(self) -> Floats:
         """The correlation matrix; a constant column correlates with nothing but itself."""
         return correlations_of(self.covariances())
 
 
-def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def correlations_of(matrix: Floats) -> Floats:
     """The correlations of a matrix of covariances; a constant column correlates with nothing but
     itself.
     """
@@ -226,9 +226,7 @@ def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.clip(correlations, -1.0, 1.0), dtype=np.float64)
 
 
-def _covariances(
-    pair: TablePair, names: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _covariances(pair: TablePair, names: Sequence[str]) -> tuple[Floats, Floats]:
     """The covariances of some columns of both sides; counted once for a pair."""
     key = ("covariances", *names)
     if key not in pair.memo:
@@ -238,7 +236,7 @@ def _covariances(
 
 
 def _quantiles_of_copies(
-    values: NDArray[np.float64], copies: NDArray[np.int64], shares: Sequence[float]
+    values: Floats, copies: NDArray[np.int64], shares: Sequence[float]
 ) -> list[float]:
     """Quantiles of values that are each there so many times, neighbouring ones interpolated.
 
@@ -528,7 +526,7 @@ class Eigenvalues(OfNumbers):
         )
 
 
-def _spectrum(correlations: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spectrum(correlations: Floats) -> Floats:
     """The eigenvalues from the largest down; unknown where a correlation is, as of numbers whose
     squares no decimal holds.
     """

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Floats = NDArray[np.float64]
+
 
 FEW = "two columns of numbers are needed"
 Coded = tuple[Encoded, "NDArray[np.float64]"]
@@ -36,8 +38,8 @@ class Numbers:
     A released range stands for its middle. Dates are days, ordered values their ranks.
     """
 
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+    before: Floats
+    after: Floats
 
 
 def numbers(pair: TablePair, name: str) -> Numbers:
@@ -69,12 +71,12 @@ class NumberColumn:
     """
 
     values: NDArray[Any]
-    places: NDArray[np.float64] | None = None
+    places: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def part(self, rows: slice) -> NDArray[np.float64]:
+    def part(self, rows: slice) -> Floats:
         """The numbers of some rows."""
         values: NDArray[Any] = self.values[rows]
         if self.places is None:
@@ -84,7 +86,7 @@ class NumberColumn:
         return np.zeros(0)
 
     @property
-    def whole(self) -> NDArray[np.float64]:
+    def whole(self) -> Floats:
         """The numbers of all rows."""
         return self.part(slice(None))
 
@@ -134,7 +136,7 @@ def plainly_numeric(pair: TablePair, name: str) -> bool:
     return pair.original.dtype(name).is_numeric() and pair.released.dtype(name).is_numeric()
 
 
-def _original_numbers(pair: TablePair, name: str) -> NDArray[np.float64]:
+def _original_numbers(pair: TablePair, name: str) -> Floats:
     if pair.original.schema[name].kind is not Kind.NUMERIC:
         raise _no_numbers(pair, name)
     return numbers_of(pair.original, name)
@@ -155,23 +157,21 @@ class Amounts:
     """
 
     size: int
-    part: Callable[[slice], NDArray[np.float64]]
+    part: Callable[[slice], Floats]
     counts: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, values: NDArray[np.float64], counts: NDArray[np.int64] | None = None) -> Amounts:
+    def of(cls, values: Floats, counts: NDArray[np.int64] | None = None) -> Amounts:
         """Numbers that are there as a whole."""
         return cls(len(values), values.__getitem__, counts)
 
     @functools.cached_property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Floats:
         """All numbers, made once."""
         return self.part(slice(0, self.size))
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-    def total(
-        self, of: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
-    ) -> float:
+    def total(self, of: Callable[[Floats], Floats] | None = None) -> float:
         """The sum of the numbers, or of what is made ``of`` each of them.
 
         >>> amounts = Amounts.of(np.array([1.0, 2.0]), np.array([3, 1]))
@@ -223,13 +223,13 @@ class Errors:
     suppressed: Amounts
     top: Amounts
     truth: Amounts
-    after: NDArray[np.float64]
+    after: Floats
     which: NDArray[Any] | None
     known: int
     deviation: float
     span: float
 
-    def per_row(self, of: NDArray[Any]) -> NDArray[np.float64]:
+    def per_row(self, of: NDArray[Any]) -> Floats:
         """What was made of each of the ``released`` errors, for every released row."""
         return of if self.which is None else of[self.which]
 
@@ -266,7 +266,7 @@ def _errors_of(
     before: Amounts,
     lost: Amounts,
     truth: Amounts,
-    after: NDArray[np.float64],
+    after: Floats,
     which: NDArray[Any] | None,
 ) -> Errors:
     """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records,
@@ -280,7 +280,7 @@ def _errors_of(
     if len(known_amounts) > 1:
         spread = known_amounts.total_square(mean) / (len(known_amounts) - 1)
 
-    def released(rows: slice) -> NDArray[np.float64]:
+    def released(rows: slice) -> Floats:
         released_values = after[rows]
         return _or_none(
             np.where(np.isnan(released_values), mean, released_values) - truth.part(rows)
@@ -301,7 +301,7 @@ def _errors_of(
     )
 
 
-def _or_none(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _or_none(errors: Floats) -> Floats:
     """The errors; none where there was no number."""
     return np.where(np.isnan(errors), 0.0, errors)
 

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 MOST_CLASSES = 100
 Estimate = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
@@ -130,7 +133,7 @@ class PredictiveAccuracy(ColumnUtility):
         names = data_of(pair, self.columns)
         return tuple(name for name in names if name in pair.released.columns and name != self.label)
 
-    def _people(self, pair: TablePair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _people(self, pair: TablePair) -> tuple[Ints, Ints]:
         """The original rows to learn from, and those set aside."""
         if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
             stream = Seed(self.seed).stream("held out")
@@ -175,7 +178,7 @@ class PredictiveAccuracy(ColumnUtility):
             float((majority == truth).mean()),
         )
 
-    def _released(self, pair: TablePair, learn: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _released(self, pair: TablePair, learn: Ints) -> Ints:
         """The released rows to learn from: those of the people learned from, or as many of nobody's
         rows.
         """
@@ -187,9 +190,7 @@ class PredictiveAccuracy(ColumnUtility):
         return np.flatnonzero(inside[pair.rows])
 
 
-def sample_of(
-    rows: NDArray[np.int64], limit: int, stream: np.random.Generator
-) -> NDArray[np.int64]:
+def sample_of(rows: Ints, limit: int, stream: np.random.Generator) -> Ints:
     """At most so many of some rows, in order."""
     if len(rows) <= limit:
         return rows
@@ -290,7 +291,7 @@ class RegressionOverlap(Utility):
     def _values(self, pair: TablePair) -> list[str]:
         return [value for value in pair.reading(self.outcome).values if value is not None]
 
-    def _outcomes(self, pair: TablePair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _outcomes(self, pair: TablePair) -> tuple[Floats, Floats]:
         """The outcome of every original and released row; NaN where there is none."""
         if is_number(pair, self.outcome):
             outcome_values = numbers(pair, self.outcome)
@@ -302,9 +303,7 @@ class RegressionOverlap(Utility):
         new = np.array([np.nan if v is None else code.get(v, np.nan) for v in reading.labels])
         return old[reading.original], new[reading.released]
 
-    def _fit(
-        self, pair: TablePair, features: NDArray[np.float64], outcome: NDArray[np.float64]
-    ) -> Estimate:
+    def _fit(self, pair: TablePair, features: Floats, outcome: Floats) -> Estimate:
         """Coefficients and half the widths of their intervals; NaN for those that cannot be
         estimated.
         """
@@ -368,7 +367,7 @@ class PropensityTest:
     parameters: int
     null_mean: float
     null_deviation: float
-    scores: NDArray[np.float64]
+    scores: Floats
 
     @property
     def ratio(self) -> float:
@@ -517,7 +516,7 @@ def _common(pair: TablePair, columns: tuple[str, ...] | None) -> tuple[str, ...]
     return tuple(name for name in data_of(pair, columns) if not says_nothing(pair, name))
 
 
-def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np.int64] | None]:
+def _features(metric: Propensity, pair: TablePair) -> tuple[Features, Ints | None]:
     """The features of a sample of people, and per released row the place of its own original; None
     where it is nobody's.
     """
@@ -547,8 +546,8 @@ def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np
 
 
 def _fitted(
-    features: Features, share: float, stacked: NDArray[np.float64], truth: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64], int]:
+    features: Features, share: float, stacked: Floats, truth: Floats
+) -> tuple[float, Floats, int]:
     """The pMSE, the probabilities of the released rows and the number of parameters."""
     fit = fit_logistic(stacked, truth)
     pmse = float(((fit.probabilities - share) ** 2).mean())
@@ -561,7 +560,7 @@ def _fitted(
     )
 
 
-def _stacked(features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _stacked(features: Features) -> tuple[Floats, Floats]:
     """Both tables, one below the other, without constant columns; and which rows are released
     ones.
     """
@@ -573,11 +572,11 @@ def _stacked(features: Features) -> tuple[NDArray[np.float64], NDArray[np.float6
 def _exchanged(
     metric: Propensity,
     features: Features,
-    people: NDArray[np.int64],
+    people: Ints,
     share: float,
-    stacked: NDArray[np.float64],
-    truth: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    stacked: Floats,
+    truth: Floats,
+) -> Floats:
     """The pMSE after the two records of the same person, of some people drawn at random, were
     exchanged.
     """
@@ -596,9 +595,7 @@ def _exchanged(
     return errors
 
 
-def _tested(
-    metric: Propensity, features: Features, people: NDArray[np.int64] | None
-) -> PropensityTest:
+def _tested(metric: Propensity, features: Features, people: Ints | None) -> PropensityTest:
     share = len(features.after) / max(1, len(features.after) + len(features.before))
     stacked, truth = _stacked(features)
     pmse, scores, parameters = _fitted(features, share, stacked, truth)

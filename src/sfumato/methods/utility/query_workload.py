@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 NONE = np.zeros(0, dtype=np.int64)
 MOST_SETS = 20
@@ -54,10 +57,10 @@ class _Line:
     reaches.
     """
 
-    order: NDArray[np.int64]
-    places: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    order: Ints
+    places: Floats
+    starts: Ints
+    ends: Ints
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,12 +74,12 @@ class Questions:
     not released).
     """
 
-    sets: Sequence[NDArray[np.int64]] | None
+    sets: Sequence[Ints] | None
     line: _Line | None
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    after: NDArray[np.float64]
-    blind: NDArray[np.float64]
+    first: Ints
+    last: Ints
+    after: Floats
+    blind: Floats
     original: Encoded
     released: Encoded | None
 
@@ -113,7 +116,7 @@ def questions_of(
     reading = pair.reading(name)
     missing = missing_in(reading.values)
     present = len(missing) - int(missing.sum())
-    sets: list[NDArray[np.int64]] | None
+    sets: list[Ints] | None
     line: _Line | None
     if reading.scale == "category":
         sets = _sets(np.flatnonzero(~missing), amount, share, stream)
@@ -143,9 +146,7 @@ def values_of(pair: TablePair, name: str) -> int:
     return max(len(reading.values), len(reading.labels), len(reading.members))
 
 
-def _sets(
-    codes: NDArray[np.int64], amount: int, share: float, stream: np.random.Generator
-) -> list[NDArray[np.int64]]:
+def _sets(codes: Ints, amount: int, share: float, stream: np.random.Generator) -> list[Ints]:
     """Random sets of codes."""
     if not len(codes):
         return [NONE] * amount
@@ -153,7 +154,7 @@ def _sets(
     return [stream.permutation(codes)[:size] for _ in range(amount)]
 
 
-def _met_by_sets(reading: Reading, sets: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+def _met_by_sets(reading: Reading, sets: Sequence[Ints]) -> Floats:
     """Per query and label the share of the label's values that are asked for."""
     met = np.zeros((len(sets), len(reading.labels)))
     sizes = np.maximum(1, np.diff(reading.starts))
@@ -184,9 +185,7 @@ def _line(pair: TablePair, name: str) -> _Line:
     return line
 
 
-def _runs(
-    line: _Line, amount: int, share: float, stream: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _runs(line: _Line, amount: int, share: float, stream: np.random.Generator) -> tuple[Ints, Ints]:
     """Random runs of neighbouring values: where each begins on the line, and where it ends."""
     count = len(line.order)
     if not count:
@@ -196,9 +195,7 @@ def _runs(
     return first, first + size
 
 
-def _met_by_runs(
-    reading: Reading, line: _Line, first: NDArray[np.int64], last: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _met_by_runs(reading: Reading, line: _Line, first: Ints, last: Ints) -> Floats:
     """Per query and label the share of the label's values that lies inside the run."""
     if not len(line.order):
         return np.zeros((len(first), len(reading.labels)))
@@ -206,7 +203,7 @@ def _met_by_runs(
     end = last[:, None]
     sizes = line.ends - line.starts
     inside = np.minimum(end, line.ends) - np.maximum(begin, line.starts)
-    after: NDArray[np.float64] = np.maximum(0, inside) / np.maximum(1, sizes)
+    after: Floats = np.maximum(0, inside) / np.maximum(1, sizes)
     # a place that no original value has is inside what is asked for, or not
     nobody = np.flatnonzero(sizes <= 0)
     middle = np.where(np.isnan(reading.middle), np.inf, reading.middle)[nobody]
@@ -264,9 +261,9 @@ class QueryWorkload(ColumnUtility):
         """The median relative error."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
-        errors: list[NDArray[np.float64]] = []
-        blind: list[NDArray[np.float64]] = []
-        about: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+        errors: list[Floats] = []
+        blind: list[Floats] = []
+        about: dict[str, list[Floats]] = {name: [] for name in names}
         for columns_of_set, amount, stream in self._sets(names):
             combinations = _combinations(pair, columns_of_set)
             largest = max(
@@ -328,7 +325,7 @@ class QueryWorkload(ColumnUtility):
         combinations: _Combinations,
         parts: Sequence[int],
         stream: np.random.Generator,
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    ) -> Iterator[tuple[Floats, Floats]]:
         """The relative errors of some queries, and those of someone to whom everything is
         suppressed, part by part.
 
@@ -357,8 +354,8 @@ class QueryWorkload(ColumnUtility):
         pair: TablePair,
         released: Classes,
         batch: Sequence[Questions],
-        true: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        true: Floats,
+    ) -> tuple[Floats, Floats]:
         """The relative errors of some queries whose true answers are known, and those without any
         data.
         """
@@ -392,7 +389,7 @@ class _Combinations:
 
     columns: tuple[str, ...]
     codes: Sequence[NDArray[Any]]
-    sizes: NDArray[np.int64]
+    sizes: Ints
 
 
 def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
@@ -424,9 +421,7 @@ def _mostly_distinct(codes: Sequence[NDArray[Any]]) -> bool:
     return 2 * len(np.unique(sample, axis=0)) > len(sample)
 
 
-def _true_counts(
-    parts: Sequence[Sequence[Questions]], combinations: _Combinations
-) -> NDArray[np.float64]:
+def _true_counts(parts: Sequence[Sequence[Questions]], combinations: _Combinations) -> Floats:
     """Per query how many original records it asks for; the queries of all parts, one after the
     other.
     """
@@ -446,20 +441,16 @@ def _true_counts(
     return counts
 
 
-def _added_by_bit(
-    masks: Sequence[NDArray[np.uint64]], combinations: _Combinations
-) -> NDArray[np.int64]:
+def _added_by_bit(masks: Sequence[NDArray[np.uint64]], combinations: _Combinations) -> Ints:
     """Per bit the records of all combinations that have it in every column."""
     bit_masks = masks[0][combinations.codes[0]]
     for mask, codes in zip(masks[1:], combinations.codes[1:], strict=True):
         bit_masks &= mask[codes]
-    counts: NDArray[np.int64] = kernels.queries.add_by_bit(bit_masks, combinations.sizes)
+    counts: Ints = kernels.queries.add_by_bit(bit_masks, combinations.sizes)
     return counts
 
 
-def _weighed(
-    parts: Sequence[tuple[NDArray[np.float64], NDArray[Any]]], weights: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _weighed(parts: Sequence[tuple[Floats, NDArray[Any]]], weights: Ints) -> Floats:
     """Per query the sum over combinations of the product of its shares in every column, times the
     weight.
     """

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Floats = NDArray[np.float64]
+
 Parts = tuple[Amounts, float, float]
 
 
@@ -98,7 +100,7 @@ class SquaredError(ColumnUtility):
             self.name, value, self.better, meaning, raw=raw, per_column=columns, parts=parts
         )
 
-    def _records(self, pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
+    def _records(self, pair: TablePair, names: Sequence[str]) -> Floats:
         """The mean squared distance of the cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
@@ -130,7 +132,7 @@ class SquaredError(ColumnUtility):
             return Amounts.of(self._distances(pair, cells) ** 2, cells.rows), cells.which
         error = errors(pair, name)
 
-        def squares(rows: slice) -> NDArray[np.float64]:
+        def squares(rows: slice) -> Floats:
             before, after = error.missing(rows)
             return np.where(
                 before & ~after, 1.0, (error.released.part(rows) / (error.span or 1.0)) ** 2
@@ -138,7 +140,7 @@ class SquaredError(ColumnUtility):
 
         return Amounts(error.released.size, squares, error.released.counts), error.which
 
-    def _distances(self, pair: TablePair, cells: Cells) -> NDArray[np.float64]:
+    def _distances(self, pair: TablePair, cells: Cells) -> Floats:
         if self.categories == "hierarchy" and cells.ladder.top:
             missing = missing_in(cells.reading.values)[cells.value]
             blank = missing_in(cells.reading.labels)[cells.label]
@@ -222,7 +224,7 @@ class RecordSquaredError(OfNumbers):
         return error.deviation
 
 
-def _rows_squared(pair: TablePair, units: Mapping[str, float]) -> NDArray[np.float64]:
+def _rows_squared(pair: TablePair, units: Mapping[str, float]) -> Floats:
     """Squared errors in units of their columns, added up per released record."""
     records = np.zeros(len(pair.released))
     for name, unit in units.items():
@@ -364,7 +366,7 @@ def _absolute(errors: Amounts) -> float:
     return errors.total(np.abs)
 
 
-def _rows_absolute(pair: TablePair, units: Mapping[str, float]) -> NDArray[np.float64]:
+def _rows_absolute(pair: TablePair, units: Mapping[str, float]) -> Floats:
     """The mean absolute error of every released record, in units of the columns."""
     records = np.zeros(len(pair.released))
     for name, unit in units.items():

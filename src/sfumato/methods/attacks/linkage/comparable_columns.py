@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     Lists = tuple[NDArray[np.int64], NDArray[np.int64]]
     """How long each of some lists is, and all of them one after the other."""
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,17 +44,17 @@ class Compared:
 
     name: str
     scale: Scale
-    intruder: NDArray[np.int64]
-    released: NDArray[np.int64]
-    places: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    intruder: Ints
+    released: Ints
+    places: Floats
+    low: Floats
+    high: Floats
     fitting: tuple[tuple[int, ...], ...]
-    stands_for: NDArray[np.int64]
-    open_intruder: NDArray[np.bool_]
-    open_released: NDArray[np.bool_]
-    missing_intruder: NDArray[np.bool_]
-    missing_released: NDArray[np.bool_]
+    stands_for: Ints
+    open_intruder: Flags
+    open_released: Flags
+    missing_intruder: Flags
+    missing_released: Flags
     span: float
 
     @functools.cached_property
@@ -75,7 +78,7 @@ class Compared:
         )
 
     @functools.cached_property
-    def intruder_fit_starts(self) -> NDArray[np.int64]:
+    def intruder_fit_starts(self) -> Ints:
         """Where the released labels that may stand for each value of the intruder begin in
         ``intruder_fit``.
         """
@@ -223,9 +226,7 @@ def _reading(scene: Scene, name: str, intruder_labels: Labels) -> Reading:
         return reading
 
 
-def _positions(
-    attribute: Attribute, reading: Reading, intruder_labels: Labels
-) -> NDArray[np.float64]:
+def _positions(attribute: Attribute, reading: Reading, intruder_labels: Labels) -> Floats:
     """Where the intruder's values lie on the line."""
     known_positions = dict(zip(reading.values, reading.places.tolist(), strict=True))
     if attribute.order is not None:

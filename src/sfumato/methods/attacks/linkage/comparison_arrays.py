@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Lists = tuple[NDArray[np.int64], NDArray[np.int64]]
     """How long each of some lists is, and all of them one after the other."""
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
 OPEN, MISSING = -1, -2
@@ -38,9 +40,9 @@ class ComparisonRule:
     """
 
     kind: int
-    constants: NDArray[np.float64]
-    intruder: NDArray[np.float64]
-    released: NDArray[np.float64]
+    constants: Floats
+    intruder: Floats
+    released: Floats
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,12 +51,12 @@ class Side:
     each of its codes.
     """
 
-    numbers: NDArray[np.float64]
-    marks: NDArray[np.int64]
-    records: NDArray[np.int64]
-    bases: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    matches: NDArray[np.int64]
+    numbers: Floats
+    marks: Ints
+    records: Ints
+    bases: Ints
+    starts: Ints
+    matches: Ints
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,8 +64,8 @@ class Arrays:
     """Both sides and the rules of all columns, in the order of ``names``."""
 
     names: tuple[str, ...]
-    kinds: NDArray[np.int64]
-    constants: NDArray[np.float64]
+    kinds: Ints
+    constants: Floats
     intruder: Side
     released: Side
 
@@ -95,14 +97,14 @@ class Arrays:
         return tree
 
     @functools.cached_property
-    def lowest(self) -> NDArray[np.int64]:
+    def lowest(self) -> Ints:
         """Per node of the tree the lowest number of its records."""
-        lowest: NDArray[np.int64] = kernels.record_tree.first_of_nodes(self.tree)
+        lowest: Ints = kernels.record_tree.first_of_nodes(self.tree)
         return lowest
 
-    def costs(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    def costs(self, pairs: Ints) -> Floats:
         """Per pair of distinct records (the intruder's, the released) what each column costs."""
-        costs: NDArray[np.float64] = kernels.linkage.pair_costs(pairs, self.files)
+        costs: Floats = kernels.linkage.pair_costs(pairs, self.files)
         return costs
 
 
@@ -148,8 +150,8 @@ def _telling(released_kinds: Distinct, column: int, rule: ComparisonRule) -> flo
 
 
 def _marked(
-    numbers: NDArray[np.float64], kind: int, opened: NDArray[np.bool_], missing: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    numbers: Floats, kind: int, opened: NDArray[np.bool_], missing: NDArray[np.bool_]
+) -> tuple[Floats, Ints]:
     """Numbers and marks per code; in a category a missing value is a code like any other."""
     if kind == CATEGORY:
         marks = np.arange(len(numbers))
@@ -159,9 +161,9 @@ def _marked(
 
 
 def _side(
-    codes: NDArray[np.int64],
-    records: NDArray[np.int64],
-    cells: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]],
+    codes: Ints,
+    records: Ints,
+    cells: Sequence[tuple[Floats, Ints]],
     matching: Sequence[Lists],
 ) -> Side:
     numbers = np.stack([cell[0][codes[:, k]] for k, cell in enumerate(cells)], axis=1)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
 
+    Floats = NDArray[np.float64]
+
 
 Standard = Literal["pooled", "released", "own"]
 Ranges = Literal["nearest", "mean"]
@@ -95,7 +97,7 @@ def _category(
 
 
 def _standards(
-    column: Compared, middle: NDArray[np.float64], standard: Standard
+    column: Compared, middle: Floats, standard: Standard
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """What is taken off and what is divided by, for the intruder's file and for the release."""
     if column.scale == "order":
@@ -115,7 +117,7 @@ def _standards(
     return (moments(intruder_positions, spare=pooled[1]), own)
 
 
-def moments(values: NDArray[np.float64], spare: float = 1.0) -> tuple[float, float]:
+def moments(values: Floats, spare: float = 1.0) -> tuple[float, float]:
     """Mean and standard deviation; a column of one value has the spare one.
 
     >>> import numpy as np
@@ -134,8 +136,8 @@ def moments(values: NDArray[np.float64], spare: float = 1.0) -> tuple[float, flo
 
 def _mean_gap(
     column: Compared,
-    intruder_numbers: NDArray[np.float64],
-    released_numbers: NDArray[np.float64],
+    intruder_numbers: Floats,
+    released_numbers: Floats,
     *,
     square: bool,
 ) -> float:
@@ -161,7 +163,7 @@ def _mean_gap(
     return float(apart.mean() / len(right))
 
 
-def _mean_disagreement(column: Compared, agreeing: NDArray[np.float64]) -> float:
+def _mean_disagreement(column: Compared, agreeing: Floats) -> float:
     """The mean distance in a category over all pairs of rows that are not suppressed."""
     intruder_counts = (
         np.bincount(column.intruder, minlength=len(column.places)) * ~column.open_intruder

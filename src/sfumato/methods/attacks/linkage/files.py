@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
 
 MARGIN = 1e-4
 """The program takes a record for the nearest alone when every other is farther by at least
@@ -41,7 +45,7 @@ class Files:
     columns: tuple[Compared, ...]
     intruder: Distinct
     released: Distinct
-    true_pairs: NDArray[np.int64]
+    true_pairs: Ints
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,7 +83,7 @@ def _files(scene: Scene) -> Files:
     return Files(columns, intruder_kinds, released_kinds, true_pairs)
 
 
-def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def same_person(truth: Ints, rows: Ints) -> Ints:
     """Pairs (intruder's row, released row) that describe the same row of the original.
 
     >>> import numpy as np
@@ -111,17 +115,17 @@ class Units:
     their own.
     """
 
-    pairs: NDArray[np.int64]
-    people: NDArray[np.int64]
-    records: NDArray[np.int64]
-    whole: tuple[Pool, NDArray[np.int64]] | None = None
+    pairs: Ints
+    people: Ints
+    records: Ints
+    whole: tuple[Pool, Ints] | None = None
     """A pool of units these are some of, and which: what is seen there of a unit is seen here, too.
     """
 
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def part(self, which: NDArray[np.int64], of: Pool | None = None) -> Units:
+    def part(self, which: Ints, of: Pool | None = None) -> Units:
         """Some of them; ``of`` is a pool that all of them were looked at in."""
         whole = None if of is None else (of, which)
         return Units(self.pairs[which], self.people[which], self.records[which], whole)
@@ -137,13 +141,13 @@ class Look:
     ``reach``: 0 where no monotone distance makes it the nearest, 1 with a tie, 2 alone.
     """
 
-    credit: NDArray[np.float64]
-    apart: NDArray[np.bool_]
-    twins: NDArray[np.int64]
-    reach: NDArray[np.int64]
-    others: NDArray[np.int64]
+    credit: Floats
+    apart: Flags
+    twins: Ints
+    reach: Ints
+    others: Ints
 
-    def part(self, which: NDArray[np.int64]) -> Look:
+    def part(self, which: Ints) -> Look:
         """The same of some units: what is seen of one does not depend on which others are looked
         at.
         """
@@ -180,9 +184,9 @@ class Looking:
     def impostors(
         self,
         arrays: Arrays,
-        pairs: NDArray[np.int64],
+        pairs: Ints,
         family: Family,
-        parameters: NDArray[np.float64],
+        parameters: Floats,
         *,
         first: bool,
     ) -> tuple[NDArray[Any], ...]:
@@ -203,9 +207,9 @@ class Looking:
 
 def _impostors(
     arrays: Arrays,
-    pairs: NDArray[np.int64],
+    pairs: Ints,
     family: Family,
-    parameters: NDArray[np.float64],
+    parameters: Floats,
     *,
     first: bool,
 ) -> tuple[tuple[NDArray[Any], ...], int]:
@@ -231,7 +235,7 @@ def look(
     arrays: Arrays,
     units: Units,
     family: Family,
-    parameters: NDArray[np.float64],
+    parameters: Floats,
     *,
     before: Look | None = None,
     looking: Looking | None = None,
@@ -252,11 +256,11 @@ def look(
     return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, impostor_kinds)
 
 
-def roots_of(arrays: Arrays, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+def roots_of(arrays: Arrays, pairs: Ints) -> Floats:
     """Signed roots of the differences of pairs of distinct records (the intruder's, the released),
     a column each.
     """
-    roots: NDArray[np.float64] = kernels.linkage.roots_of(pairs, arrays.files)
+    roots: Floats = kernels.linkage.roots_of(pairs, arrays.files)
     return roots
 
 
@@ -284,11 +288,11 @@ class Pool:
         self.alone = units.people / alike
         self.shared = units.people / (alike + arrays.released.records.min(initial=1))
 
-    def worth(self, apart: NDArray[np.bool_], tied: NDArray[np.bool_]) -> float:
+    def worth(self, apart: Flags, tied: Flags) -> float:
         """What is linked where some units are nearest alone and others with a tie."""
         return float(self.alone[apart].sum() + self.shared[tied & ~apart].sum())
 
-    def look(self, parameters: NDArray[np.float64], family: Family | None = None) -> Look:
+    def look(self, parameters: Floats, family: Family | None = None) -> Look:
         """Compare every unit with all released records; what was looked at before is remembered."""
         search_family = family or self.family
         key = (search_family.kind, parameters.tobytes())
@@ -330,7 +334,7 @@ class Pool:
         for weights in [np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]:
             self.add(self.look(weights, plain).others)
 
-    def add(self, impostor_kinds: NDArray[np.int64], which: NDArray[np.bool_] | None = None) -> int:
+    def add(self, impostor_kinds: Ints, which: Flags | None = None) -> int:
         """Take in others of (some) units; returns how many are new."""
         unit = np.repeat(np.arange(len(self.units)), impostor_kinds.shape[1])
         fresh = np.column_stack([unit, impostor_kinds.ravel()])
@@ -339,7 +343,7 @@ class Pool:
             keep &= np.repeat(which, impostor_kinds.shape[1])
         return self.add_rows(fresh[keep])
 
-    def add_rows(self, fresh: NDArray[np.int64]) -> int:
+    def add_rows(self, fresh: Ints) -> int:
         """Take in pairs (unit, released record); returns how many are new."""
         before = len(self.rows)
         width = max(1, len(self.arrays.released.records))
@@ -356,8 +360,6 @@ class Pool:
             self.gains = gains[informative]
         return len(self.rows) - before
 
-    def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
-        terms: NDArray[np.float64] = kernels.linkage.terms_of(
-            self.family.kind, roots, self.family.width
-        )
+    def _terms(self, roots: Floats) -> Floats:
+        terms: Floats = kernels.linkage.terms_of(self.family.kind, roots, self.family.width)
         return terms

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
 
+    Floats = NDArray[np.float64]
+
 
 WARMTH = 0.05
 RATE = 0.2
@@ -69,8 +71,8 @@ LOOKS_BESIDE = 8
 
 
 def learned(
-    scene: Scene, pool: Pool, *, restarts: int, steps: int, start: NDArray[np.float64], purpose: str
-) -> NDArray[np.float64]:
+    scene: Scene, pool: Pool, *, restarts: int, steps: int, start: Floats, purpose: str
+) -> Floats:
     r"""The parameters with the most true links found by descent from several starts.
 
     .. math:: \min_p \frac{1}{N} \sum_i \sigma(-g_i(p)/\tau), \qquad g_i =
@@ -100,7 +102,7 @@ def learned(
     return best
 
 
-def _links(pool: Pool, parameters: NDArray[np.float64]) -> float:
+def _links(pool: Pool, parameters: Floats) -> float:
     """What is linked, as far as the pool can tell."""
     margins = pool.gains @ parameters
     smallest_margin = np.full(len(pool.units), np.inf)
@@ -108,9 +110,7 @@ def _links(pool: Pool, parameters: NDArray[np.float64]) -> float:
     return pool.worth(smallest_margin >= MARGIN, smallest_margin >= -TIE)
 
 
-def _start(
-    family: Family, near: NDArray[np.float64], restart: int, draws: np.random.Generator
-) -> NDArray[np.float64]:
+def _start(family: Family, near: Floats, restart: int, draws: np.random.Generator) -> Floats:
     """Free parameters to start from: the given ones first, then scattered ones."""
     if family.kind in (MEAN, ORDERED):
         logs = np.log(np.maximum(near, 1e-4))
@@ -125,7 +125,7 @@ def _start(
     return near if restart == 0 else family.of_weights(weights)
 
 
-def _parameters(family: Family, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+def _parameters(family: Family, theta: Floats) -> Floats:
     if family.kind in (MEAN, ORDERED):
         grown = np.exp(theta - theta.max())
         return np.asarray(grown / grown.sum())
@@ -135,9 +135,7 @@ def _parameters(family: Family, theta: NDArray[np.float64]) -> NDArray[np.float6
     return theta
 
 
-def _pulled(
-    family: Family, theta: NDArray[np.float64], p: NDArray[np.float64], slope: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _pulled(family: Family, theta: Floats, p: Floats, slope: Floats) -> Floats:
     """The slope in the free parameters."""
     if family.kind in (MEAN, ORDERED):
         return np.asarray(p * (slope - (slope * p).sum()))
@@ -153,9 +151,7 @@ def _pulled(
     return slope
 
 
-def _descend(
-    scene: Scene, pool: Pool, theta: NDArray[np.float64], steps: int
-) -> NDArray[np.float64]:
+def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
     """One descent by Adam; the parameters with the most links met on the way."""
     family = pool.family
     free = family.kind in (MEAN, ORDERED, SQUARE_FORM)
@@ -313,7 +309,7 @@ class LearnedLinkage(Attack):
 
     def _pool(
         self, scene: Scene, looking: Looking, arrays: Arrays, units: Units, purpose: str
-    ) -> tuple[Pool, NDArray[np.float64]]:
+    ) -> tuple[Pool, Floats]:
         """The pool of a family and where its descent starts: at the weights a weighted mean learns
         first.
         """
@@ -445,7 +441,7 @@ class Result:
     implied_by: str = ""
 
 
-def _equal(arrays: Arrays) -> NDArray[np.float64]:
+def _equal(arrays: Arrays) -> Floats:
     return np.full(len(arrays.names), 1 / len(arrays.names))
 
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.methods.attacks.linkage.comparable_columns import Compared
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 
 TRIAL, ENOUGH = 500, 20
 """People linked to learn how far matches lie apart, and to tell which weights are better; how few
@@ -72,7 +75,7 @@ agreement.
 def graded_rule(
     column: Compared,
     tolerance: float,
-    bits: NDArray[np.float64] | None = None,
+    bits: Floats | None = None,
     sigma: float | None = None,
 ) -> ComparisonRule:
     """How one column is graded: close are numbers within so many standard deviations, or
@@ -155,14 +158,14 @@ class MatchNoise:
     outliers: float = 0.01
 
 
-def told_by_shares(m: NDArray[np.float64], reach: float) -> float:
+def told_by_shares(m: Floats, reach: float) -> float:
     """The error that makes as many matches close as there are."""
     from scipy.special import erfinv
 
     return reach / (math.sqrt(2) * float(erfinv(np.clip(m[1] / (m[0] + m[1]), 0.02, 0.999))))
 
 
-def told_by_gaps(gaps: NDArray[np.float64]) -> MatchNoise | None:
+def told_by_gaps(gaps: Floats) -> MatchNoise | None:
     """The error that linked pairs have in a column, None where they are few."""
     if len(gaps) < ENOUGH:
         return None
@@ -171,9 +174,7 @@ def told_by_gaps(gaps: NDArray[np.float64]) -> MatchNoise | None:
     return MatchNoise(error, float(np.clip(far.mean(), *OUTLIERS)))
 
 
-def nearness(
-    m: NDArray[np.float64], u: NDArray[np.float64], density: float, spread: float, noise: MatchNoise
-) -> Nearness:
+def nearness(m: Floats, u: Floats, density: float, spread: float, noise: MatchNoise) -> Nearness:
     """What gaps say in a column with the shares ``m`` and ``u`` of its levels.
 
     ``density`` is that of small gaps among random pairs, ``spread`` the deviation of all of these.
@@ -187,7 +188,7 @@ def nearness(
 
 
 def near_rule(
-    column: Compared, bits: NDArray[np.float64], near: Nearness, occur: NDArray[np.bool_]
+    column: Compared, bits: Floats, near: Nearness, occur: NDArray[np.bool_]
 ) -> tuple[ComparisonRule, float]:
     """A column of numbers graded by nearness, and the most bits a pair has in it.
 
@@ -304,8 +305,8 @@ class TrialLinks:
     """
 
     rate: float
-    pairs: NDArray[np.int64]
-    least: NDArray[np.float64]
+    pairs: Ints
+    least: Floats
 
 
 class MatchLearning:
@@ -401,7 +402,7 @@ class MatchLearning:
 
     # by links
 
-    def _by_links(self, pairs: NDArray[np.int64]) -> list[Weighing]:
+    def _by_links(self, pairs: Ints) -> list[Weighing]:
         """What pairs that may be matches say: with the outliers that they have, with hardly any,
         and then without exact agreement.
         """
@@ -413,7 +414,7 @@ class MatchLearning:
         ways = [self._weighing(shares, noise), self._weighing(shares, noise_few_outliers)]
         return [*ways, dataclasses.replace(ways[1], smooth=True)]
 
-    def _shares_of(self, pairs: NDArray[np.int64]) -> Parameters:
+    def _shares_of(self, pairs: Ints) -> Parameters:
         """What is known of levels, with the shares *m* of these pairs; chance counts as two pairs
         more.
         """
@@ -473,7 +474,7 @@ class MatchLearning:
         pairs = np.column_stack([alone, nearest_kind[alone]]).astype(np.int64)
         return TrialLinks(float(credit.mean()) if len(credit) else 0.0, pairs, nearest_cost[alone])
 
-    def _noise(self, pairs: NDArray[np.int64]) -> dict[str, MatchNoise]:
+    def _noise(self, pairs: Ints) -> dict[str, MatchNoise]:
         """By column of numbers how far pairs lie apart, where enough do."""
         noise = {}
         for name in self.deviations:
@@ -504,7 +505,7 @@ class MatchLearning:
         return nearness(parameters.m[k], parameters.u[k], density, spread, noise)
 
 
-def _gaps(arrays: Arrays, k: int, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+def _gaps(arrays: Arrays, k: int, pairs: Ints) -> Floats:
     """How far pairs of distinct records lie apart in a column of numbers, where both say
     something.
     """
@@ -517,5 +518,5 @@ def _gaps(arrays: Arrays, k: int, pairs: NDArray[np.int64]) -> NDArray[np.float6
         released_numbers[:, 0] - intruder_numbers[:, 1],
         intruder_numbers[:, 0] - released_numbers[:, 1],
     )
-    gaps: NDArray[np.float64] = apart[both_present]
+    gaps: Floats = apart[both_present]
     return gaps

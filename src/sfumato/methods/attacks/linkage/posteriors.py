@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
 
+    Ints = NDArray[np.int64]
+
 MOST_PAIRS = 100_000_000
 """Pairs of distinct records that are weighed one by one."""
 SLACK = 1e-12
@@ -26,14 +28,14 @@ SLACK = 1e-12
 class EvenPosterior:
     """Every released record may be any of so many originals, all equally likely."""
 
-    candidates: NDArray[np.int64]
+    candidates: Ints
 
     @property
     def records(self) -> int:
         """How many released records there are."""
         return len(self.candidates)
 
-    def likely(self, threshold: float | None) -> NDArray[np.int64]:
+    def likely(self, threshold: float | None) -> Ints:
         """Per released record its candidates, or none where each of them is less likely than asked
         for.
 
@@ -91,7 +93,7 @@ class WeighedPosterior:
         probabilities: NDArray[np.float64] = weights / (weights * self.files.intruder.records).sum()
         return probabilities
 
-    def likely(self, threshold: float | None) -> NDArray[np.int64]:
+    def likely(self, threshold: float | None) -> Ints:
         """Per released record how many originals are at least as likely as asked for."""
         counts = np.zeros(len(self.files.released.records), dtype=np.int64)
         for kind in range(len(counts)):
@@ -101,5 +103,5 @@ class WeighedPosterior:
             else:
                 enough = chances >= threshold - SLACK
             counts[kind] = self.files.intruder.records[enough].sum()
-        candidate_counts: NDArray[np.int64] = counts[self.files.released.kind_of]
+        candidate_counts: Ints = counts[self.files.released.kind_of]
         return candidate_counts

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.core.model import Posterior
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 MOST_COLUMNS = 27
 """Columns whose pattern fits a word."""
@@ -77,11 +80,11 @@ class Holders:
     where nothing can be said.
     """
 
-    value_of: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    records: NDArray[np.int64]
+    value_of: Ints
+    low: Floats
+    high: Floats
+    starts: Ints
+    records: Ints
 
 
 def _holders(arrays: Arrays, k: int) -> Holders:
@@ -110,7 +113,7 @@ def _holders(arrays: Arrays, k: int) -> Holders:
     )
 
 
-def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int64]) -> float:
+def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
     """How many released records, in the mean over the anchors, may agree with an anchor in a
     column.
     """
@@ -137,7 +140,7 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int6
 
 def count_patterns(
     arrays: Arrays,
-    anchors: NDArray[np.int64],
+    anchors: Ints,
     *,
     at_once: int = AT_ONCE,
     between: Callable[[], object] = bool,
@@ -181,8 +184,8 @@ def count_patterns(
         record_weights=records.astype(float),
     )
     weights = arrays.intruder.records.astype(float)
-    keys: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    counts: NDArray[np.float64] = np.zeros(0)
+    keys: Ints = np.zeros(0, dtype=np.int64)
+    counts: Floats = np.zeros(0)
     step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
     for start in range(0, len(anchors), step):
         between()
@@ -375,7 +378,7 @@ class ProbabilisticLinkage(Attack):
         )
 
 
-def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:
+def _anchors(scene: Scene, arrays: Arrays) -> Ints:
     """Distinct records of the intruder whose pairs are counted: all, or a random sample."""
     size = len(arrays.intruder.records)
     records = max(1, len(arrays.released.records))
@@ -401,7 +404,7 @@ def _details(
     decision: LinkDecision,
     patterns: Patterns,
     estimates: Parameters,
-    best: NDArray[np.float64],
+    best: Floats,
     scale: float,
 ) -> dict[str, Any]:
     """Thresholds, numbers of pairs, precision and recall."""

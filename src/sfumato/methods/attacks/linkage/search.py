@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 TIE = 1e-9
 """Distances that differ by no more than this, relative to one more than the least, are equal."""
 
@@ -32,10 +35,10 @@ class Credits:
     too much work.
     """
 
-    rows: NDArray[np.int64]
-    credit: NDArray[np.float64]
-    tied: NDArray[np.int64]
-    least: NDArray[np.float64]
+    rows: Ints
+    credit: Floats
+    tied: Ints
+    least: Floats
     complete: bool
 
     @property
@@ -123,9 +126,7 @@ class Lookup:
         """Cells that were compared so far."""
         return int(self._work[0]) * len(self._files.kinds)
 
-    def nearest(
-        self, queries: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    def nearest(self, queries: Ints) -> tuple[Floats, Ints, Ints]:
         """Per distinct record asked for the least distance, how many records are tied at it, and
         one distinct record of these.
         """
@@ -135,9 +136,7 @@ class Lookup:
         return costs, tied, kinds_found
 
 
-def _searched(
-    scene: Scene, arrays: Arrays, kinds: NDArray[np.int64], *, backwards: bool
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _searched(scene: Scene, arrays: Arrays, kinds: Ints, *, backwards: bool) -> tuple[Floats, Ints]:
     """Per distinct record the least distance and the records tied at it; 0 records where it was not
     searched.
     """
@@ -154,9 +153,7 @@ def _searched(
     return nearest_cost, tied
 
 
-def holders(
-    kinds: NDArray[np.int64], marks: NDArray[np.int64], *, codes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def holders(kinds: Ints, marks: Ints, *, codes: int) -> tuple[Ints, Ints, Ints]:
     """Per column of categories the records that are open in it, then those that hold each of at
     least so many codes.
 
@@ -178,13 +175,13 @@ def holders(
 
 def hits_of(
     arrays: Arrays,
-    true_pairs: NDArray[np.int64],
-    searching_kinds: NDArray[np.int64],
-    searched_kinds: NDArray[np.int64],
-    nearest_cost: NDArray[np.float64],
+    true_pairs: Ints,
+    searching_kinds: Ints,
+    searched_kinds: Ints,
+    nearest_cost: Floats,
     *,
     backwards: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Per row how many records of the same person are among the nearest."""
     kinds = np.column_stack(
         [searching_kinds[true_pairs[:, 0]], searched_kinds[true_pairs[:, 1]]]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
 
+    Floats = NDArray[np.float64]
+
 
 Solver = Literal["auto", "highspy", "scipy", "none"]
 NODE_COST = 20
@@ -62,16 +64,16 @@ class Program:
     :math:`v_i` to at most :math:`t_i`, its share of a tie; :math:`L_i` = 1: not even with a tie.
     """
 
-    costs: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    costs: Floats
+    low: Floats
+    high: Floats
     rows: Any
-    rows_low: NDArray[np.float64]
-    rows_high: NDArray[np.float64]
+    rows_low: Floats
+    rows_high: Floats
     whole: int
 
 
-def large_constants(pool: Pool) -> NDArray[np.float64]:
+def large_constants(pool: Pool) -> Floats:
     r"""Per row the least M that never binds where K = 1.
 
     For families between the least and the greatest difference (weighted mean, OWA, Choquet)
@@ -90,7 +92,7 @@ def large_constants(pool: Pool) -> NDArray[np.float64]:
     return np.asarray(MARGIN + np.maximum(0.0, (own**2 - pool.roots**2).max(axis=1)))
 
 
-def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
+def program_of(pool: Pool, cuts: Floats) -> Program:
     """The program over the pool's rows; ``cuts`` are further rows over the parameters that must not
     be negative.
     """
@@ -196,7 +198,7 @@ def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
     return low, np.ones(size + 2 * pairs), csr_array(rows), row_low, row_high
 
 
-def extended(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def extended(family: Family, parameters: Floats) -> Floats:
     """Parameters with what helps to state them."""
     if family.kind != PAIRWISE:
         return parameters
@@ -215,7 +217,7 @@ class Solution:
     ``stopped``: it was the clock that ended the search.
     """
 
-    point: NDArray[np.float64] | None
+    point: Floats | None
     bound: float
     optimal: bool
     nodes: int = 0
@@ -251,9 +253,7 @@ def search_cost(program: Program, nodes: int) -> int:
     return cost
 
 
-def solve(
-    solver: Solver, program: Program, start: NDArray[np.float64], *, scene: Scene, nodes: int
-) -> Solution:
+def solve(solver: Solver, program: Program, start: Floats, *, scene: Scene, nodes: int) -> Solution:
     """Solve within some nodes of the search tree; ``start`` satisfies the program. The clock stops
     the search, and the attack with it.
     """
@@ -292,7 +292,7 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
     )
 
 
-def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, nodes: int) -> Solution:
+def _by_highspy(program: Program, start: Floats, scene: Scene, nodes: int) -> Solution:
     highspy: Any = require("highspy", extra="solvers", to="solve programs from a known start")
     highs = highspy.Highs()
     options = {
@@ -359,14 +359,14 @@ class Worst:
     equal.
     """
 
-    parameters: NDArray[np.float64]
+    parameters: Floats
     linked: float
     bound: float
     proved: bool
     rows: int
 
 
-def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
+def linkable(pool: Pool, parameters: Floats) -> float:
     r"""The worth of all units, shared where some other is plainly as near and nothing where it
     is nearer: it needs no solver.
 
@@ -389,9 +389,7 @@ def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
     return pool.worth(alone & tied, tied)
 
 
-def worst_case(
-    scene: Scene, pool: Pool, start: NDArray[np.float64], *, solver: Solver, nodes: int
-) -> Worst:
+def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes: int) -> Worst:
     r"""Improve on known parameters and bound all others, by a program whose rows are added as they
     are violated.
 
@@ -444,9 +442,7 @@ def worst_case(
     return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
 
 
-def polished(
-    scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def polished(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: Floats) -> Floats:
     """Parameters that link the wanted units with the widest margin: a solver's own stand on the
     edge, within its tolerance.
     """
@@ -480,7 +476,7 @@ def polished(
     return pool.family.of_weights(np.full(pool.family.columns, 1 / pool.family.columns))
 
 
-def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def _point(pool: Pool, parameters: Floats) -> Floats:
     """Parameters as a point of the program: whoever they do not tell apart shares, and whoever
     another is nearer to fails.
     """
@@ -492,7 +488,7 @@ def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([extended(pool.family, parameters), shared, failed])
 
 
-def _pair_cuts(family: Family) -> NDArray[np.float64]:
+def _pair_cuts(family: Family) -> Floats:
     r"""What two columns alone say of a
     semidefinite matrix: :math:`q_{kk} + q_{ll} \pm 2 q_{kl} \ge 0`.
     """
@@ -508,7 +504,7 @@ def _pair_cuts(family: Family) -> NDArray[np.float64]:
     return np.array([_cut(family, v) for v in vectors]).reshape(-1, family.width)
 
 
-def _violated(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def _violated(family: Family, parameters: Floats) -> Floats:
     if family.kind != SQUARE_FORM:
         return np.zeros((0, family.width))
     values, vectors = np.linalg.eigh(family.matrix(parameters))
@@ -517,6 +513,6 @@ def _violated(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.flo
     ).reshape(-1, family.width)
 
 
-def _cut(family: Family, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cut(family: Family, vector: Floats) -> Floats:
     outer = np.outer(vector, vector)
     return np.concatenate([np.diag(outer), 2 * outer[np.triu_indices(family.columns, 1)]])

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.recoding.lattice import Lattice
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 MOST_NODES, WORK = 20_000, 2_000_000_000
 """Nodes of the lattice whose cells are tried, and nodes times classes; a larger lattice is thinned
 out.
@@ -45,20 +48,20 @@ class Atoms:
     columns: tuple[str, ...]
     placement: Placement
     keys: NDArray[np.uint64]
-    codes: NDArray[np.int64]
-    amounts: NDArray[np.int64]
-    values: Mapping[Column, NDArray[np.int64]]
+    codes: Ints
+    amounts: Ints
+    values: Mapping[Column, Ints]
     base: ClassTable
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.amounts)
 
     def table(
         self,
-        atoms: NDArray[np.int64],
-        amounts: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        atoms: Ints,
+        amounts: Ints,
+        groups: Ints,
         count: int,
     ) -> ClassTable:
         """The classes that form when some records of some atoms go to groups; their keys mean
@@ -114,7 +117,7 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     )
 
 
-def _codes(base: ClassTable, occupied: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _codes(base: ClassTable, occupied: NDArray[np.bool_]) -> Ints:
     return np.stack([base.codes(name)[occupied] for name in base.columns], axis=1)
 
 
@@ -167,12 +170,12 @@ class Terrain:
     """
 
     lattice: Lattice
-    bases: NDArray[np.int64]
-    climbs: NDArray[np.int64]
+    bases: Ints
+    climbs: Ints
     marks: NDArray[np.uint64]
-    costs: NDArray[np.float64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    costs: Floats
+    low: Ints
+    high: Ints
 
     @classmethod
     def of(cls, lattice: Lattice) -> Terrain:
@@ -199,7 +202,7 @@ class Terrain:
         return cls(lattice, bases, *flat, np.array(lattice.low), np.array(lattice.high))
 
     @cached_property
-    def nodes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nodes(self) -> tuple[Ints, Floats]:
         """Nodes of the lattice, the cheapest first, and the mean cost of a cell there."""
         means = [np.array(sums) / max(1, self.lattice.records) for sums in self.lattice.totals]
         limit = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
@@ -215,7 +218,7 @@ class Terrain:
         return grid[order], cost[order]
 
 
-def _scattered(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _scattered(numbers: Ints) -> NDArray[np.uint64]:
     """Numbers spread over 64 bits (the finalizer of splitmix64)."""
     x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -249,9 +252,9 @@ class Parts:
     released.
     """
 
-    atoms: NDArray[np.int64]
-    regions: NDArray[np.int64]
-    amounts: NDArray[np.int64]
+    atoms: Ints
+    regions: Ints
+    amounts: Ints
 
     @classmethod
     def joined(cls, pieces: list[Parts]) -> Parts:
@@ -284,16 +287,16 @@ class Parts:
             return 0
         return int(self.regions[-1]) + 1
 
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Ints:
         """Where each region of tidy parts begins, and the end."""
         return np.searchsorted(self.regions, np.arange(self.count + 1)).astype(np.int64)
 
-    def left(self, atoms: Atoms) -> NDArray[np.int64]:
+    def left(self, atoms: Atoms) -> Ints:
         """Records of each atom that go nowhere."""
         placed = np.bincount(self.atoms, weights=self.amounts, minlength=len(atoms)).astype(
             np.int64
         )
-        remaining: NDArray[np.int64] = atoms.amounts - placed
+        remaining: Ints = atoms.amounts - placed
         return remaining
 
 
@@ -303,8 +306,8 @@ class Outline:
     of its atoms.
     """
 
-    levels: NDArray[np.int64]
-    members: NDArray[np.int64]
+    levels: Ints
+    members: Ints
 
     @classmethod
     def tightest(cls, parts: Parts, atoms: Atoms, terrain: Terrain) -> Outline:
@@ -321,7 +324,7 @@ class Outline:
         )
         return cls(levels, parts.atoms[starts[:-1]])
 
-    def costs(self, atoms: Atoms, terrain: Terrain) -> NDArray[np.float64]:
+    def costs(self, atoms: Atoms, terrain: Terrain) -> Floats:
         """Weighted cost of a record in each region."""
         costs = np.zeros(len(self.members))
         for a in range(self.levels.shape[1]):

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import ClassTable
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 Form = Literal["line", "tree", "set"]
 HUGE = 1e150
 """Numbers beyond this are scaled down, so that their differences stay finite."""
@@ -51,9 +54,9 @@ class Axis:
 
     column: str
     form: Form
-    ranks: NDArray[np.int64]
+    ranks: Ints
     labels: tuple[str | None, ...]
-    places: NDArray[np.float64]
+    places: Floats
     span: float
     ladder: Ladder
     grid: LineGrid | None = None
@@ -66,19 +69,19 @@ class Axis:
         return -1
 
     @property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> Ints:
         """Per rank the first rank of its cell: a line is cut before such ranks only."""
         return self._per_rank("first")
 
     @property
-    def last(self) -> NDArray[np.int64]:
+    def last(self) -> Ints:
         """Per rank the last rank of its cell."""
         return self._per_rank("last")
 
-    def _per_rank(self, field: Literal["first", "last"]) -> NDArray[np.int64]:
+    def _per_rank(self, field: Literal["first", "last"]) -> Ints:
         ranks = np.arange(len(self.labels))
         if self.grid is not None:
-            cells: NDArray[np.int64] = getattr(self.grid, field)
+            cells: Ints = getattr(self.grid, field)
             ranks[: len(cells)] = cells
         return ranks
 
@@ -102,7 +105,7 @@ class Axis:
             self.grid is None or rank >= len(self.grid.first) or int(self.grid.first[rank]) == rank
         )
 
-    def limits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def limits(self) -> tuple[Floats, Floats]:
         """Per rank where its cell begins and ends, as a label states it."""
         if self.grid is None:
             return self.places, self.places
@@ -252,7 +255,7 @@ def _along(
     column: str,
     ladder: Ladder,
     ordered: Sequence[str],
-    positions: NDArray[np.float64],
+    positions: Floats,
     span: float,
     grid: LineGrid,
 ) -> Axis:
@@ -301,7 +304,7 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.points.S
     )
 
 
-def _tree(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _tree(axis: Axis) -> tuple[Ints, Floats]:
     """Per level and rank the node above and its loss; nothing where there is no tree."""
     if axis.form != "tree":
         return np.empty(0, dtype=np.int64), np.empty(0)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from sfumato.methods.steps.local.axes import Axis
 
+    Floats = NDArray[np.float64]
+
 
 SECOND = 10**9
 """Moments are counted in nanoseconds since the year 1."""
@@ -96,8 +98,8 @@ class LineGrid:
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
-    starts: NDArray[np.float64]
-    ends: NDArray[np.float64]
+    starts: Floats
+    ends: Floats
     write: Callable[[int, int], str]
     step: str
     source: Source
@@ -160,7 +162,7 @@ def _written_step(step: int | float | str) -> str:
     return DecimalStep.of(step).times(1)
 
 
-def ordered_grid(positions: NDArray[np.float64], labels: Sequence[str]) -> LineGrid:
+def ordered_grid(positions: Floats, labels: Sequence[str]) -> LineGrid:
     """Every value of a listed order is a cell of its own."""
     ranks = np.arange(len(labels))
     return LineGrid(
@@ -213,7 +215,7 @@ class DecimalStep(NamedTuple):
         return text.rstrip("0").rstrip(".")
 
 
-def default_step(values: NDArray[np.float64], *, whole: bool) -> DecimalStep:
+def default_step(values: Floats, *, whole: bool) -> DecimalStep:
     """The step that the spread of different values suggests.
 
     >>> (
@@ -234,7 +236,7 @@ def default_step(values: NDArray[np.float64], *, whole: bool) -> DecimalStep:
     return DecimalStep(mantissa, exponent)
 
 
-def _tenth_of_spread(values: NDArray[np.float64]) -> float:
+def _tenth_of_spread(values: Floats) -> float:
     if len(values) < 2:
         return 0.0
     lower, upper = np.quantile(values / SHARE_OF_SPREAD, [0.25, 0.75])

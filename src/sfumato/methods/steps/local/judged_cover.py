@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column
     from sfumato.core.progress import Progress
 
+    Ints = NDArray[np.int64]
+
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
 DEAREST_CELL, FEW = 0.5, 0.05
 """Cells that cost more are not opened for the last few records, this share of all: they join others
@@ -77,7 +79,7 @@ class JudgedCover:
                 progress(step / len(nodes), "covering records")
         return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
 
-    def _visit(self, offsets: NDArray[np.int64]) -> None:
+    def _visit(self, offsets: Ints) -> None:
         ids, sizes = kernels.local.grouped(
             self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks
         )
@@ -91,7 +93,7 @@ class JudgedCover:
         self._judge(self.waiting[inside], number[ids[inside]], int(large.sum()))
         self.waiting = self.waiting[self.rest[self.waiting] > 0]
 
-    def _judge(self, members: NDArray[np.int64], ids: NDArray[np.int64], groups: int) -> None:
+    def _judge(self, members: Ints, ids: Ints, groups: int) -> None:
         """Open a region for every group that holds, and for parts of those that do not."""
         table = self.atoms.table(members, self.rest[members], ids, groups)
         failing = self.failing(table)
@@ -102,10 +104,10 @@ class JudgedCover:
 
     def _release(
         self,
-        members: NDArray[np.int64],
-        ids: NDArray[np.int64],
+        members: Ints,
+        ids: Ints,
         good: NDArray[np.bool_],
-        amounts: NDArray[np.int64],
+        amounts: Ints,
     ) -> None:
         """Open a region for every good group, with so many records of each member."""
         if not good.any():
@@ -117,9 +119,7 @@ class JudgedCover:
         self.rest[released_atoms] -= amounts[is_released]
         self.regions += int(good.sum())
 
-    def _trim(
-        self, members: NDArray[np.int64], ids: NDArray[np.int64], failing: NDArray[np.bool_]
-    ) -> None:
+    def _trim(self, members: Ints, ids: Ints, failing: NDArray[np.bool_]) -> None:
         """Open regions with a part of the records of failing groups, as large a part as holds."""
         groups = np.flatnonzero(failing)
         position = np.full(len(failing), -1)
@@ -136,7 +136,7 @@ class JudgedCover:
         if good.any():
             self._release(members, ids, good, self._dealt(self.rest[members], rows, values, caps))
 
-    def _caps(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _caps(self, counts: Ints) -> Ints:
         """Per group and value, how many records a trimmed region takes; all zero where no trimming
         holds.
         """
@@ -151,7 +151,7 @@ class JudgedCover:
             open_ = open_[~holds]
         return caps
 
-    def _failing_rows(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _failing_rows(self, counts: Ints) -> NDArray[np.bool_]:
         """Which rows of counts fail the models; those too small do."""
         failing = np.ones(len(counts), dtype=np.bool_)
         large_rows = np.flatnonzero(counts.sum(axis=1) >= self.least)
@@ -174,7 +174,7 @@ class JudgedCover:
         return shares
 
     @cached_property
-    def _bearers(self) -> NDArray[np.int64]:
+    def _bearers(self) -> Ints:
         """An atom that has each value."""
         codes = self.atoms.values[self.trimmed]  # type: ignore[index]
         bearers = np.zeros(len(self._shares), dtype=np.int64)
@@ -184,11 +184,11 @@ class JudgedCover:
 
     @staticmethod
     def _dealt(
-        remaining: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        values: NDArray[np.int64],
-        caps: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
+        remaining: Ints,
+        rows: Ints,
+        values: Ints,
+        caps: Ints,
+    ) -> Ints:
         """How many records of each member go along: atom after atom, up to the cap of group and
         value.
         """

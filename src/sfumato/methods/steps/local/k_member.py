@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.kernels.points import Space
 
+    Ints = NDArray[np.int64]
+
 WORDS = "clustering"
 
 Start = Literal["nearest", "farthest"]
@@ -169,7 +171,7 @@ class Joining:
         self.far = far
         self.points = points_of(promises.classes, axes)
 
-    def clusters(self, block: int, progress: Progress) -> NDArray[np.int64]:
+    def clusters(self, block: int, progress: Progress) -> Ints:
         """The cluster of every class; −1 for those that only a population has."""
         classes = self.promises.classes
         crowd = self.promises.crowd
@@ -185,8 +187,8 @@ class Joining:
 
     def _cluster(
         self,
-        small: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        small: Ints,
+        groups: Ints,
         start: int,
         block: int,
         progress: Progress,
@@ -214,7 +216,7 @@ class Joining:
             targets = np.array([start])
         self._join(groups, np.arange(start, start + len(leftovers)), targets)
 
-    def _one_block(self, block: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _one_block(self, block: NDArray[np.int32]) -> tuple[Ints, Ints]:
         members = block[:, -1].astype(np.int64)
         clusters = np.empty(len(block), dtype=np.int64)
         sizes = self.promises.classes.sizes[members]
@@ -229,7 +231,7 @@ class Joining:
         )
         return members, clusters
 
-    def _joined(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _joined(self, groups: Ints) -> Ints:
         """Join clusters that break a promise with their nearest neighbours until all hold."""
         while True:
             # The same groups numbered from 0; −1 stays
@@ -244,7 +246,7 @@ class Joining:
                 raise self.promises.refuse(self.points, "k_member")
             self._join(groups, failing, np.arange(count))
 
-    def _failing(self, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _failing(self, groups: Ints) -> NDArray[np.bool_]:
         if not self.promises.settled:
             return self.promises.failing_together(
                 Regions.of(groups, self.promises.classes.records), self.axes, self.points
@@ -254,9 +256,9 @@ class Joining:
 
     def _join(
         self,
-        groups: NDArray[np.int64],
-        small_groups: NDArray[np.int64],
-        candidates: NDArray[np.int64],
+        groups: Ints,
+        small_groups: Ints,
+        candidates: Ints,
     ) -> None:
         """Join each of some clusters with the cheapest of the others, one after the other."""
         if not len(small_groups):
@@ -285,7 +287,7 @@ class Joining:
         groups[members] = new[groups[members]]
 
 
-def _distinct(ranks: NDArray[np.int32], groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _distinct(ranks: NDArray[np.int32], groups: Ints, count: int) -> Ints:
     """How many different ranks each group has."""
     # Group and rank in one word: the upper half is the group.
     pairs = np.unique(groups << 32 | ranks)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.kernels.points import Space
     from sfumato.methods.steps.local.promises import Promises
 
+    Ints = NDArray[np.int64]
+
 SHARED = 200_000
 """Tables with more classes than this are cut into blocks that two threads share."""
 
@@ -55,7 +57,7 @@ def cut_by_crowd(
 
 def _partitioned(
     block: NDArray[np.int32], space: Space, crowd: int, relaxed: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], Ints]:
     """The parts and ends of the regions of a block."""
     # The last two columns of a point are its records and the number of its class.
     total = int(block[:, -2].sum(dtype=np.int64))
@@ -218,9 +220,7 @@ class Cutting:
         members = self.points[:, -1].astype(np.int64)
         return Regions(members, self.points[:, -2].astype(np.int64), self.ends[leaves])
 
-    def _proposed(
-        self, waiting: NDArray[np.int64], skips: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _proposed(self, waiting: Ints, skips: Ints) -> tuple[Ints, NDArray[np.bool_]]:
         """The next cut of each region, and whether it has one."""
         ranges = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
         rules = self.promises.crowd, self.relaxed, CHILDREN
@@ -229,9 +229,7 @@ class Cutting:
         )
         return cuts, has_cut
 
-    def _cuts_that_hold(
-        self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def _cuts_that_hold(self, waiting: Ints, cuts: Ints) -> NDArray[np.bool_]:
         """Whether both sides of each cut keep the promises."""
         if not len(waiting):
             return np.zeros(0, dtype=np.bool_)
@@ -242,7 +240,7 @@ class Cutting:
         # Halves stand side by side: 0 and 1 are of the first cut, 2 and 3 of the second.
         return np.asarray(~(failing[0::2] | failing[1::2]))
 
-    def _cut(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _cut(self, waiting: Ints, cuts: Ints) -> Ints:
         """Make the cuts; returns the new regions."""
         starts = self.starts[waiting]
         ends = self.ends[waiting]
@@ -275,7 +273,7 @@ class Cutting:
             self.leaf[joined] = True
             self._drop_below(joined)
 
-    def _drop_below(self, joined: NDArray[np.int64]) -> None:
+    def _drop_below(self, joined: Ints) -> None:
         """Regions inside the joined ones are regions no more."""
         # Joined segments are nested or disjoint. Sorted by start, longest first, the running
         # maximum of ends tells for each leaf whether one of them covers it.

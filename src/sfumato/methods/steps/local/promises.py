@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.local.axes import Axis
     from sfumato.methods.steps.local.regions import RegionCells
 
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
 
 LARGEST = 64
 """Regions with more parts than this are left alone: one record is rarely what makes them wide."""
@@ -54,8 +57,8 @@ class Promises:
     crowd: int
     tests: tuple[Model, ...]
     wholes: tuple[Model, ...]
-    reference: Mapping[Column, NDArray[np.int64]]
-    cells: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...] = ()
+    reference: Mapping[Column, Ints]
+    cells: tuple[tuple[Ints, Ints], ...] = ()
     """Per dimension the first and last rank of the cell of every rank: a range covers all people of
     its cells.
     """
@@ -106,17 +109,17 @@ class Promises:
 
     def failing(
         self,
-        members: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        members: Ints,
+        groups: Ints,
         count: int,
         points: NDArray[np.int32],
-    ) -> NDArray[np.bool_]:
+    ) -> Flags:
         """Which of ``count`` groups of classes break a promise by themselves; ``points`` has a row
         for every class.
         """
         merged = self._merged(members, groups, count, points)
         # Cheapest test first; each model sees only the groups that passed so far.
-        failing: NDArray[np.bool_] = merged.sizes < self.crowd
+        failing: Flags = merged.sizes < self.crowd
         for model in self.tests:
             passing = np.flatnonzero(~failing)
             if not len(passing):
@@ -130,7 +133,7 @@ class Promises:
 
     def failing_together(
         self, regions: Regions, axes: Sequence[Axis], points: NDArray[np.int32]
-    ) -> NDArray[np.bool_]:
+    ) -> Flags:
         """Which regions break a promise when all are released: those with equal cells are judged as
         one class.
         """
@@ -174,8 +177,8 @@ class Promises:
 
     def _merged(
         self,
-        members: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        members: Ints,
+        groups: Ints,
         count: int,
         points: NDArray[np.int32],
     ) -> ClassTable:
@@ -203,7 +206,7 @@ class Promises:
             population=population,
         )
 
-    def _people(self) -> NDArray[np.int64]:
+    def _people(self) -> Ints:
         """The population of each class."""
         if self.classes.population is None:
             return np.zeros(0, dtype=np.int64)
@@ -211,11 +214,11 @@ class Promises:
 
     def _inside(
         self,
-        members: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        members: Ints,
+        groups: Ints,
         count: int,
         points: NDArray[np.int32],
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         """The population of each group: who lies in the box around its records. A hierarchy may
         cover even more.
         """
@@ -224,7 +227,7 @@ class Promises:
         for a, (first, last) in enumerate(self.cells):
             wide = np.flatnonzero(lows[:, a] < highs[:, a])
             lows[wide, a], highs[wide, a] = first[lows[wide, a]], last[highs[wide, a]]
-        people: NDArray[np.int64] = kernels.points.people_inside(
+        people: Ints = kernels.points.people_inside(
             points, members, groups, self._people(), lows, highs
         )
         return people
@@ -253,7 +256,7 @@ def _crowd(model: Model, step: str) -> int:
     return model.enough_k
 
 
-def _gathered(counts: Counts, members: NDArray[np.int64]) -> Counts:
+def _gathered(counts: Counts, members: Ints) -> Counts:
     """Counts of some classes, in the order given."""
     lengths = np.diff(counts.starts)[members]
     ends = np.cumsum(lengths)
@@ -277,9 +280,7 @@ class _Released:
     keys: NDArray[np.uint64]
 
 
-def _as_released(
-    cells: Sequence[RegionCells], axes: Sequence[Axis]
-) -> tuple[_Released, NDArray[np.int64]]:
+def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_Released, Ints]:
     """The classes that the cells of regions form, and the class of every region."""
     layout = Layout.of([len(column.labels) for column in cells])
     keys = np.zeros((len(cells[0].codes), layout.length), dtype=np.uint64)
@@ -302,7 +303,7 @@ def drop_outliers(
     atoms: Atoms,
     terrain: Terrain,
     budget: int,
-    failing: Callable[[ClassTable], NDArray[np.bool_]],
+    failing: Callable[[ClassTable], Flags],
 ) -> Parts:
     """Drop the parts whose removal gains most, a dropped record counting as lost, until the budget
     is used up.
@@ -328,8 +329,8 @@ def drop_outliers(
 
 
 def _candidates(
-    parts: Parts, atoms: Atoms, terrain: Terrain, failing: Callable[[ClassTable], NDArray[np.bool_]]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    parts: Parts, atoms: Atoms, terrain: Terrain, failing: Callable[[ClassTable], Flags]
+) -> tuple[Ints, NDArray[np.float64]]:
     """The best part of each region to drop, where that gains and the others still hold; and the
     gains.
     """
@@ -352,7 +353,7 @@ def _candidates(
     return _best_of_each(dropped[good], gains[good], region[good])
 
 
-def _without(parts: Parts, dropped: NDArray[np.int64], lengths: NDArray[np.int64]) -> Parts:
+def _without(parts: Parts, dropped: Ints, lengths: Ints) -> Parts:
     """For each dropped part, the other parts of its region, as a region of their own."""
     group_sizes = lengths[parts.regions[dropped]]
     first = parts.starts()[parts.regions[dropped]]
@@ -370,8 +371,8 @@ def _without(parts: Parts, dropped: NDArray[np.int64], lengths: NDArray[np.int64
 
 
 def _best_of_each(
-    dropped: NDArray[np.int64], gains: NDArray[np.float64], regions: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    dropped: Ints, gains: NDArray[np.float64], regions: Ints
+) -> tuple[Ints, NDArray[np.float64]]:
     # Per region the greatest gain first, equal ones by position.
     order = np.lexsort((dropped, -gains, regions))
     first = order[np.flatnonzero(np.diff(regions[order], prepend=-1))]
@@ -431,13 +432,13 @@ class _Trimming:
             self._measure(trimmed_regions)
         return self._regions()
 
-    def _measure(self, regions: NDArray[np.int64]) -> None:
+    def _measure(self, regions: Ints) -> None:
         crowd = self.promises.crowd
         self.trims[regions] = kernels.partition.find_trims(
             self.points, self.starts[regions], self.ends[regions], crowd, self.space, self.scratch
         )
 
-    def _best(self, allowed: int) -> NDArray[np.int64]:
+    def _best(self, allowed: int) -> Ints:
         """The regions to trim in this round."""
         worth = self.trims[:, 0]
         gone = self.trims[:, 5]
@@ -445,7 +446,7 @@ class _Trimming:
         worthy = worthy[np.argsort(-worth[worthy], kind="stable")][: -(-len(worthy) // AT_ONCE)]
         return worthy[np.cumsum(gone[worthy]) <= allowed]
 
-    def _trim(self, regions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _trim(self, regions: Ints) -> Ints:
         """Trim some regions; returns those that keep the promises even so, the others are left
         whole.
         """

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.local.axes import Axis
 
+    Ints = NDArray[np.int64]
+
 
 SUPPRESSED = -1
 """The region of records that are dropped."""
@@ -61,10 +63,10 @@ class ClassRecoding(Plan):
     columns: tuple[str, ...]
     placement: Placement
     keys: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    amounts: NDArray[np.int64]
-    regions: NDArray[np.int64]
-    cells: Mapping[str, NDArray[np.int64]]
+    starts: Ints
+    amounts: Ints
+    regions: Ints
+    cells: Mapping[str, Ints]
     labels: Mapping[str, tuple[str | None, ...]]
     losses: Mapping[str, NDArray[np.float64]]
     method: str
@@ -124,10 +126,10 @@ class ClassRecoding(Plan):
         """Which classes are split."""
         return np.diff(self.starts) > 1
 
-    def classes_of(self, dataset: Table) -> NDArray[np.int64]:
+    def classes_of(self, dataset: Table) -> Ints:
         """The class of every row."""
         packed, _ = pack_rows(dataset, self.columns, self.placement)
-        classes: NDArray[np.int64] = kernels.keys.look_up(self.keys, packed)
+        classes: Ints = kernels.keys.look_up(self.keys, packed)
         return classes
 
     def describe(self) -> dict[str, Any]:
@@ -188,15 +190,13 @@ class ClassRecoding(Plan):
         order = [r for r in np.lexsort((-records, -lost[: len(records)])).tolist() if records[r]]
         return [{"records": int(records[r]), "loss": float(lost[r])} for r in order[:WORST]]
 
-    def _released(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _released(self) -> tuple[Ints, Ints]:
         """Amounts and regions of the parts that are released."""
         is_released = self.regions != SUPPRESSED
         return self.amounts[is_released], self.regions[is_released]
 
 
-def whole_classes(
-    regions: NDArray[np.int64], records: NDArray[np.int64]
-) -> dict[str, NDArray[np.int64]]:
+def whole_classes(regions: Ints, records: Ints) -> dict[str, Ints]:
     """The parts of a recoding that splits no class: ``starts, amounts, regions``."""
     return {"starts": np.arange(len(regions) + 1), "amounts": records, "regions": regions}
 
@@ -247,7 +247,7 @@ def _as_it_was(column: pl.Series, labels: pl.Series) -> bool:
     return bool(column.cast(pl.String, strict=False).equals(labels, null_equal=True))
 
 
-def regions_of_rows(dataset: Table, plan: ClassRecoding) -> NDArray[np.int64]:
+def regions_of_rows(dataset: Table, plan: ClassRecoding) -> Ints:
     """The region of every row; the rows of a split class are dealt out by their marks."""
     classes = plan.classes_of(dataset)
     parts = plan.starts[:-1][classes]
@@ -264,11 +264,11 @@ class Borders:
     mark.
     """
 
-    classes: NDArray[np.int64]
+    classes: Ints
     keys: NDArray[np.uint64]
     numbers: NDArray[np.uint64]
 
-    def passed(self, classes: NDArray[np.int64], marks: Marks) -> NDArray[np.int64]:
+    def passed(self, classes: Ints, marks: Marks) -> Ints:
         """Per row how many borders of its class lie below its mark: the number of its part."""
         is_border = np.repeat([0, 1], [len(classes), len(self.classes)])
         coordinates = [
@@ -286,7 +286,7 @@ class Dealing:
 
     def __init__(self, plan: ClassRecoding) -> None:
         self.plan = plan
-        self.seen: list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]] = []
+        self.seen: list[tuple[Ints, NDArray[np.uint64], NDArray[np.uint64]]] = []
 
     def see(self, rows: Table) -> None:
         """Note the marks of rows in split classes."""
@@ -312,7 +312,7 @@ class Dealing:
         return dataclasses.replace(plan, borders=Borders(of[inner], keys[last], numbers[last]))
 
 
-def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, NDArray[np.int64]]:
+def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, Ints]:
     """Counted combinations cut where a class is split, and their regions.
 
     Which records part ways is not known from counts: this shows what the release looks like, and
@@ -357,13 +357,13 @@ class RegionCells:
     ``changed``: some region holds more than one value.
     """
 
-    codes: NDArray[np.int64]
+    codes: Ints
     labels: tuple[str | None, ...]
     losses: NDArray[np.float64]
     changed: bool
 
     @classmethod
-    def of(cls, kinds: Iterable[Cell], which: NDArray[np.int64], *, changed: bool) -> RegionCells:
+    def of(cls, kinds: Iterable[Cell], which: Ints, *, changed: bool) -> RegionCells:
         """Region *i* has the cell number ``which[i]``; cells with the same label share a code."""
         codes: dict[str | None, int] = {}
         pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
@@ -376,7 +376,7 @@ class RegionCells:
         )
 
 
-def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> RegionCells:
+def cells_of(axis: Axis, ranks: Ints, ends: Ints) -> RegionCells:
     """The cells of one column: region *r* holds ``ranks[ends[r−1]:ends[r]]``, never nothing."""
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     if axis.form == "set":
@@ -416,7 +416,7 @@ def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
     return ladder.labels[level][node], float(ladder.loss[level][node])
 
 
-def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64]) -> RegionCells:
+def _set_cells(axis: Axis, ranks: Ints, lengths: Ints) -> RegionCells:
     pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
     own_ranks = pairs & 0xFFFFFFFF
     borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
@@ -475,15 +475,15 @@ class Regions:
     records each.
     """
 
-    members: NDArray[np.int64]
-    amounts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    members: Ints
+    amounts: Ints
+    ends: Ints
 
     def __len__(self) -> int:
         return len(self.ends)
 
     @classmethod
-    def of(cls, groups: NDArray[np.int64], amounts: NDArray[np.int64]) -> Regions:
+    def of(cls, groups: Ints, amounts: Ints) -> Regions:
         """Class *i* goes to region ``groups[i]``, counted from 0 without gaps; below 0 it is
         suppressed.
         """
@@ -491,7 +491,7 @@ class Regions:
         ends = np.cumsum(np.bincount(groups[groups >= 0]))
         return cls(order, amounts[order], ends.astype(np.int64))
 
-    def numbers(self) -> NDArray[np.int64]:
+    def numbers(self) -> Ints:
         """The region of every member."""
         if len(self.ends):
             retained = int(self.ends[-1])
@@ -549,9 +549,7 @@ def recoding(
     )
 
 
-def _by_class(
-    regions: Regions, classes: ClassTable
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _by_class(regions: Regions, classes: ClassTable) -> tuple[Ints, Ints, Ints]:
     """Starts, amounts and regions of the parts, class after class; classes that only a population
     has are left out.
     """

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.recoding.lattice import Judged, Lattice
 
+    Ints = NDArray[np.int64]
+
 
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
 Piece = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
@@ -62,7 +64,7 @@ class Absorber:
             (parts.atoms[s:e], parts.amounts[s:e]) for s, e in itertools.pairwise(starts.tolist())
         ]
 
-    def absorb(self, remaining: NDArray[np.int64]) -> NDArray[np.int64]:
+    def absorb(self, remaining: Ints) -> Ints:
         """Take in what is left of each atom; returns the atoms that no single region could take."""
         waiting = np.flatnonzero(remaining)
         # Atoms in their order, each judged against regions that took in the ones before: greedy.
@@ -92,7 +94,7 @@ class Absorber:
                 return True
         return False
 
-    def _first_that_holds(self, regions: NDArray[np.int64], atom: int, amount: int) -> int:
+    def _first_that_holds(self, regions: Ints, atom: int, amount: int) -> int:
         if not len(regions):
             return -1
         members, amounts = self._contents(regions.tolist())
@@ -130,7 +132,7 @@ class Absorber:
             == ground.climbs[base + codes[self.members[region], a]]
         )
 
-    def gather(self, stubborn: NDArray[np.int64], remaining: NDArray[np.int64]) -> bool:
+    def gather(self, stubborn: Ints, remaining: Ints) -> bool:
         """Join the stubborn records with as few of the cheapest regions as keep the promises
         together.
         """
@@ -147,9 +149,7 @@ class Absorber:
             self._unite(min(gathered, key=lambda f: f[0])[1], stubborn, remaining)
         return bool(gathered)
 
-    def _enough(
-        self, order: NDArray[np.int64], stubborn: NDArray[np.int64], remaining: NDArray[np.int64]
-    ) -> int | None:
+    def _enough(self, order: Ints, stubborn: Ints, remaining: Ints) -> int | None:
         """How many regions, taken in this order, make the promises hold: found by doubling, then by
         halving.
         """
@@ -169,14 +169,12 @@ class Absorber:
                 lower = middle
         return upper
 
-    def _holds_together(
-        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], remaining: NDArray[np.int64]
-    ) -> bool:
+    def _holds_together(self, regions: Ints, atoms: Ints, remaining: Ints) -> bool:
         members, amounts = self._contents(regions.tolist(), (atoms, remaining[atoms]))
         table = self.atoms.table(members, amounts, np.zeros(len(members), dtype=np.int64), 1)
         return bool(self._reachable(members) and not self.failing(table)[0])
 
-    def _reachable(self, members: NDArray[np.int64]) -> bool:
+    def _reachable(self, members: Ints) -> bool:
         """Whether the records agree on every column at its highest level."""
         ground = self.terrain
         codes = self.atoms.codes
@@ -186,9 +184,7 @@ class Absorber:
                 return False
         return True
 
-    def _unite(
-        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], remaining: NDArray[np.int64]
-    ) -> None:
+    def _unite(self, regions: Ints, atoms: Ints, remaining: Ints) -> None:
         united = self._contents(regions.tolist(), (atoms, remaining[atoms]))
         # Regions keep their order; the new one comes last.
         gone = set(regions.tolist())
@@ -210,7 +206,7 @@ class Absorber:
         return Parts.joined(parts).tidy()
 
 
-def _smallest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+def _smallest(values: NDArray[np.float64], count: int) -> Ints:
     """Where the smallest values stand, in their order; infinite ones are left out."""
     if len(values) > count:
         # A partial sort: linear, where a full one takes n log n.
@@ -241,7 +237,7 @@ def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
     )
 
 
-def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _events(terrain: Terrain, k: int) -> tuple[Ints, Ints]:
     """Nodes in the order they are tried, and how many waiting records open a cell: k, about half of
     it, … 1.
 
@@ -305,13 +301,13 @@ class RegionColumn:
     as it was.
     """
 
-    codes: NDArray[np.int64]
+    codes: Ints
     labels: tuple[str | None, ...]
     losses: NDArray[np.float64]
     changed: bool
 
 
-def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64]) -> RegionColumn:
+def column_of(ladder: Ladder, levels: Ints, codes: Ints) -> RegionColumn:
     """The cells of one column, from the level of each region and the code of any record in it."""
     number_of: dict[str | None, int] = {}
     numbered = np.zeros(len(levels), dtype=np.int64)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sfumato.core.step import Goal
     from sfumato.core.table import Table
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 
 LARGEST, SMALLEST = 1e100, 1e-100
 """Numbers must lie between, so that their squares and products do."""
@@ -40,12 +43,12 @@ class Block:
     """
 
     names: tuple[str, ...]
-    values: NDArray[np.float64]
-    order: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    values: Floats
+    order: Ints
+    weights: Floats
     weighted: bool
-    strata: NDArray[np.int64]
-    groups: tuple[NDArray[np.int64], ...]
+    strata: Ints
+    groups: tuple[Ints, ...]
     marks: tuple[Marks, ...]
 
     @property
@@ -53,13 +56,13 @@ class Block:
         """Which cells are not missing."""
         return ~np.isnan(self.values)
 
-    def parts(self, groups: NDArray[np.int64] | None = None) -> list[NDArray[np.int64]]:
+    def parts(self, groups: Ints | None = None) -> list[Ints]:
         """The rows of every stratum that has any, or of other groups."""
         strata = self.strata if groups is None else groups
         rows = np.argsort(strata, kind="stable")
         return [part for part in np.split(rows, np.cumsum(np.bincount(strata))[:-1]) if len(part)]
 
-    def back(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
+    def back(self, column: Floats) -> Floats:
         """Values in the order of the block, in the order of the table."""
         return placed_back(column, self.order)
 
@@ -68,8 +71,8 @@ def block_of(
     dataset: Table,
     columns: Sequence[str],
     within: Sequence[str] | None = None,
-    read: Callable[[Table, str], NDArray[np.float64]] = numbers_of,
-    order: NDArray[np.int64] | None = None,
+    read: Callable[[Table, str], Floats] = numbers_of,
+    order: Ints | None = None,
 ) -> Block:
     """The named columns as a block; ``read`` turns a column into numbers, and rows stand in
     canonical ``order`` if not said.
@@ -102,7 +105,7 @@ def block_of(
     )
 
 
-def computable(column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+def computable(column: Floats, name: str) -> Floats:
     """The column, unless its numbers are so large or so small that their squares cannot be told."""
     largest = float(np.fmax.reduce(np.abs(column), initial=0.0))
     if largest and not SMALLEST < largest < LARGEST:
@@ -128,7 +131,7 @@ def require_numbers(dataset: Table, columns: Sequence[str], goal: Goal, step: st
 
 
 def column_like(
-    name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None
+    name: str, values: Floats, like: pl.Series, *, whole: bool | None = None
 ) -> pl.Series:
     """Numbers as a column again; those that no whole number of 64 bits can hold stay floating-point
     numbers.
@@ -137,7 +140,7 @@ def column_like(
     return as_column(name, values, like, whole=whole if fits else False)
 
 
-def units_in_order(dataset: Table, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def units_in_order(dataset: Table, order: Ints) -> list[Ints]:
     """Households, then persons: per row in some order the number of its unit."""
     unit_codes = [units_of(dataset, kind) for kind in unit_kinds(dataset)]
     return [by_appearance(codes[order]) for codes in unit_codes if codes is not None]
@@ -149,7 +152,7 @@ def unit_kinds(dataset: Table) -> list[str]:
     return [kind for kind in ("household", "person") if kind in kinds]
 
 
-def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def by_appearance(codes: Ints) -> Ints:
     """Groups numbered in the order in which they first appear.
 
     >>> import numpy as np
@@ -163,9 +166,7 @@ def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank[inverse]
 
 
-def _shared_draws(
-    column: NDArray[np.float64], units: Mapping[str, NDArray[np.int64]]
-) -> tuple[str, NDArray[np.int64]]:
+def _shared_draws(column: Floats, units: Mapping[str, Ints]) -> tuple[str, Ints]:
     """The largest units within which a column has one value, and who belongs to them; rows where
     there are none.
     """
@@ -176,7 +177,7 @@ def _shared_draws(
     return "row", np.arange(len(column))
 
 
-def is_constant_within(column: NDArray[np.float64], groups: NDArray[np.int64]) -> bool:
+def is_constant_within(column: Floats, groups: Ints) -> bool:
     """Whether all known values of a group are the same, in every group.
 
     >>> import numpy as np

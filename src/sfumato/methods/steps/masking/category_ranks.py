@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+    Floats = NDArray[np.float64]
+
 
 def is_category(dataset: Table, name: str) -> bool:
     """Whether a column holds categories: its values are listed in order, or it neither holds nor is
@@ -28,7 +30,7 @@ def is_category(dataset: Table, name: str) -> bool:
     return not numeric and (attribute is None or attribute.kind is not Kind.NUMERIC)
 
 
-def ranks_of(dataset: Table, name: str) -> NDArray[np.float64]:
+def ranks_of(dataset: Table, name: str) -> Floats:
     """The rank of every value among the listed or, without a list, the sorted values; NaN where it
     is missing.
     """
@@ -48,16 +50,14 @@ def ranks_of(dataset: Table, name: str) -> NDArray[np.float64]:
     ]
 
 
-def numbers_or_ranks(dataset: Table, name: str) -> NDArray[np.float64]:
+def numbers_or_ranks(dataset: Table, name: str) -> Floats:
     """A column as numbers, ranks for categories."""
     if is_category(dataset, name):
         return ranks_of(dataset, name)
     return numbers_of(dataset, name)
 
 
-def values_at(
-    column: pl.Series, ranks: NDArray[np.float64], target_ranks: NDArray[np.float64]
-) -> pl.Series:
+def values_at(column: pl.Series, ranks: Floats, target_ranks: Floats) -> pl.Series:
     """Values of a column by rank, each of which some row has; a missing rank is a missing value."""
     present = np.flatnonzero(~np.isnan(ranks))
     if not len(present):

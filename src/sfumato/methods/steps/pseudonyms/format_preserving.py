@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.step import Goal
 
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
 
 Encoding = Literal["base32", "hex"]
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -148,7 +151,7 @@ class CharacterTable:
         self.starts = starts[self.numbers]
         self.flat = np.array([ord(c) for a in self.alphabets for c in a], dtype=np.uint32)
 
-    def rows(self, points: NDArray[np.uint32]) -> NDArray[np.int64]:
+    def rows(self, points: NDArray[np.uint32]) -> Ints:
         """The row of this table for each code point."""
         return np.searchsorted(self.points, points).astype(np.int64)
 
@@ -164,7 +167,7 @@ class CharacterTable:
 
 
 def aes_blocks(
-    key: bytes, tweaks: NDArray[np.uint64], numbers: NDArray[np.int64], turn: int
+    key: bytes, tweaks: NDArray[np.uint64], numbers: Ints, turn: int
 ) -> NDArray[np.uint64]:
     """AES-256 of one block a number, (tweak: 8 bytes ‖ turn: 2 ‖ number: 6), as two words a row."""
     from cryptography.hazmat.primitives.ciphers import Cipher
@@ -180,7 +183,7 @@ def aes_blocks(
     return np.frombuffer(sealed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
 
-def shuffled(key: bytes, tweak: int, size: int) -> NDArray[np.int64]:
+def shuffled(key: bytes, tweak: int, size: int) -> Ints:
     """A permutation of 0 … size − 1, for sizes up to 2^16."""
     images = aes_blocks(key, np.full(size, tweak, dtype=np.uint64), np.arange(size), ROUNDS)
     return np.lexsort((images[:, 1], images[:, 0])).astype(np.int64)
@@ -189,9 +192,9 @@ def shuffled(key: bytes, tweak: int, size: int) -> NDArray[np.int64]:
 def feistel(
     key: bytes,
     tweaks: NDArray[np.uint64],
-    halves: tuple[NDArray[np.int64], NDArray[np.int64]],
-    sizes: tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    halves: tuple[Ints, Ints],
+    sizes: tuple[Ints, Ints],
+) -> tuple[Ints, Ints]:
     """Permute many pairs at once, each within the product of its two sizes.
 
     A keyed number modulo *a* is the sum of two independent words modulo *a*: its distance from
@@ -289,9 +292,7 @@ def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[s
     return [text[start : start + length] for start in range(0, len(text), length)]
 
 
-def _tweaks(
-    form: NDArray[np.uint32], secret: bytes
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _tweaks(form: NDArray[np.uint32], secret: bytes) -> tuple[NDArray[np.uint64], Ints]:
     """Per value 64 keyed bits of its form, and the number of the form."""
     width = form.shape[1] * 4
     whole = np.ascontiguousarray(form).tobytes()
@@ -305,9 +306,7 @@ def _tweaks(
     return words[index], index
 
 
-def _ranked(
-    positions: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _ranked(positions: Ints, sizes: Ints, mask: Flags) -> Ints:
     """The characters under a mask as one number a row, first character first."""
     rank = np.zeros(len(positions), dtype=np.int64)
     for c in range(positions.shape[1]):
@@ -316,10 +315,10 @@ def _ranked(
 
 
 def _unrank(
-    positions: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    mask: NDArray[np.bool_],
-    rank: NDArray[np.int64],
+    positions: Ints,
+    sizes: Ints,
+    mask: Flags,
+    rank: Ints,
 ) -> None:
     """Write numbers back as characters: the inverse of ranking."""
     for c in reversed(range(positions.shape[1])):
@@ -328,10 +327,10 @@ def _unrank(
 
 
 def _permute_small(
-    positions: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    keyed: tuple[bytes, NDArray[np.uint64], NDArray[np.int64]],
+    positions: Ints,
+    sizes: Ints,
+    rows: Ints,
+    keyed: tuple[bytes, NDArray[np.uint64], Ints],
 ) -> None:
     secret, tweaks, form_number = keyed
     order = rows[np.argsort(form_number[rows], kind="stable")]
@@ -349,10 +348,10 @@ def _permute_small(
 
 
 def _permute_many(
-    positions: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    rows: NDArray[np.int64],
+    positions: Ints,
+    sizes: Ints,
+    masks: tuple[Flags, Flags],
+    rows: Ints,
     keyed: tuple[bytes, NDArray[np.uint64]],
 ) -> None:
     if not len(rows):
@@ -369,10 +368,10 @@ def _permute_many(
 
 
 def _permute_wide(
-    positions: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    rows: NDArray[np.int64],
+    positions: Ints,
+    sizes: Ints,
+    masks: tuple[Flags, Flags],
+    rows: Ints,
     keyed: tuple[bytes, NDArray[np.uint64]],
 ) -> None:
     """Long values, one by one: their halves do not fit a machine word."""

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
 
 MOST_IDENTITIES = 5_000_000
 """People whose pseudonyms are listed in memory while a table that comes in pieces is released:
@@ -57,13 +59,13 @@ class Identities:
     """
 
     texts: Sequence[str]
-    rows: Mapping[str, NDArray[np.int64]]
+    rows: Mapping[str, Ints]
 
     def written(self, name: str, codes: Sequence[str], dtype: pl.DataType) -> pl.Series:
         """A column with the code of each row's identity; missing stays missing."""
         return pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype).gather(self.rows[name])
 
-    def counted(self, name: str, copies: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    def counted(self, name: str, copies: Ints | None = None) -> Ints:
         """How many rows of a column every identity has; ``copies`` says how many records each row
         stands for.
         """
@@ -95,7 +97,7 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
     return Identities(every, rows)
 
 
-def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], NDArray[np.int64]]:
+def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], Ints]:
     """The identities of a column or of several together, missing last if it occurs, and the number
     of each row's.
     """
@@ -252,7 +254,7 @@ class People:
         return Given(None, None, (preserved,), (warning, *step.key_warnings()), owner, self.key)
 
 
-def _numbered(counts: Iterable[NDArray[np.int64]]) -> dict[str, pl.Series]:
+def _numbered(counts: Iterable[Ints]) -> dict[str, pl.Series]:
     """Counts as columns that no identity can be confused with: the name of a column may mean
     something to a frame.
     """

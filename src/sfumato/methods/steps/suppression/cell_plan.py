@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.local.regions import ClassRecoding
     from sfumato.methods.steps.recoding.global_recoding import Recoding
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 MOST_CLASSES = 200
 MOST_CHOICES = 60_000
@@ -225,7 +228,7 @@ class _Program:
         # Whether a class hides a set: binary, only for classes of several records.
         self.flags: dict[tuple[int, int], int] = {}
         self.seen: set[tuple[int, int, int]] = set()
-        self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self.entries: list[tuple[Ints, Floats]] = []
         self.least: list[float] = []
         # No class hides more records than it has, all no more than may be hit, and nothing
         # costs more than what is known
@@ -244,9 +247,7 @@ class _Program:
             columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
             self._row(columns, np.ones(len(columns)), 1.0)
 
-    def _row(
-        self, columns: NDArray[np.int64], values: NDArray[np.float64], lower_bound: float
-    ) -> None:
+    def _row(self, columns: Ints, values: Floats, lower_bound: float) -> None:
         self.entries.append((columns, values))
         self.least.append(lower_bound)
 
@@ -272,7 +273,7 @@ class _Program:
             shortfall * offset,
         )
 
-    def _hides(self, u: int, hidden: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    def _hides(self, u: int, hidden: int) -> tuple[Ints, Floats, float]:
         """Whether some record of a class hides exactly these columns, as a sum of variables and a
         constant.
         """
@@ -323,7 +324,7 @@ class _Program:
                 break
         return None, bound
 
-    def _relaxed(self, effort: int) -> tuple[NDArray[np.float64] | None, float, bool]:
+    def _relaxed(self, effort: int) -> tuple[Floats | None, float, bool]:
         """The optimum under the constraints so far, a lower bound of it, and whether it is the
         optimum.
         """
@@ -356,7 +357,7 @@ class _Program:
         )
         return result.x, float(lower_bound) if proved else 0.0, result.status == 0
 
-    def _add_broken(self, choice_counts: NDArray[np.int64]) -> bool:
+    def _add_broken(self, choice_counts: Ints) -> bool:
         """Add the constraints that a solution breaks, for all classes that hide as much; tell
         whether there were any.
         """
@@ -375,13 +376,13 @@ class _Program:
                 self._require(number, u, hidden)
         return bool(broken)
 
-    def _hidden(self, choice_counts: NDArray[np.int64]) -> SuppressedParts:
+    def _hidden(self, choice_counts: Ints) -> SuppressedParts:
         classes, set_numbers = np.nonzero(choice_counts)
         times = choice_counts[classes, set_numbers]
         return self.parts.hide(np.repeat(classes, times), np.repeat(self.sets[set_numbers], times))
 
 
-def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> NDArray[np.int64]:
+def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> Ints:
     """Per pair of classes, the columns in which they differ and neither is missing, as bits."""
     blanks = parts.blanks(columns)
     apart = np.zeros((len(blanks), len(blanks)), dtype=np.int64)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.model import Model
 
+    Ints = NDArray[np.int64]
+
 
 Combinations = int | Sequence[Sequence[str]]
 MOST_LOOKS = 400_000_000
@@ -133,11 +135,11 @@ class SuppressedParts:
     """
 
     classes: ClassTable
-    missing: NDArray[np.int64]
-    absent: NDArray[np.int64]
-    origin: NDArray[np.int64]
-    hidden: NDArray[np.int64]
-    amounts: NDArray[np.int64]
+    missing: Ints
+    absent: Ints
+    origin: Ints
+    hidden: Ints
+    amounts: Ints
 
     @classmethod
     def of(cls, classes: ClassTable, schema: Schema) -> SuppressedParts:
@@ -183,15 +185,15 @@ class SuppressedParts:
             shown_bits |= self.fields[self.classes.columns.index(name)]
         return self.classes.keys[self.origin] & shown_bits
 
-    def blanks(self, columns: Sequence[str]) -> NDArray[np.int64]:
+    def blanks(self, columns: Sequence[str]) -> Ints:
         """Per part, the columns of these that match everything, as bits."""
         return (self.missing[self.origin] | self.hidden) & self.bits(columns)
 
-    def frequencies(self, columns: Sequence[str]) -> NDArray[np.int64]:
+    def frequencies(self, columns: Sequence[str]) -> Ints:
         """Per part, the records that are compatible with it in these columns."""
         return count_compatible(self.keys(columns), self.amounts, self.blanks(columns), self.fields)
 
-    def hide(self, parts: NDArray[np.int64], hidden: NDArray[np.int64]) -> SuppressedParts:
+    def hide(self, parts: Ints, hidden: Ints) -> SuppressedParts:
         """Suppress cells: entry *i* hides the columns ``hidden[i]`` in one more record of part
         ``parts[i]``.
 
@@ -343,7 +345,7 @@ class _Cover:
         parts: SuppressedParts,
         demand: Demand,
         prices: dict[str, float],
-        frequencies: NDArray[np.int64],
+        frequencies: Ints,
     ) -> None:
         self.parts = parts
         self.k = demand.k
@@ -356,8 +358,8 @@ class _Cover:
         self.left = parts.amounts.copy()
         self.words = parts.classes.layout.words
         self.fields = parts.fields[np.arange(len(self.words)), self.words]
-        self.units: list[NDArray[np.int64]] = []
-        self.hidden: list[NDArray[np.int64]] = []
+        self.units: list[Ints] = []
+        self.hidden: list[Ints] = []
 
     def run(self) -> bool:
         """Hide sets of columns, the cheapest first, until nobody is rare; tell whether that could
@@ -404,7 +406,7 @@ class _Cover:
             hidden |= best
             self.hide([(hidden, groups_by_bit[best])])
 
-    def rare(self) -> NDArray[np.int64]:
+    def rare(self) -> Ints:
         """Units with records that show all their cells and are too rare."""
         return np.flatnonzero((self.frequencies < self.k) & (self.left > 0))
 
@@ -416,9 +418,9 @@ class _Cover:
                 mask &= ~field
         return mask
 
-    def groups(self, rare: NDArray[np.int64], hidden: int) -> tuple[NDArray[np.int64], ...]:
+    def groups(self, rare: Ints, hidden: int) -> tuple[Ints, ...]:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
-        groups: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
+        groups: tuple[Ints, ...] = kernels.suppression.groups_of(
             self.keys,
             rare,
             (self.shown_mask(hidden), hidden),
@@ -429,7 +431,7 @@ class _Cover:
         )
         return groups
 
-    def hide(self, group_lists: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
+    def hide(self, group_lists: list[tuple[int, tuple[Ints, ...]]]) -> None:
         """Suppress records in the groups of sets of columns that cost the same."""
         sizes = []
         members = []
@@ -452,13 +454,13 @@ class _Cover:
         self.units.append(units)
         self.hidden.append(group_sets[groups])
 
-    def _unit_counts(self) -> tuple[NDArray[np.int64], ...]:
+    def _unit_counts(self) -> tuple[Ints, ...]:
         return kernels.suppression.UnitCounts(self.frequencies, self.left)
 
     def _all_units(self) -> tuple[NDArray[Any], ...]:
         return kernels.suppression.PackedUnits(self.keys, self.words, self.fields, self.missing)
 
-    def restore(self, watched: NDArray[np.int64]) -> None:
+    def restore(self, watched: Ints) -> None:
         """Show again what nobody needs, the dearest sets of columns first; ``watched`` were too
         rare before.
         """
@@ -493,7 +495,7 @@ class _Cover:
         self.units = [units[hidden != 0]]
         self.hidden = [hidden[hidden != 0]]
 
-    def suppressed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def suppressed(self) -> tuple[Ints, Ints]:
         """The parts of which a record is suppressed, and what is hidden of it."""
         return np.concatenate(self.units), np.concatenate(self.hidden)
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Carriers:
@@ -26,8 +28,8 @@ class Carriers:
     ``unit`` says what carries: row, person or household.
     """
 
-    rows: NDArray[np.int64]
-    of: NDArray[np.int64]
+    rows: Ints
+    of: Ints
     unit: str
 
     def __len__(self) -> int:
@@ -40,11 +42,11 @@ class Carriers:
             return ""
         return f", counted once a {self.unit}"
 
-    def carry(self, codes: NDArray[np.int64]) -> bool:
+    def carry(self, codes: Ints) -> bool:
         """Whether an encoded column is constant within every carrier."""
         return bool((codes == codes[self.rows][self.of]).all())
 
-    def sources(self, carriers: NDArray[np.int64], partner: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sources(self, carriers: Ints, partner: Ints) -> Ints:
         """Per row the row whose value it gets, when each of some carriers gets that of its partner
         among them.
         """
@@ -59,11 +61,11 @@ class Carriers:
         return np.where(is_swapped[self.of], self.rows[donors][self.of], np.arange(len(self.of)))
 
 
-def carriers_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.int64]) -> Carriers:
+def carriers_of(dataset: Table, names: Sequence[str], *extra_codes: Ints) -> Carriers:
     """The largest units within which some columns, and more that are encoded, are constant:
     households, persons, or rows.
     """
-    codes: list[NDArray[np.int64]] | None = None
+    codes: list[Ints] | None = None
     # The largest units first: households, then persons.
     for unit in ("household", "person"):
         units = units_of(dataset, unit)
@@ -80,7 +82,7 @@ def carriers_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.i
     return Carriers(order, of, "row")
 
 
-def carrier_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.int64]) -> str:
+def carrier_of(dataset: Table, names: Sequence[str], *extra_codes: Ints) -> str:
     """The largest unit within which some columns, and more that are encoded, are constant:
     household, person or row.
     """
@@ -89,7 +91,7 @@ def carrier_of(dataset: Table, names: Sequence[str], *extra_codes: NDArray[np.in
     return carriers_of(dataset, names, *extra_codes).unit
 
 
-def carriers_by(dataset: Table, units: NDArray[np.int64], unit: str) -> Carriers:
+def carriers_by(dataset: Table, units: Ints, unit: str) -> Carriers:
     """Units in the order in which they first occur in canonical order, so that the names they have
     decide little.
     """

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.swapping.swapped_column import SwappedColumn
 
     Codes = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 Share = Annotated[
     float, Field(ge=0, lt=0.5, description="share of the records at this end; 0.05 in sdcMicro")
@@ -194,7 +195,7 @@ class RankSwap(ColumnStep):
             p *= NARROWER
         return 0.0
 
-    def _keeps(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+    def _keeps(self, before: Floats, after: Floats) -> bool:
         if self.keep_correlation is None:
             return True
         # A correlation of −0.6 may weaken to −0.5, not below; signs turn it into the case of 0.6.
@@ -204,7 +205,7 @@ class RankSwap(ColumnStep):
     def _keeps_means(
         self,
         ready: Sequence[SwappedColumn],
-        after: Sequence[NDArray[np.float64]],
+        after: Sequence[Floats],
         subsets: Codes | None,
     ) -> bool:
         if self.keep_mean is None or subsets is None:
@@ -234,9 +235,7 @@ class RankSwap(ColumnStep):
         return warnings
 
 
-def _steady(
-    before: NDArray[np.float64], after: NDArray[np.float64], subsets: Codes, tolerance: float
-) -> bool:
+def _steady(before: Floats, after: Floats, subsets: Codes, tolerance: float) -> bool:
     """Whether the mean of every subset stays within so many pairs of standard errors."""
     present = ~np.isnan(before)
     old = before[present]

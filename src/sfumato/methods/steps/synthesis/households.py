@@ -124,10 +124,10 @@ class Households:
         own = tuple(name for name in order if name not in shared)
         may = _permitted(allowed)
         size = _size_of(materials, shared, units)
-        by_head: dict[Any, Material] = {
+        by_head: dict[object, Material] = {
             name: material.taken(units.heads) for name, material in materials.items()
         }
-        head_order: tuple[Any, ...] = (*shared, *own)
+        head_order: tuple[object, ...] = (*shared, *own)
         if size is None:  # no column says it: it is drawn between the shared and the own columns
             by_head[SIZE] = _whole(units.sizes)
             head_order = (*shared, SIZE, *own)

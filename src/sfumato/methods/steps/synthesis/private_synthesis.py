@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
 USUAL_BINS = 20
 
 
@@ -55,7 +57,7 @@ class DrawnCells:
     way.
     """
 
-    cells: Mapping[str, NDArray[np.int64]]
+    cells: Mapping[str, Ints]
     total: float
     measured: tuple[Measured, ...]
     rounds: int | None = None
@@ -373,7 +375,7 @@ class SynthesizePrivately(Step):
 
     def _split_rows(
         self, dataset: Table, relation: Relation, draws: Draws
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None]:
+    ) -> tuple[NDArray[np.bool_], Ints | None]:
         """Per row whether it counts, and the rows that are set aside; what becomes of a unit does
         not depend on the others.
         """
@@ -499,9 +501,7 @@ def _words_of(relation: Relation) -> str:
     return f"one person (at most {count_of(rows_per_person, 'row')} of each count)"
 
 
-def _first_of(
-    units: NDArray[np.int64], order: NDArray[np.int64], rows_per_person: int
-) -> NDArray[np.bool_]:
+def _first_of(units: Ints, order: Ints, rows_per_person: int) -> NDArray[np.bool_]:
     """Per row whether it is one of the first so many of its unit, in this order."""
     by_unit = order[np.argsort(units[order], kind="stable")]
     starts = np.flatnonzero(np.diff(units[by_unit], prepend=-1))

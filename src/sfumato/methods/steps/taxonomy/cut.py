@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.local.axes import Axis
 
+    Ints = NDArray[np.int64]
+
 
 Cut = tuple[int, ...]
 MOST_LABELS = 200
@@ -58,7 +60,7 @@ class CutRecoding(Plan):
 
     columns: tuple[str, ...]
     placement: Placement
-    cells: Mapping[str, NDArray[np.int64]]
+    cells: Mapping[str, Ints]
     labels: Mapping[str, tuple[str | None, ...]]
     losses: Mapping[str, NDArray[np.float64]]
     changed: tuple[str, ...]
@@ -133,7 +135,7 @@ def _schema_after(schema: Schema, name: str, plan: CutRecoding) -> Schema:
     )
 
 
-def group_of_ranks(cut: Cut, ranks: int) -> NDArray[np.int64]:
+def group_of_ranks(cut: Cut, ranks: int) -> Ints:
     """The range that every rank lies in.
 
     >>> group_of_ranks((0, 2), 4).tolist()
@@ -152,7 +154,7 @@ def cells_of_cut(axis: Axis, cut: Cut) -> RegionCells:
     return cells_of(axis, np.arange(len(axis.labels)), ends)
 
 
-def _all_nodes(axis: Axis, cut: Cut, ends: NDArray[np.int64]) -> bool:
+def _all_nodes(axis: Axis, cut: Cut, ends: Ints) -> bool:
     """Whether every range of a tree is all that is below some node."""
     ladder = axis.ladder
     size = len(axis.labels)
@@ -270,7 +272,7 @@ def nodes_of(axis: Axis) -> Iterator[tuple[int, int, tuple[int, ...]]]:
 # What ranges of a column tell about a class label, in bits.
 
 
-def entropy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def entropy(counts: Ints) -> NDArray[np.float64]:
     r"""Entropy of a label in some sets of records, :math:`I(R) = -\sum_c p_c \log_2 p_c`; 0 where
     there are no records.
 
@@ -286,7 +288,7 @@ def entropy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(bits + 0.0)
 
 
-def gain(sums: NDArray[np.int64], borders: list[int]) -> float:
+def gain(sums: Ints, borders: list[int]) -> float:
     r"""Information that splitting a range gains, :math:`I(R) - \sum_c \frac{|R_c|}{|R|} I(R_c)`.
 
     ``sums`` are counts by label, summed up over ranks; the parts lie between neighbouring
@@ -300,9 +302,7 @@ def gain(sums: NDArray[np.int64], borders: list[int]) -> float:
     return max(0.0, float(entropy(whole) - (parts.sum(axis=1) / records) @ entropy(parts)))
 
 
-def best_split(
-    sums: NDArray[np.int64], low: int, high: int, first: NDArray[np.int64] | None = None
-) -> int | None:
+def best_split(sums: Ints, low: int, high: int, first: Ints | None = None) -> int | None:
     """The rank at which splitting the range from ``low`` up to ``high`` in two gains most; the
     first of equal ones.
 
@@ -365,9 +365,7 @@ class Ground:
             _as_trees(dataset.schema, grid or {}) if trees else dataset.schema,
             steps=grid,
         )
-        self.ranks: list[NDArray[np.int64]] = [
-            axis.ranks[self.classes.codes(axis.column)] for axis in self.axes
-        ]
+        self.ranks: list[Ints] = [axis.ranks[self.classes.codes(axis.column)] for axis in self.axes]
         self.judge = _judge(self.classes, dataset.schema, goal, needs.counts)
         self._cells: dict[tuple[int, Cut], RegionCells] = {}
 
@@ -377,7 +375,7 @@ class Ground:
             self._cells[a, cut] = cells_of_cut(self.axes[a], cut)
         return self._cells[a, cut]
 
-    def merged(self, cuts: Sequence[Cut]) -> tuple[ClassTable, NDArray[np.int64]]:
+    def merged(self, cuts: Sequence[Cut]) -> tuple[ClassTable, Ints]:
         """The classes that are released under some cuts, and which of them each class of the table
         joins.
         """
@@ -419,7 +417,7 @@ class Ground:
         table, _ = self.merged(cuts)
         return not (self.judge.failing(table) & (table.records > 0)).any()
 
-    def label_counts(self, a: int) -> NDArray[np.int64]:
+    def label_counts(self, a: int) -> Ints:
         """Records by rank and label, summed up from below: row *r* counts the ranks before *r*."""
         counts = self.classes.counts[self.label or ""]
         shape = (len(self.axes[a].labels) + 1, max(1, len(counts.labels)))

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
 
 Label = Annotated[
     str, COLUMNS, Field(min_length=1, description="column that classifiers will predict")
@@ -205,15 +207,13 @@ class _Specialising:
         cut = tuple(sorted({*self.cuts[specialization.a], *specialization.starts}))
         return [*self.cuts[: specialization.a], cut, *self.cuts[specialization.a + 1 :]]
 
-    def _classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _classes(self) -> tuple[Ints, Ints]:
         """The class of every point with records, and the sizes of the classes."""
         _, ids = self.ground.merged(self.cuts)
         _, dense = np.unique(ids[self.inside], return_inverse=True)
         return dense, np.bincount(dense, weights=self.records).astype(np.int64)
 
-    def _anonymity_lost(
-        self, c: _Specialization, ids: NDArray[np.int64], sizes: NDArray[np.int64]
-    ) -> int:
+    def _anonymity_lost(self, c: _Specialization, ids: Ints, sizes: Ints) -> int:
         """By how much the smallest class shrinks."""
         ranks = self.ground.ranks[c.a][self.inside]
         member = (ranks >= c.low) & (ranks < c.high)
@@ -334,14 +334,12 @@ class _Generalising:
         cut = tuple(s for s in self.cuts[node.a] if s not in node.starts)
         return [*self.cuts[: node.a], cut, *self.cuts[node.a + 1 :]]
 
-    def _classes(self, cuts: list[Cut]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _classes(self, cuts: list[Cut]) -> tuple[Ints, Ints]:
         """The class of every point of the table, and how many records each class has."""
         table, ids = self.ground.merged(cuts)
         return ids, table.records
 
-    def _anonymity_gained(
-        self, node: _Generalization, ids: NDArray[np.int64], sizes: NDArray[np.int64]
-    ) -> int:
+    def _anonymity_gained(self, node: _Generalization, ids: Ints, sizes: Ints) -> int:
         """By how much the smallest class grows."""
         ranks = self.ground.ranks[node.a]
         smallest = sizes[sizes > 0].min()
