@@ -121,7 +121,7 @@ tables = st.integers(1, 5).flatmap(
 @given(tables, st.integers(1, 5))
 def test_scores_against_every_subset(rows, most):
     size = min(most, len(rows[0]))
-    found = special_uniques(people(rows), largest_size=most)
+    found = special_uniques(people(rows), most=most)
     assert found.scores.tolist() == [naive_score(rows, i, size) for i in range(len(rows))]
     assert ((found.scores > 0) == (found.minimal > 0)).all()
     assert found.disclosure.min() >= 0 and found.disclosure.max() <= 1
@@ -175,13 +175,13 @@ def naive_disclosure(rows, most, fraction):
     st.sampled_from([0.01, 0.1, 0.5]),
 )
 def test_disclosure_against_its_definition_whatever_sizes_are_searched(rows, most, fraction):
-    found = special_uniques(people(rows), largest_size=most, fraction=fraction).disclosure.tolist()
+    found = special_uniques(people(rows), most=most, fraction=fraction).disclosure.tolist()
     assert found == pytest.approx(naive_disclosure(rows, most, fraction))
 
 
 def test_uniques_that_small_sets_do_not_single_out_count_as_uniques():
     rows = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (3, 3), (3, 3)]
-    every, ones = special_uniques(people(rows)), special_uniques(people(rows), largest_size=1)
+    every, ones = special_uniques(people(rows)), special_uniques(people(rows), most=1)
     assert ones.scores.tolist() == [0, 0, 0, 0, 2, 0, 0]
     assert ones.match_probability == every.match_probability
     theta = ones.match_probability
@@ -192,7 +192,7 @@ def test_uniques_that_small_sets_do_not_single_out_count_as_uniques():
     ("options", "told"),
     [
         ({"fraction": 0}, "sampling fraction"),
-        ({"largest_size": 0}, "at least one column"),
+        ({"most": 0}, "at least one column"),
         ({"fraction": 1.5}, "at most 1"),
     ],
 )
@@ -206,6 +206,6 @@ def test_too_many_columns_and_empty_tables():
         quasi=[f"c{i}" for i in range(30)]
     )
     with pytest.raises(ParameterError, match="name fewer columns"):
-        special_uniques(wide, largest_size=2)
+        special_uniques(wide, most=2)
     with pytest.raises(SchemaError, match="one row"):
         special_uniques(people([("x",)]).take(np.array([], dtype=np.int64)))

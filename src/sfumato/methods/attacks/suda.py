@@ -53,7 +53,7 @@ def special_uniques(
     dataset: Table,
     columns: Sequence[str] | None = None,
     *,
-    largest_size: int | None = None,
+    most: int | None = None,
     fraction: float = 0.01,
     between: Callable[[], object] = bool,
 ) -> SpecialUniques:
@@ -70,9 +70,9 @@ def special_uniques(
     π, :math:`\theta = \pi U/(\pi U + n_p (1-\pi))` and
     :math:`1/(1 + (U/\theta - U)/(s^Q \sum_j s_j^{-Q}))` with :math:`Q = 1 + (8-A)/20`.
 
-    Missing values are a category of their own. ``largest_size`` is *M* (None: all sizes),
-    ``fraction`` is π. ``between`` is called before every set of columns and may raise to stop
-    the search: half of it says nothing.
+    Missing values are a category of their own. ``most`` is *M* (None: all sizes), ``fraction`` is
+    π. ``between`` is called before every set of columns and may raise to stop the search: half of
+    it says nothing.
     References: Manning, Haglin & Keane 2008, doi:10.1007/s10618-007-0078-6; Elliot, Skinner & Dale
     1998.
 
@@ -81,7 +81,7 @@ def special_uniques(
     [0.0, 0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 6.0, 1.0, 0.0]
     """
     names = tuple(dataset.schema.quasi if columns is None else columns)
-    size = _checked(dataset, names, largest_size, fraction)
+    size = _checked(dataset, names, most, fraction)
     table = _Classes.of(dataset, names)
     masks: list[int] = []
     for subset_size in range(1, size + 1):
@@ -297,7 +297,7 @@ class Suda(Attack):
         uniques = special_uniques(
             scene.pair.released,
             columns,
-            largest_size=max_size,
+            most=max_size,
             fraction=self.fraction,
             between=between,
         )
