@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.methods.formulas.bridge import plan_buckets
-from sfumato.methods.formulas.closeness import (
+from sfumato.methods.formulas.bucket_counts import (
     bucket_count,
     bucket_sizes,
     class_sizes,
@@ -16,6 +15,7 @@ from sfumato.methods.formulas.closeness import (
     distance_of,
     whole_counts,
 )
+from sfumato.methods.formulas.bucket_plans import plan_buckets
 from tests.oracles.closeness_and_privacy import all_counts, farthest_class, multiplicative
 
 # G11: Domingo-Ferrer & Soria-Comas 2015, figures 2 and 3, table 1 and section 6 with whole numbers

@@ -123,7 +123,7 @@ def test_generators_refuse_tables_without_rows_and_negative_seeds(name: str) -> 
 def test_import_loads_nothing_heavy() -> None:
     heavy = ["pandas", "pyarrow", "scipy", "numba", "altair"]
     script = (
-        f"import sys, sfumato.data.examples.generated; print([m for m in {heavy} if m in"
+        f"import sys, sfumato.data.examples.hospital_tables; print([m for m in {heavy} if m in"
         " sys.modules])"
     )
     told = subprocess.run(

@@ -13,7 +13,8 @@ import pytest
 from sfumato import examples
 from sfumato.core.schema import Role
 from sfumato.core.table import Table
-from sfumato.data.examples.people import PhiloxDraws, check_digit
+from sfumato.data.examples.draws import PhiloxDraws
+from sfumato.data.examples.people import check_digit
 
 
 def digest(dataset: Table) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from sfumato import examples
 from sfumato.core.schema import Role
-from sfumato.data.examples.generated import REGIONS
+from sfumato.data.examples.household_survey import REGIONS
 from sfumato.errors import ParameterError
 
 

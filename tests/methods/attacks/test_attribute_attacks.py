@@ -354,6 +354,6 @@ def test_common_people_are_those_a_naive_search_finds(seed):
         for i, name in enumerate(names[0])
         if names[0].count(name) == 1 and names[1].count(name) == 1
     ]
-    assert list(zip(found.here.tolist(), found.there.tolist(), strict=True)) == expected
+    assert list(zip(found.own_rows.tolist(), found.other_rows.tolist(), strict=True)) == expected
     in_both = [name for name in names[0] if name in names[1]]
     assert found.ambiguous == len(in_both) - len(expected)

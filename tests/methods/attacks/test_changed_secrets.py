@@ -16,7 +16,7 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.table import Table
-from sfumato.methods.attacks.crowd import known_matrix, true_labels
+from sfumato.methods.attacks.crowd import true_labels
 from sfumato.methods.attacks.gdpr import Inference
 from sfumato.methods.attacks.inference import (
     BackgroundKnowledge,
@@ -27,6 +27,7 @@ from sfumato.methods.attacks.inference import (
 )
 from sfumato.methods.attacks.minimality import Minimality
 from sfumato.methods.attacks.nearest import surroundings
+from sfumato.methods.attacks.randomised_secrets import known_matrix
 from sfumato.methods.hierarchies import Tree
 from sfumato.release.intruders import intruder_from
 

@@ -19,7 +19,7 @@ from sfumato.methods.attacks.crowd import alike_records, crowd_of, distinct
 from sfumato.methods.attacks.gdpr import CellHolders, Half, fitting
 from sfumato.methods.attacks.interval_disclosure import IntervalDisclosure
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
-from sfumato.methods.attacks.linkage.comparable_columns import plain_arrays
+from sfumato.methods.attacks.linkage.distance_rules import plain_arrays
 from sfumato.methods.attacks.linkage.files import (
     KEPT,
     MARGIN,
@@ -160,9 +160,9 @@ def test_the_nearest_with_and_without_ones_own_record(seed):
     here = scene(seed)
     around = surroundings(here, "test")
     weights = np.random.default_rng(seed).integers(2, size=len(around.names)).astype(float)
-    ours = around.files.ours
+    ours = around.files.released
     for target in range(len(around.targets)):
-        kind = np.full(len(ours.records), around.files.theirs.kind_of[around.targets[target]])
+        kind = np.full(len(ours.records), around.files.intruder.kind_of[around.targets[target]])
         costs = around.arrays.costs(np.column_stack([kind, np.arange(len(kind))])) @ weights
         for without, (least, near) in enumerate(around.near(target, weights)):
             left = ours.records.copy()
@@ -300,6 +300,6 @@ def test_cells_of_many_categories_cost_more_work():
     def cost(values):
         towns = {"c0": [str(i % values) for i in range(70_000)]}
         around = surroundings(scene_of(towns, towns), "inference")
-        return around.full_cost / len(around.files.ours.records)
+        return around.full_cost / len(around.files.released.records)
 
     assert cost(1000) == 1 and cost(70_000) == FAR_CELL

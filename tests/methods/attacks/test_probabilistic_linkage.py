@@ -16,7 +16,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.attacks import DistanceLinkage
 from sfumato.methods.attacks.linkage import probabilistic_linkage
-from sfumato.methods.attacks.linkage.comparable_columns import arrays_of
+from sfumato.methods.attacks.linkage.comparison_arrays import arrays_of
 from sfumato.methods.attacks.linkage.fellegi_sunter import (
     FEWEST_ROUNDS,
     NOTHING,
@@ -78,7 +78,7 @@ def test_correct_links_of_the_simulation(simulated):
     # 8.9e-5 ≤ μ
     files = files_of(simulated)
     arrays = arrays_of(files, [graded_rule(column, 0.1) for column in files.columns])
-    patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
+    patterns = count_patterns(arrays, np.arange(len(arrays.intruder.records)))
     verdict = decide(patterns, estimate(patterns, 1 / 300), 1e-4, 0.05).verdicts
     linking = {tuple(row) for row in patterns.levels[verdict == 1].tolist()}
     original, released = (
@@ -159,7 +159,7 @@ def test_patterns_are_counted_as_pair_by_pair(few, seed):
     arrays = arrays_of(files, rules)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(probabilistic_linkage, "FEW", few)
-        patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
+        patterns = count_patterns(arrays, np.arange(len(arrays.intruder.records)))
     reach = {name: arrays.constants[k, 4] for k, name in enumerate(arrays.names)}
     expected = {}
     for i, j in itertools.product(range(size), range(10)):
@@ -239,7 +239,7 @@ def test_the_best_of_all_by_weight_against_a_full_table(simulated):
     table = np.zeros((300, 300))
     files = files_of(simulated)
     arrays = arrays_of(files, [graded_rule(column, 0.1) for column in files.columns])
-    patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
+    patterns = count_patterns(arrays, np.arange(len(arrays.intruder.records)))
     bits = estimate(patterns, 1 / 300, shares(patterns, patterns.counts)).weights
     for k, name in enumerate(arrays.names):
         one, two = (
@@ -472,15 +472,15 @@ def test_the_nearest_under_growing_costs_is_found_as_pair_by_pair(seed):
         for column in files.columns
     ]
     arrays = arrays_of(files, rules)
-    asked = np.arange(len(arrays.theirs.records))
+    asked = np.arange(len(arrays.intruder.records))
     least, tied, chosen = Lookup(arrays).nearest(asked)
     for i in asked:
-        others = np.arange(len(arrays.ours.records))
+        others = np.arange(len(arrays.released.records))
         total = arrays.costs(np.column_stack([np.full(len(others), i), others])).sum(axis=1)
         assert total.min() >= 0
         assert least[i] == pytest.approx(total.min())
         assert total[chosen[i]] == pytest.approx(total.min())
-        assert tied[i] == arrays.ours.records[total <= total.min() + 1e-8].sum()
+        assert tied[i] == arrays.released.records[total <= total.min() + 1e-8].sum()
 
 
 @pytest.mark.parametrize("room", [0, 1 << 23])

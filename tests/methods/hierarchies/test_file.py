@@ -205,7 +205,7 @@ def both_ways(text, delimiter, values, other):
     """The ladder (or what is wrong) when read line by line, and when read level by level, where
     that is done.
     """
-    quick = columns_of(text, delimiter, few=0)
+    quick = columns_of(text, delimiter, fewest_lines=0)
     try:
         leaves = LeafRows(_rows(text, Path("zip.csv"), delimiter))
     except (SchemaError, UnreadableInput) as error:
@@ -256,7 +256,7 @@ def test_sound_files_are_read_level_by_level(rows, values):
 
 
 def test_leaves_are_bound_at_once_and_other_nodes_path_by_path():
-    quick = columns_of("b;x;*\na;y;*\nc;x;*\n", ";", few=0)
+    quick = columns_of("b;x;*\na;y;*\nc;x;*\n", ";", fewest_lines=0)
     made = quick.ladder(["c", "a"], missing=True)
     assert made.labels == (("c", "a", None), ("x", "y", None), ("*",))
     assert [up.tolist() for up in made.up] == [[0, 1, 2], [0, 0, 0]]
@@ -279,7 +279,7 @@ def test_leaves_are_bound_at_once_and_other_nodes_path_by_path():
     ],
 )
 def test_what_is_not_plain_and_sound_is_read_line_by_line(text):
-    assert columns_of(text, ";", few=0) is None
+    assert columns_of(text, ";", fewest_lines=0) is None
 
 
 def test_a_long_file_is_bound_as_its_rule(written):

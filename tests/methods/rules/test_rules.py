@@ -18,7 +18,7 @@ from sfumato.methods.formulas.rules import (
     Transactions,
     frequent_itemsets,
     is_found,
-    mine,
+    mine_rules,
     side_effects,
 )
 from tests.oracles import rules as oracle
@@ -46,13 +46,13 @@ confidences = st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(7, 10), 
 def test_mining_is_what_all_subsets_say(transactions, least, confidence, largest):
     made = Transactions.of(transactions, 4)
     assert frequent_itemsets(made, least, largest) == oracle.itemsets(transactions, least, largest)
-    assert mine(made, Thresholds(least, confidence), largest) == oracle.rules(
+    assert mine_rules(made, Thresholds(least, confidence), largest) == oracle.rules(
         transactions, least, confidence, largest
     )
 
 
 def test_nine_rules():
-    assert len(mine(Transactions.of(SMALL), Thresholds.of(2, 0.7))) == 9
+    assert len(mine_rules(Transactions.of(SMALL), Thresholds.of(2, 0.7))) == 9
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,11 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.formulas.closeness import distance_of
-from sfumato.methods.steps.microaggregation.buckets import (
-    Limits,
+from sfumato.methods.formulas.bucket_counts import distance_of
+from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy, halved
+from sfumato.methods.steps.microaggregation.flow_assignment import (
     by_linear_program,
     by_network,
-    greedy,
-    halved,
     improved,
 )
 from sfumato.methods.steps.microaggregation.inputs import error_of

@@ -19,7 +19,7 @@ from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.exact_draws import Draws
-from sfumato.methods.steps.microaggregation.insensitive import (
+from sfumato.methods.steps.microaggregation.noisy_means import (
     STEPS,
     Scale,
     group_starts,

@@ -28,8 +28,9 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps import Microaggregate
 from sfumato.methods.steps.microaggregation import local_search
-from sfumato.methods.steps.microaggregation.inputs import blocks_of, error_of, mdav_of
-from sfumato.methods.steps.microaggregation.methods import k_ward_of
+from sfumato.methods.steps.microaggregation.inputs import error_of
+from sfumato.methods.steps.microaggregation.k_ward import k_ward_of
+from sfumato.methods.steps.microaggregation.mdav import blocks_of, mdav_of
 from tests.methods.steps.masking_contract import in_all_frames, multiset, people
 from tests.oracles import microaggregation as oracle
 
@@ -203,7 +204,7 @@ def test_mdav_of_many_records_is_that_of_few(columns, monkeypatch):
     points = points_of("rounded", 1, 12_000, columns)
     plain = np.empty(len(points), dtype=np.int64)
     kernels.microaggregation.build_mdav_groups(np.array(points.T, order="C"), 3, plain)
-    monkeypatch.setattr("sfumato.methods.steps.microaggregation.inputs.SCANNED", 1000)
+    monkeypatch.setattr("sfumato.methods.steps.microaggregation.mdav.SCANNED", 1000)
     assert (mdav_of(points, 3) == plain).all()
 
 

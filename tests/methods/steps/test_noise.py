@@ -19,9 +19,10 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, learnt_by
 from sfumato.core.table import Table
 from sfumato.errors import SchemaError
-from sfumato.methods.steps.masking.block import block_of, covariance_of, root_of, semidefinite
-from sfumato.methods.steps.masking.noise import Settling
+from sfumato.methods.steps.masking.block import block_of
 from sfumato.methods.steps.masking.normal_noise import BlockNoise, large_enough
+from sfumato.methods.steps.masking.settling import Settling
+from sfumato.methods.steps.masking.weighted_moments import covariance_of, root_of, semidefinite
 from tests.methods.steps.masking_contract import people, run
 from tests.oracles import masking as oracle
 

@@ -21,7 +21,7 @@ from sfumato.core.table import Table
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.kernels.swapping import pair_at_distances, pair_in_buckets, pair_in_windows
-from sfumato.methods.steps.swapping.carriers import Ranking
+from sfumato.methods.steps.swapping.rank_partners import Ranking
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
 from tests.oracles import exchange as oracle
 

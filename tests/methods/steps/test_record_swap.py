@@ -17,7 +17,7 @@ from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.swapping.record_swap import Exchange, Homes, households_of
+from sfumato.methods.steps.swapping.homes import Exchange, Homes, households_of
 from tests.methods.steps.exchange_tables import PLAIN, kept, run
 from tests.oracles import exchange as oracle
 

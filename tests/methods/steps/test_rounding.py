@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.table import Table
 from sfumato.errors import SchemaError
-from sfumato.methods.steps.masking.coding import controlled_ups
+from sfumato.methods.steps.masking.rounding import controlled_ups
 from tests.methods.steps.masking_contract import people, run
 from tests.oracles import masking as oracle
 

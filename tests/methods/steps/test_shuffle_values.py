@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.swapping.shuffle import (
+from sfumato.methods.steps.swapping.normal_scores import (
     average_ranks,
     normal_scores,
     positive,

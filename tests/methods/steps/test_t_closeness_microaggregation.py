@@ -12,7 +12,7 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.microaggregation.t_closeness import RecordLine, close_classes, merged
+from sfumato.methods.steps.microaggregation.close_classes import RecordLine, close_classes, merged
 from tests.methods.steps.masking_contract import in_all_frames, multiset
 from tests.oracles.closeness_and_privacy import earth_movers
 

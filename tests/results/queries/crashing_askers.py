@@ -21,7 +21,7 @@ import sfumato as sf
 from sfumato.core import ledger
 from sfumato.core.ledger import Ledger
 from sfumato.errors import BudgetExceeded
-from sfumato.results.queries import statistics as evaluation
+from sfumato.results.queries import question_plan
 from sfumato.results.queries.session import Session
 
 TABLE = sf.dp.session(
@@ -72,14 +72,14 @@ class Killer:
 
     def install(self) -> None:
         os.write, os.fsync, os.link = self.write, self.around(FSYNC), self.around(LINK)
-        drawn = evaluation.PlannedQuestion.with_noise
+        drawn = question_plan.PlannedQuestion.with_noise
 
         def draw(plan):
             WRITE(self.tell, b"drawn ")
             self.point()
             return drawn(plan)
 
-        evaluation.PlannedQuestion.with_noise = draw
+        question_plan.PlannedQuestion.with_noise = draw
 
 
 def forked(work) -> tuple[int, str]:

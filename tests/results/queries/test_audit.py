@@ -19,7 +19,7 @@ import sfumato as sf
 from sfumato.core.declared import DeclaredTable, Relation, declared
 from sfumato.results.queries import PrivacyLoss
 from sfumato.results.queries.question import GroupAxis, Question
-from sfumato.results.queries.statistics import planned, scan
+from sfumato.results.queries.question_plan import planned, scan
 from tests.oracles.private_queries import clopper_pearson
 
 RUNS = 3000

@@ -16,7 +16,7 @@ from sfumato.core.declared import Relation
 from sfumato.errors import BudgetExceeded, ParameterError, SchemaError
 from sfumato.results.queries import Answer, Budget, PrivacyLoss, SessionOptions
 from sfumato.results.queries.question import Question
-from sfumato.results.queries.statistics import planned
+from sfumato.results.queries.question_plan import planned
 
 EXACT = 1e9
 """An ε so large that the noise is 0 (its probability to be anything else is below e^-50 here)."""
@@ -339,13 +339,13 @@ def test_the_noise_is_drawn_before_the_data_are_touched(rows):
     events = []
     people = asking(pl.DataFrame({"age": [1.0] * rows}, schema={"age": pl.Float64}), domains={})
     from sfumato.methods.formulas import noise as mechanisms
-    from sfumato.results.queries import statistics as evaluation
+    from sfumato.results.queries import question_plan
 
     with pytest.MonkeyPatch.context() as patch:
-        drawn, scanned = mechanisms.Noise.draw, evaluation.scan
+        drawn, scanned = mechanisms.Noise.draw, question_plan.scan
         patch.setattr(
             mechanisms.Noise, "draw", lambda self, n: (events.append("noise"), drawn(self, n))[1]
         )
-        patch.setattr(evaluation, "scan", lambda *a: (events.append("scan"), scanned(*a))[1])
+        patch.setattr(question_plan, "scan", lambda *a: (events.append("scan"), scanned(*a))[1])
         people.sql("SELECT AVG(age), COUNT(*) FROM people", epsilon=1.0)
     assert events == ["noise"] * 3 + ["scan"] * 2

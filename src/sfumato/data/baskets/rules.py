@@ -34,7 +34,7 @@ from sfumato.methods.formulas.rules import (
     Thresholds,
     Transactions,
     is_found,
-    mine,
+    mine_rules,
     side_effects,
 )
 
@@ -318,7 +318,9 @@ class ItemRuleSideEffects(Utility):
         )
 
     def _find_rules(self, people: Baskets, thresholds: Thresholds) -> set[Any]:
-        return _name_rules(mine(as_transactions(people.sets), thresholds, self.largest), people)
+        return _name_rules(
+            mine_rules(as_transactions(people.sets), thresholds, self.largest), people
+        )
 
 
 def _name_rules(rules: Any, people: Baskets) -> set[Any]:

@@ -36,10 +36,12 @@ from sfumato.data.examples.closeness_tables import (
     salaries,
     students,
 )
-from sfumato.data.examples.generated import hospital, large, survey, visits
 from sfumato.data.examples.graphs import karate, social_network
+from sfumato.data.examples.hospital_tables import hospital, visits
+from sfumato.data.examples.household_survey import survey
 from sfumato.data.examples.joined import clinic, clinic_schemas, clinic_tables
 from sfumato.data.examples.journeys import mobility, small_paths
+from sfumato.data.examples.large_tables import large
 from sfumato.data.examples.linkage import linkage_scene
 from sfumato.data.examples.literature import (
     faggioli,

@@ -26,10 +26,27 @@ from sfumato.methods.hierarchies import TableHierarchy, Tree, intervals, mask_ri
 if TYPE_CHECKING:
     from sfumato.core.table import Table
 
+
 SIMILAR = (("476**", "2*"), ("4790*", ">=40"), ("476**", "3*"))
 SPREAD = (("4767*", "<40"), ("4790*", ">=40"), ("4760*", "<40"))
 SPREAD_ROWS = (0, 2, 7, 3, 4, 5, 1, 6, 8)
 """Rows of the original in the order in which the regrouped table prints them, three a class."""
+ANCONA = (("601**", "2*", (3, 4, 5)), ("6012*", "4*", (6, 11, 8)), ("601**", "3*", (7, 9, 10)))
+CONDITION_CLASSES = {
+    "anonymous": (("130**", "<30"), ("1485*", ">=40"), ("130**", "3*")),
+    "diverse": (("1305*", "<=40"), ("1485*", ">40"), ("1306*", "<=40")),
+}
+CONDITION_ROWS = {
+    "anonymous": (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
+    "diverse": (0, 3, 8, 9, 4, 5, 6, 7, 1, 2, 10, 11),
+}
+RING = (("1", "1,2"), ("2", "2,3"), ("3", "3,4"), ("4", "4,1"))
+ILLNESS_TREE = {
+    "Fracture": ["Pelvic fracture", "Forearm fracture"],
+    "Virus infection": ["HIV", "Hepatitis"],
+    "Bacterial infection": ["Common cold"],
+}
+SCHOOLING = ("secondary", "tertiary", "postgraduate")
 
 
 def salaries(*, grouping: str = "none") -> Table:
@@ -107,9 +124,6 @@ def _grouped(grouping: str, field: str, name: str, attribute: Attribute) -> Exam
     return from_rows(
         columns, [(*classes[at // 3], people[row][field]) for at, row in enumerate(order)]
     )
-
-
-ANCONA = (("601**", "2*", (3, 4, 5)), ("6012*", "4*", (6, 11, 8)), ("601**", "3*", (7, 9, 10)))
 
 
 def ancona() -> Table:
@@ -233,16 +247,6 @@ def _john(release: str = "practice") -> Example:
     return from_rows(columns, rows)
 
 
-CONDITION_CLASSES = {
-    "anonymous": (("130**", "<30"), ("1485*", ">=40"), ("130**", "3*")),
-    "diverse": (("1305*", "<=40"), ("1485*", ">40"), ("1306*", "<=40")),
-}
-CONDITION_ROWS = {
-    "anonymous": (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
-    "diverse": (0, 3, 8, 9, 4, 5, 6, 7, 1, 2, 10, 11),
-}
-
-
 def conditions(*, release: str = "none") -> Table:
     """Twelve patients: all unique, then 4-anonymous, then 3-diverse as well.
 
@@ -266,12 +270,10 @@ def _conditions(release: str = "none") -> Example:
     if release == "none":
         return from_rows(columns | {"condition": sensitive()}, patients)
     columns["age"] = quasi(suppress(), Kind.ORDINAL)
-    classes, rows = CONDITION_CLASSES[release], CONDITION_ROWS[release]
+    classes = CONDITION_CLASSES[release]
+    rows = CONDITION_ROWS[release]
     released = [(*classes[at // 4], "*", patients[row][3]) for at, row in enumerate(rows)]
     return from_rows(columns | {"condition": sensitive()}, released)
-
-
-RING = (("1", "1,2"), ("2", "2,3"), ("3", "3,4"), ("4", "4,1"))
 
 
 def ring(*, released: bool = False) -> Table:
@@ -290,13 +292,6 @@ def ring(*, released: bool = False) -> Table:
 
 def _ring(released: bool = False) -> Example:
     return from_rows({"place": quasi()}, [(pair[released],) for pair in RING])
-
-
-ILLNESS_TREE = {
-    "Fracture": ["Pelvic fracture", "Forearm fracture"],
-    "Virus infection": ["HIV", "Hepatitis"],
-    "Bacterial infection": ["Common cold"],
-}
 
 
 def illness_tree() -> Hierarchy:
@@ -330,9 +325,6 @@ def _illnesses() -> Example:
         ("male", "Pelvic fracture"),
     ]
     return from_rows(columns, rows)
-
-
-SCHOOLING = ("secondary", "tertiary", "postgraduate")
 
 
 def students(*, coded: bool = False) -> Table:

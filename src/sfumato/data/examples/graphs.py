@@ -49,7 +49,9 @@ def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> Peopl
     count = at_least("people", people, ties + 1)
     stream = np.random.Generator(np.random.Philox(key=seed))
     ends = np.empty(2 * ties * count, dtype=np.int64)
-    tails, heads, used = [], [], 0
+    tails = []
+    heads = []
+    used = 0
     targets = np.arange(ties)
     for person in range(ties, count):
         tails.append(np.full(len(targets), person))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,33 +67,31 @@ def clinic_tables(
             "person_id": keys,
             "name": pl.Series(names).gather(stream.integers(0, len(names), count)),
             "age": stream.integers(18, 90, count),
-            "sex": _drawn(stream, ("f", "m"), count),
-            "region": _drawn(
-                stream, tuple(r for several in REGIONS["*"].values() for r in several), count
-            ),
-            "diagnosis": _drawn(stream, ILLNESSES, count),
+            "sex": _draw_words(stream, ("f", "m"), count),
+            "region": _draw_words(stream, tuple(chain.from_iterable(REGIONS["*"].values())), count),
+            "diagnosis": _draw_words(stream, ILLNESSES, count),
         }
     )
     # a few people come far more often than the others: a number of visits of their own gives them
     # away
     mean = stream.gamma(1.2, visits / 1.2, count)
-    who = np.repeat(np.arange(count), stream.poisson(mean))
+    persons = np.repeat(np.arange(count), stream.poisson(mean))
     stays = pl.DataFrame(
         {
-            "visit_id": 500_000 + stream.permutation(9 * len(who))[: len(who)],
-            "person_id": keys.gather(who),
-            "ward": _drawn(
-                stream, tuple(w for several in WARDS["*"].values() for w in several), len(who)
+            "visit_id": 500_000 + stream.permutation(9 * len(persons))[: len(persons)],
+            "person_id": keys.gather(persons),
+            "ward": _draw_words(
+                stream, tuple(chain.from_iterable(WARDS["*"].values())), len(persons)
             ),
-            "month": stream.integers(1, 13, len(who)),
-            "cost": np.round(stream.gamma(2.0, 150.0, len(who)), 2),
+            "month": stream.integers(1, 13, len(persons)),
+            "cost": np.round(stream.gamma(2.0, 150.0, len(persons)), 2),
         }
     )
-    where = np.repeat(np.arange(len(who)), stream.poisson(prescriptions, len(who)))
+    where = np.repeat(np.arange(len(persons)), stream.poisson(prescriptions, len(persons)))
     drugs_given = pl.DataFrame(
         {
             "visit_id": stays["visit_id"].gather(where),
-            "drug": _drawn(stream, DRUGS, len(where)),
+            "drug": _draw_words(stream, DRUGS, len(where)),
             "days": stream.integers(1, 15, len(where)),
         }
     )
@@ -145,5 +144,5 @@ def _quasi(hierarchy: Hierarchy, kind: Kind = Kind.NOMINAL) -> Attribute:
     return Attribute((Role.QUASI,), kind=kind, hierarchy=hierarchy)
 
 
-def _drawn(stream: np.random.Generator, words: tuple[str, ...], count: int) -> pl.Series:
+def _draw_words(stream: np.random.Generator, words: tuple[str, ...], count: int) -> pl.Series:
     return pl.Series(words, dtype=pl.String).gather(stream.integers(0, len(words), count))

@@ -89,23 +89,25 @@ def mobility_table(
 ) -> pl.DataFrame:
     """The long table of :func:`mobility`, a row for each point."""
     either("places", places, ("coordinates", "names"))
-    count, per_day = at_least("people", people, 1), at_least("points", points, 1)
+    count = at_least("people", people, 1)
+    per_day = at_least("points", points, 1)
     stream = np.random.Generator(np.random.Philox(key=seed))
-    home, work = _around(stream, count, spread=6.0), _around(stream, count, spread=3.0)
+    home = _around(stream, count, spread=6.0)
+    work = _around(stream, count, spread=3.0)
     haunts = np.stack([_around(stream, count, spread=5.0) for _ in range(3)], axis=1)
     size = count * at_least("days", days, 1) * per_day
-    who = np.repeat(np.arange(count), days * per_day)
+    persons = np.repeat(np.arange(count), days * per_day)
     hour = stream.integers(0, 24, size)
     day = np.tile(np.repeat(np.arange(days), per_day), count)
     busy = (hour >= 9) & (hour < 17) & (day % 7 < 5)
     asleep = (hour < 7) | (hour >= 22)
-    haunt = haunts[who, stream.integers(0, 3, size)]
+    haunt = haunts[persons, stream.integers(0, 3, size)]
     away = stream.random(size)
-    where = np.where(busy[:, None], work[who], np.where(asleep[:, None], home[who], haunt))
+    where = np.where(busy[:, None], work[persons], np.where(asleep[:, None], home[persons], haunt))
     where = np.where((away < 0.04)[:, None], _around(stream, size, spread=8.0), where)
     income = np.array(["low", "middle", "high"])[stream.choice(3, count, p=[0.3, 0.5, 0.2])]
     minutes = stream.integers(0, 60, size)
-    return _rows(who, (day * 24 + hour + MONDAY) * 60 + minutes, where, income, places)
+    return _rows(persons, (day * 24 + hour + MONDAY) * 60 + minutes, where, income, places)
 
 
 def _around(stream: np.random.Generator, count: int, spread: float) -> NDArray[np.int64]:
@@ -118,20 +120,20 @@ def _around(stream: np.random.Generator, count: int, spread: float) -> NDArray[n
 
 
 def _rows(
-    who: NDArray[np.int64],
+    persons: NDArray[np.int64],
     minutes: NDArray[np.int64],
     where: NDArray[np.int64],
     income: NDArray[np.str_],
     places: str,
 ) -> pl.DataFrame:
     time = pl.Series("time", minutes * 60_000_000, dtype=pl.Int64).cast(pl.Datetime("us"))
-    columns = {"person": who + 1, "time": time}
+    columns = {"person": persons + 1, "time": time}
     if places == "coordinates":
         columns |= {"x": where[:, 0] * BLOCK, "y": where[:, 1] * BLOCK}
     else:
         names = np.array([[_square(x, y) for y in range(-16, 16)] for x in range(-16, 16)])
         columns |= {"place": names[where[:, 0] + 16, where[:, 1] + 16]}
-    return pl.DataFrame({**columns, "income": income[who]})
+    return pl.DataFrame({**columns, "income": income[persons]})
 
 
 def _square(x: int, y: int) -> str:

@@ -12,9 +12,9 @@ import polars as pl
 
 from sfumato.core.attack import NOT_IN_FILE, as_theirs
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.data.examples.generated import NOTE
+from sfumato.data.examples.draws import PhiloxDraws
+from sfumato.data.examples.hospital_tables import NOTE
 from sfumato.data.examples.literature import as_dataset, at_least
-from sfumato.data.examples.people import PhiloxDraws
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def linkage_scene(
     rows = np.r_[:overlap, n : n + extra][order]
     numbers = np.array([f"p{i:05d}" for i in range(n + extra)])
     complete = slice(n + extra, None)
-    theirs = {as_theirs(name): observed[name][complete] for name in names["s"]}
+    intruder_columns = {as_theirs(name): observed[name][complete] for name in names["s"]}
     apart = {name: observed[name][complete] for name in names["b"]}
     return LinkageScene(
         _table(
@@ -123,7 +123,7 @@ def linkage_scene(
             {
                 **{name: people[name][complete] for name in (*names["s"], *names["a"])},
                 **apart,
-                **theirs,
+                **intruder_columns,
             },
             (),
         ),
@@ -139,12 +139,12 @@ def _normal(draws: PhiloxDraws, size: int) -> NDArray[np.float64]:
 
 
 def _people(
-    draws: PhiloxDraws, many: int, names: list[str], rho: float
+    draws: PhiloxDraws, people: int, names: list[str], rho: float
 ) -> dict[str, NDArray[np.float64]]:
     loadings = _normal(draws, FACTORS * len(names)).reshape(FACTORS, len(names))
     loadings /= np.linalg.norm(loadings, axis=0)
-    factors = _normal(draws, many * FACTORS).reshape(many, FACTORS)
-    own = _normal(draws, many * len(names)).reshape(many, len(names))
+    factors = _normal(draws, people * FACTORS).reshape(people, FACTORS)
+    own = _normal(draws, people * len(names)).reshape(people, len(names))
     values = np.sqrt(rho) * factors @ loadings + np.sqrt(1 - rho) * own
     return {name: values[:, at] for at, name in enumerate(names)}
 

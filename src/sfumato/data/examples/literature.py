@@ -13,7 +13,7 @@ from sfumato.core.data_files import read_data_file
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.source import Source
 from sfumato.core.table import Table
-from sfumato.data.examples.people import PhiloxDraws
+from sfumato.data.examples.draws import PhiloxDraws
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.methods.hierarchies import TableHierarchy, intervals, suppress
 
@@ -21,10 +21,20 @@ if TYPE_CHECKING:
     from sfumato.core.hierarchy import Hierarchy
 
 
-# What all bundled tables are made of: columns with a role, rows, and explicit hierarchies.
-
 Example: TypeAlias = "tuple[pl.DataFrame, Schema]"
 """A bundled table before it is wrapped: its frame and its schema."""
+PATIENT_AGES = {
+    "single": ["[25-28]"] * 6,
+    "multi": ["[25-26]", "[25-27]", "[25-26]", "[27-28]", "[25-27]", "[27-28]"],
+}
+LOW_ZIP = "[53710-53711]"
+PATIENT_ZIPS = {
+    "single": [LOW_ZIP, "53712", LOW_ZIP, LOW_ZIP, "53712", LOW_ZIP],
+    "multi": ["53711", "53712", "53711", LOW_ZIP, "53712", LOW_ZIP],
+}
+
+
+# What all bundled tables are made of: columns with a role, rows, and explicit hierarchies.
 
 
 def direct() -> Attribute:
@@ -32,16 +42,18 @@ def direct() -> Attribute:
     return Attribute((Role.DROP,), kind=Kind.TEXT)
 
 
-def quasi(hierarchy: Hierarchy | None = None, kind: Kind = Kind.NOMINAL, **more: Any) -> Attribute:
+def quasi(
+    hierarchy: Hierarchy | None = None, kind: Kind = Kind.NOMINAL, **options: Any
+) -> Attribute:
     """Column an intruder may know."""
-    return Attribute((Role.QUASI,), kind=kind, hierarchy=hierarchy, **more)
+    return Attribute((Role.QUASI,), kind=kind, hierarchy=hierarchy, **options)
 
 
 def sensitive(
-    kind: Kind = Kind.NOMINAL, hierarchy: Hierarchy | None = None, **more: Any
+    kind: Kind = Kind.NOMINAL, hierarchy: Hierarchy | None = None, **options: Any
 ) -> Attribute:
     """Column an intruder wants to learn."""
-    return Attribute((Role.SENSITIVE,), kind=kind, hierarchy=hierarchy, **more)
+    return Attribute((Role.SENSITIVE,), kind=kind, hierarchy=hierarchy, **options)
 
 
 def plain(kind: Kind = Kind.NOMINAL) -> Attribute:
@@ -94,10 +106,10 @@ def either(name: str, option: str, choices: Iterable[str]) -> str:
     return option
 
 
-def at_least(name: str, number: int, least: int) -> int:
+def at_least(name: str, number: int, minimum: int) -> int:
     """The given number when it is large enough."""
-    if number < least:
-        raise ParameterError(f"{name} must be at least {least}, not {number}")
+    if number < minimum:
+        raise ParameterError(f"{name} must be at least {minimum}, not {number}")
     return number
 
 
@@ -213,17 +225,6 @@ def _faggioli() -> Example:
     return from_rows(columns, rows)
 
 
-PATIENT_AGES = {
-    "single": ["[25-28]"] * 6,
-    "multi": ["[25-26]", "[25-27]", "[25-26]", "[27-28]", "[25-27]", "[27-28]"],
-}
-LOW_ZIP = "[53710-53711]"
-PATIENT_ZIPS = {
-    "single": [LOW_ZIP, "53712", LOW_ZIP, LOW_ZIP, "53712", LOW_ZIP],
-    "multi": ["53711", "53712", "53711", LOW_ZIP, "53712", LOW_ZIP],
-}
-
-
 def patients(*, release: str = "none") -> Table:
     """Six patients, and two 2-anonymous releases of them: one recoding per column, or one per
     region.
@@ -239,9 +240,9 @@ def patients(*, release: str = "none") -> Table:
     of Passau, 2021/22.
     """
     people = as_dataset("patients", _patients(release))
-    return (
-        people if release == "none" else dataclasses.replace(people, origin=np.arange(len(people)))
-    )
+    if release == "none":
+        return people
+    return dataclasses.replace(people, origin=np.arange(len(people)))
 
 
 def _patients(release: str = "none") -> Example:
@@ -297,9 +298,9 @@ def _regions(suppressed: str = "none") -> Example:
     first = {"gender": "female", "region": "rural", "education": "higher"} | (
         {} if suppressed == "none" else {suppressed: None}
     )
-    others = [("male", "rural", "higher")] * 3 + [("female", "rural", "lower")] * 3
+    other_rows = [("male", "rural", "higher")] * 3 + [("female", "rural", "lower")] * 3
     columns = {name: quasi(suppress(), missing=Missing.WILDCARD) for name in first}
-    rows = [tuple(first.values()), *others]
+    rows = [tuple(first.values()), *other_rows]
     return from_rows(
         {"record": plain(Kind.NUMERIC)} | columns,
         [(number, *row) for number, row in enumerate(rows, start=1)],

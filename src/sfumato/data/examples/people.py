@@ -5,79 +5,29 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfumato.core.data_files import read_data_file
-from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
+    from sfumato.data.examples.draws import PhiloxDraws
 
-# Seeded random draws that give the same table on every platform and with every version of numpy.
+    Words = NDArray[np.object_]
+    Whole = NDArray[np.int64]
 
-
-class PhiloxDraws:
-    """A stream of draws from the Philox counter generator.
-
-    Only the raw bits of the generator are used: they are frozen by definition, while the
-    distributions of ``numpy.random.Generator`` may change between versions.
-    """
-
-    def __init__(self, seed: int) -> None:
-        if seed < 0:
-            raise ParameterError(f"seed must be 0 or more, not {seed}")
-        self._bits: Any = np.random.Philox(seed)
-
-    def uniform(self, size: int) -> NDArray[np.float64]:
-        """Numbers in [0, 1)."""
-        raw: NDArray[np.uint64] = self._bits.random_raw(size)
-        return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-    def short(self, size: int) -> NDArray[np.uint16]:
-        """Whole numbers 0…65535: an index into a table of quantiles, the fastest way to draw
-        many.
-        """
-        raw: NDArray[np.uint64] = self._bits.random_raw(-(-size // 4))
-        return raw.astype("<u8", copy=False).view("<u2")[:size].astype(np.uint16, copy=False)
-
-    def bell(self, size: int) -> NDArray[np.float64]:
-        """Nearly normal numbers with mean 0 and variance 1: twelve uniform ones added up, minus
-        six.
-        """
-        total = self.uniform(size)
-        for _ in range(11):
-            total = total + self.uniform(size)
-        return total - 6.0
-
-    def whole(self, size: int, low: int, high: int) -> NDArray[np.int64]:
-        """Whole numbers from ``low`` to ``high``, both included, equally likely."""
-        return low + np.floor(self.uniform(size) * (high - low + 1)).astype(np.int64)
-
-    def chance(self, size: int, probability: ArrayLike) -> NDArray[np.bool_]:
-        """True with the given probability."""
-        return self.uniform(size) < np.asarray(probability)
-
-    def pick(self, size: int, weights: ArrayLike) -> NDArray[np.int64]:
-        """Positions drawn in proportion to their weights."""
-        steps = np.cumsum(np.asarray(weights, dtype=np.float64))
-        places: NDArray[np.int64] = np.searchsorted(
-            steps, self.uniform(size) * steps[-1], side="right"
-        ).astype(np.int64)
-        return places
-
-    def pick_each(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
-        """One position per row of a matrix of weights."""
-        steps = np.cumsum(weights, axis=1)
-        limits = self.uniform(len(weights)) * steps[:, -1]
-        places: NDArray[np.int64] = (steps <= limits[:, None]).sum(axis=1).astype(np.int64)
-        return places
-
-    def order(self, size: int) -> NDArray[np.int64]:
-        """A random order of 0…size-1."""
-        return np.argsort(self.uniform(size), kind="stable")
+DELIVERY_ENDINGS = ("00", "05", "09", "12", "17", "23")
+MAIL_DOMAINS = ("example.org", "example.com", "example.net")
+"""Domains reserved for documentation (RFC 2606): a letter to them reaches nobody."""
+SCHOOL_AGE, ADULT, GRADUATE, PENSION = 6, 18, 25, 66
+GRADUATES = ["Physician", "Pharmacist", "Lawyer", "Teacher", "Researcher", "Manager"]
+SEXES = ("female", "male", "diverse")
+AGE_SHARES = ((5, 6), (15, 4), (25, 8), (40, 19), (55, 18), (70, 22), (85, 20), (100, 3))
+"""Upper end of an age band and its share among hospital patients."""
 
 
 class Diagnosis(NamedTuple):
@@ -143,22 +93,6 @@ def hospital_words() -> HospitalWords:
     )
 
 
-DELIVERY_ENDINGS = ("00", "05", "09", "12", "17", "23")
-
-MAIL_DOMAINS = ("example.org", "example.com", "example.net")
-"""Domains reserved for documentation (RFC 2606): a letter to them reaches nobody."""
-
-if TYPE_CHECKING:
-    Words = NDArray[np.object_]
-    Whole = NDArray[np.int64]
-
-SCHOOL_AGE, ADULT, GRADUATE, PENSION = 6, 18, 25, 66
-GRADUATES = ["Physician", "Pharmacist", "Lawyer", "Teacher", "Researcher", "Manager"]
-SEXES = ("female", "male", "diverse")
-AGE_SHARES = ((5, 6), (15, 4), (25, 8), (40, 19), (55, 18), (70, 22), (85, 20), (100, 3))
-"""Upper end of an age band and its share among hospital patients."""
-
-
 def words(values: Sequence[str], codes: Whole) -> Words:
     """Look the codes up."""
     return np.array(values, dtype=object)[codes]
@@ -192,24 +126,24 @@ def postcodes(draws: PhiloxDraws, size: int) -> tuple[Words, NDArray[np.float64]
     there.
     """
     districts = hospital_words().districts
-    district = draws.pick(size, [place.share for place in districts])
+    district = draws.pick(size, [district_row.share for district_row in districts])
     third = words(
         [str(digit) for digit in range(10)],
         draws.pick(size, [(1 + digit) ** -1.6 for digit in range(10)]),
     )
     ending = words(
         DELIVERY_ENDINGS,
-        draws.pick(size, [1 / (1 + place) for place in range(len(DELIVERY_ENDINGS))]),
+        draws.pick(size, [1 / (1 + district_row) for district_row in range(len(DELIVERY_ENDINGS))]),
     )
-    codes = words([place.digits for place in districts], district) + third + ending
-    return codes, np.array([place.foreign for place in districts])[district]
+    codes = words([district_row.digits for district_row in districts], district) + third + ending
+    return codes, np.array([district_row.foreign for district_row in districts])[district]
 
 
 def nationalities(draws: PhiloxDraws, foreign: NDArray[np.float64]) -> Words:
     """German, or with the share of the place another nationality."""
     names, weights = _flat(hospital_words().nationalities)
-    other = words(names, draws.pick(len(foreign), weights))
-    return np.where(draws.chance(len(foreign), foreign), other, "German").astype(object)
+    foreign_names = words(names, draws.pick(len(foreign), weights))
+    return np.where(draws.chance(len(foreign), foreign), foreign_names, "German").astype(object)
 
 
 def marital(draws: PhiloxDraws, age: Whole) -> Words:
@@ -247,7 +181,8 @@ def diagnoses(draws: PhiloxDraws, age: Whole, sex: Words) -> Whole:
         for field in ("share", "age", "spread", "female")
     )
     near = np.exp(-0.5 * ((age[:, None] - centre) / spread) ** 2) / spread
-    is_female, is_male = (sex == "female")[:, None], (sex == "male")[:, None]
+    is_female = (sex == "female")[:, None]
+    is_male = (sex == "male")[:, None]
     by_sex = np.where(
         is_female, female, np.where(is_male, 1 - female, np.minimum(female, 1 - female))
     )
@@ -318,7 +253,7 @@ def check_digit(digits: str) -> int:
     >>> check_digit("7992739871")
     3
     """
-    doubled = [int(digit) * (2 - place % 2) for place, digit in enumerate(reversed(digits))]
+    doubled = [int(digit) * (2 - position % 2) for position, digit in enumerate(reversed(digits))]
     return -sum(value - 9 * (value > 9) for value in doubled) % 10
 
 
@@ -329,7 +264,7 @@ def _flat(groups: Mapping[str, Mapping[str, int]]) -> tuple[list[str], list[int]
 
 def flat_names(groups: Mapping[str, Iterable[str]]) -> list[str]:
     """The names of all groups, group by group."""
-    return [name for members in groups.values() for name in members]
+    return list(chain.from_iterable(groups.values()))
 
 
 def nested(groups: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

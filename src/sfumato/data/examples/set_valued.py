@@ -10,8 +10,8 @@ import polars as pl
 
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source
+from sfumato.data.examples.draws import PhiloxDraws
 from sfumato.data.examples.literature import at_least, quasi
-from sfumato.data.examples.people import PhiloxDraws
 from sfumato.methods.hierarchies import intervals, tree
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     >>> purchases(50, items=30).counts()["people"]
     50
     """
-    count, width = at_least("people", people, 1), at_least("items", items, 2)
+    count = at_least("people", people, 1)
+    width = at_least("items", items, 2)
     draws = PhiloxDraws(seed)
     names, groups = _products(width)
     lengths = 1 + draws.whole(count, 0, 9) + draws.whole(count, 0, 9)
@@ -112,8 +113,8 @@ def _products(count: int) -> tuple[list[str], dict[str, Any]]:
         for i in range(count)
     ]
     departments: dict[str, dict[str, list[str]]] = {}
-    for place, name in enumerate(names):
-        group = place // PER_GROUP
+    for position, name in enumerate(names):
+        group = position // PER_GROUP
         departments.setdefault(f"department {group // PER_GROUP + 1}", {}).setdefault(
             f"group {group + 1}", []
         ).append(name)

@@ -50,20 +50,25 @@ class Candidates:
     def __init__(
         self, originals: NDArray[np.uint64], scene: Scene, answers: NDArray[np.uint64]
     ) -> None:
-        original, released, truth = scene.pair.original, scene.pair.released, scene.pair.truth
-        own, theirs, unsaid = _with_labels(originals, answers, original, released)
-        count = _counts(theirs, own)
-        place = np.full(original.people, -1, dtype=np.int64)
-        place[truth[truth >= 0]] = np.flatnonzero(truth >= 0)
-        there = place >= 0
+        original = scene.pair.original
+        released = scene.pair.released
+        truth = scene.pair.truth
+        own, released_words, unsaid = _with_labels(originals, answers, original, released)
+        count = _counts(released_words, own)
+        released_position = np.full(original.people, -1, dtype=np.int64)
+        released_position[truth[truth >= 0]] = np.flatnonzero(truth >= 0)
+        is_released = released_position >= 0
         right = np.zeros(original.people, dtype=np.bool_)
-        right[there] = theirs[place[there]] == own[there]
+        right[is_released] = released_words[released_position[is_released]] == own[is_released]
         if (
             unsaid is not None
         ):  # whose quasi-identifiers are missing in the release may be anybody with this answer
-            count = count + np.where(unsaid == own, 0, _counts(theirs, unsaid))
-            right[there] |= theirs[place[there]] == unsaid[there]
-        self.count, self.right = count, right
+            count = count + np.where(unsaid == own, 0, _counts(released_words, unsaid))
+            right[is_released] |= (
+                released_words[released_position[is_released]] == unsaid[is_released]
+            )
+        self.count = count
+        self.right = right
 
     @property
     def alone(self) -> NDArray[np.bool_]:
@@ -99,11 +104,13 @@ def _with_labels(
     shared = tuple(name for name in original.quasi if name in released.quasi)
     if not shared:
         return originals, answers, None
-    own, theirs = (labels_in(graph.own, shared, graph.people) for graph in (original, released))
+    own, released_labels = (
+        labels_in(graph.own, shared, graph.people) for graph in (original, released)
+    )
     nothing = labels_in(pl.DataFrame({name: [None] for name in shared}), shared, 1)
     return (
         joined(originals, own),
-        joined(answers, theirs),
+        joined(answers, released_labels),
         joined(originals, np.repeat(nothing, len(originals))),
     )
 
@@ -111,8 +118,8 @@ def _with_labels(
 def _counts(among: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """How often each word occurs among others."""
     values, counts = np.unique(among, return_counts=True)
-    place = np.minimum(np.searchsorted(values, words), len(values) - 1)
-    return np.where(values[place] == words, counts[place], 0).astype(np.int64)
+    positions = np.minimum(np.searchsorted(values, words), len(values) - 1)
+    return np.where(values[positions] == words, counts[positions], 0).astype(np.int64)
 
 
 def nobody(scene: Scene) -> str | None:
@@ -122,23 +129,24 @@ def nobody(scene: Scene) -> str | None:
     return None
 
 
-def sight(who: str, scene: Scene, directed: bool | None) -> tuple[PeopleGraph, PeopleGraph, bool]:
+def sight(asker: str, scene: Scene, directed: bool | None) -> tuple[PeopleGraph, PeopleGraph, bool]:
     """Original and release, and whether the intruder looks at the direction of ties: as asked, or
     where the release has one.
     """
-    looks = bool(scene.pair.released.directed) if directed is None else directed
-    return scene.pair.original.seen(who, looks), scene.pair.released.seen(who, looks), looks
+    if directed is None:
+        looks = bool(scene.pair.released.directed)
+    else:
+        looks = directed
+    return scene.pair.original.seen(asker, looks), scene.pair.released.seen(asker, looks), looks
 
 
 def without_direction(scene: Scene) -> str:
     """What a sentence adds where an intruder could have looked at the direction of ties, and did
     not.
     """
-    return (
-        "; a lower bound, since the direction of ties is not looked at"
-        if scene.pair.released.directed
-        else ""
-    )
+    if scene.pair.released.directed:
+        return "; a lower bound, since the direction of ties is not looked at"
+    return ""
 
 
 class CandidateAttack(Attack):
@@ -155,13 +163,13 @@ class CandidateAttack(Attack):
         """Carry it out."""
 
     def found(
-        self, candidates: Candidates, knowledge: str, more: str = "", **details: Any
+        self, candidates: Candidates, knowledge: str, remark: str = "", **details: Any
     ) -> Finding:
         """The finding, told in counts."""
         people = len(candidates.count)
         alone = candidates.alone
         sentence = (
-            f"who knows {knowledge} finds {int(alone.sum()):,} of {people:,} people alone{more}"
+            f"who knows {knowledge} finds {int(alone.sum()):,} of {people:,} people alone{remark}"
         )
         return Finding(
             attack=self.name,
@@ -218,9 +226,10 @@ class VertexRefinement(CandidateAttack):
     def attack(self, scene: Scene) -> Finding:
         """Refine both graphs alike."""
         original, released, directed = sight(self.name, scene, self.directed)
-        both = [refined(graph, self.rounds, directed) for graph in (original, released)]
+        refinements = [refined(graph, self.rounds, directed) for graph in (original, released)]
         rounds = [
-            Candidates(originals, scene, answers) for originals, answers in zip(*both, strict=True)
+            Candidates(originals, scene, answers)
+            for originals, answers in zip(*refinements, strict=True)
         ]
         knowledge = f"the ties around a person {self.rounds} steps far"
         return self.found(rounds[-1], knowledge, curve=curve("steps seen", rounds))
@@ -248,21 +257,19 @@ class EgoGraph(CandidateAttack):
 
     def attack(self, scene: Scene) -> Finding:
         """Compare neighbourhoods."""
-        originals, answers = (
-            egos(scene.pair.original, self.cap),
-            egos(scene.pair.released, self.cap),
-        )
+        originals = egos(scene.pair.original, self.cap)
+        answers = egos(scene.pair.released, self.cap)
         open_cases = int((~originals.settled).sum())
-        more = (
-            f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare"
-            if open_cases
-            else ""
-        )
+        remark = ""
+        if open_cases:
+            remark = (
+                f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare"
+            )
         candidates = Candidates(originals.words, scene, answers.words)
         knowledge = "how a person's neighbours are tied to each other"
-        more += without_direction(scene)
+        remark += without_direction(scene)
         return self.found(
-            candidates, knowledge, more, lower_bound=bool(more), undecided_people=open_cases
+            candidates, knowledge, remark, lower_bound=bool(remark), undecided_people=open_cases
         )
 
 
@@ -285,14 +292,18 @@ class HubFingerprint(CandidateAttack):
 
     def attack(self, scene: Scene) -> Finding:
         """Measure distances to the hubs in both graphs."""
-        original, released = scene.pair.original, scene.pair.released
+        original = scene.pair.original
+        released = scene.pair.released
         hubs = top_degrees(original, self.hubs)
-        place = np.full(original.people, -1, dtype=np.int64)
-        place[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(scene.pair.truth >= 0)
-        hubs = hubs[place[hubs] >= 0]
-        both = (hub_words(original, hubs), hub_words(released, place[hubs]))
+        released_position = np.full(original.people, -1, dtype=np.int64)
+        released_position[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(
+            scene.pair.truth >= 0
+        )
+        hubs = hubs[released_position[hubs] >= 0]
+        fingerprints = (hub_words(original, hubs), hub_words(released, released_position[hubs]))
         rounds = [
-            Candidates(originals, scene, answers) for originals, answers in zip(*both, strict=True)
+            Candidates(originals, scene, answers)
+            for originals, answers in zip(*fingerprints, strict=True)
         ]
         knowledge = f"the distances to {len(hubs)} hub(s)"
         return self.found(
@@ -304,5 +315,5 @@ def curve(knowledge: str, rounds: Iterable[Candidates]) -> dict[str, Any]:
     """The share of people who are alone as the intruder knows more."""
     return {
         "known": knowledge,
-        "points": [[i, float(each.alone.mean())] for i, each in enumerate(rounds, 1)],
+        "points": [[i, float(candidates.alone.mean())] for i, candidates in enumerate(rounds, 1)],
     }

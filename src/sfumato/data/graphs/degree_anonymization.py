@@ -108,11 +108,12 @@ class DegreeAnonymization(Step):
         """Find the degrees, and a graph that has them."""
         graph: PeopleGraph = people.seen(self.name, self.directed)
         require_people(self.name, graph, self.k)
-        masked, classes, gone = (
-            without_rare(graph, self.k)
-            if self.with_attributes
-            else (graph, np.zeros(graph.people, np.int64), 0)
-        )
+        if self.with_attributes:
+            masked, classes, gone = without_rare(graph, self.k)
+        else:
+            masked = graph
+            classes = np.zeros(graph.people, np.int64)
+            gone = 0
         stream = goal.stream(self.name)
         if self.directed:
             arcs = anonymous_pairs(masked, classes, self.k, stream)
@@ -151,8 +152,13 @@ def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generat
     best: tuple[Whole, Whole] | None = None
     open_demands = 0
     for attempt in range(max(1, min(ORDERS, WORK // max(1, graph.people)))):
-        order = np.arange(graph.people) if attempt == 0 else stream.permutation(graph.people)
-        at_most = None if best is None else len(best[0]) - 1
+        if attempt == 0:
+            order = np.arange(graph.people)
+        else:
+            order = stream.permutation(graph.people)
+        at_most = None
+        if best is not None:
+            at_most = len(best[0]) - 1
         ties, ends = _raised_in_order(graph, classes, k, stream, order, at_most=at_most)
         open_demands = open_demands or ends
         best = best if ties is None else ties
@@ -181,7 +187,8 @@ def _raised_in_order(
     more than ``at_most`` or nothing helps.
     """
     degrees = graph.ties.degrees
-    probed, target = degrees.copy(), np.empty_like(degrees)
+    probed = degrees.copy()
+    target = np.empty_like(degrees)
     lowest = order[np.argsort(degrees[order], kind="stable")]
     open_demands = 0
     for _ in range(ROUNDS):
@@ -196,8 +203,11 @@ def _raised_in_order(
         if not len(room):
             break
         among = room[: max(len(room) // 2, min(len(room), 4 * k))]
-        several = min(open_demands, len(among))
-        size = several if at_most is None else int(stream.integers(1, several + 1))
+        largest = min(open_demands, len(among))
+        if at_most is None:
+            size = largest
+        else:
+            size = int(stream.integers(1, largest + 1))
         probed[stream.choice(among, size=size, replace=False)] += 1
     return None, open_demands
 

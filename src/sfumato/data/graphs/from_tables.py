@@ -49,15 +49,19 @@ def parts_of(
     """Read a graph; people are numbered in the order of their ids, so the order of rows does not
     matter.
     """
-    data, people = tables["data"], tables.get("people")
+    data = tables["data"]
+    people = tables.get("people")
     tail, head, unit = checked(tables, schemas, source)
-    tails, heads = data[tail], data[head]
+    tails = data[tail]
+    heads = data[head]
     if tails.null_count():
         raise UnreadableInput(
             f"{tails.null_count():,} row(s) of {source.name} have nobody in the column of role"
             " from; who has no tie stands there alone, and the column of role to is empty"
         )
-    ids = None if people is None or unit is None else people[unit]
+    ids = None
+    if not (people is None or unit is None):
+        ids = people[unit]
     tails, heads, ids = _alike(tails, heads, ids, source)
     everybody = _everybody(tails, heads, ids, source)
     arcs, notes = _arcs(tails, heads, everybody, source)
@@ -75,7 +79,9 @@ def parts_of(
         columns = [
             name for name in columns if name != unit and not schemas["people"][name].has(Role.DROP)
         ]
-        own = people.select(columns)[ids.arg_sort()] if columns else None
+        own = None
+        if columns:
+            own = people.select(columns)[ids.arg_sort()]
     return GraphParts(len(everybody), arcs, own, _directed(data, source), notes)
 
 
@@ -98,7 +104,8 @@ def checked(
     """The columns of tails, heads and people's ids; everything that does not fit is told at
     once.
     """
-    schema, beside = schemas["data"], schemas.get("people")
+    schema = schemas["data"]
+    beside = schemas.get("people")
     problems = [*_fitting(tables["data"], schema, source, "the ties"), *_ends(schema, source)]
     unit = None
     if beside is not None and "people" in tables:
@@ -106,7 +113,9 @@ def checked(
             *_fitting(tables["people"], beside, source, "the people"),
             *_people(beside, source),
         ]
-        unit = beside.units[0] if beside.units else None
+        unit = None
+        if beside.units:
+            unit = beside.units[0]
     elif beside is not None:
         problems.append(
             f"the recipe of {source.name} says what the people's own columns are, but there is no"
@@ -122,14 +131,14 @@ def checked(
     return schema.columns(Role.FROM)[0], schema.columns(Role.TO)[0], unit
 
 
-def _fitting(table: pl.DataFrame, schema: Schema, source: Source, what: str) -> list[str]:
+def _fitting(table: pl.DataFrame, schema: Schema, source: Source, part: str) -> list[str]:
     """Columns that are not there, or have no role; a direct identifier may be gone already."""
     open_columns = [
         name
         for name in schema.attributes
         if name in table.columns or not schema[name].has(Role.DROP)
     ]
-    roles = ", ".join((*ANSWERS, Role.FROM, Role.TO) if what == "the ties" else ANSWERS)
+    roles = ", ".join((*ANSWERS, Role.FROM, Role.TO) if part == "the ties" else ANSWERS)
     problems = lacking(table.columns, source, open_columns)
     problems += without_role(table.columns, source, schema.attributes, roles)
     return problems + schema.undecided(source.name)
@@ -150,16 +159,17 @@ def _ends(schema: Schema, source: Source) -> list[str]:
             " served; keep the ties above some weight in a file of their own, and give the column"
             " role drop, which drops it"
         )
-    others = [
+    other_columns = [
         name
         for name, attribute in schema.attributes.items()
         if name != DIRECTED
         and not {Role.FROM, Role.TO, Role.DROP, Role.WEIGHT, Role.ASK} & set(attribute.roles)
     ]
-    if others:
+    if other_columns:
         problems.append(
-            f"{len(others)} column(s) of {source.name} say something about single ties, which no"
-            f" promise covers: {and_more(others)}; give them role drop, which drops them"
+            f"{len(other_columns)} column(s) of {source.name} say something about single ties,"
+            f" which no promise covers: {and_more(other_columns)}; give them role drop, which"
+            " drops them"
         )
     return problems
 
@@ -240,15 +250,16 @@ def _arcs(
 ) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Arcs as numbers of people, sorted, each once; and in counts what was left out."""
     alone = heads.is_null()
-    places = [_numbers(column, everybody) for column in (tails, heads)]
-    unknown = int(((places[0] < 0) | ((places[1] < 0) & ~alone.to_numpy())).sum())
+    endpoints = [_numbers(column, everybody) for column in (tails, heads)]
+    unknown = int(((endpoints[0] < 0) | ((endpoints[1] < 0) & ~alone.to_numpy())).sum())
     if unknown:
         raise UnreadableInput(
             f"{unknown:,} row(s) of {source.name} name somebody whom the table of people lacks; add"
             " these people to it, or take the rows out"
         )
     ties = ~alone.to_numpy()
-    tail, head = places[0][ties], places[1][ties]
+    tail = endpoints[0][ties]
+    head = endpoints[1][ties]
     loops = tail == head
     keys = tail[~loops] * len(everybody) + head[~loops]
     distinct = ascending(keys)
@@ -262,7 +273,7 @@ def _arcs(
         ),
     )
     arcs = np.stack([distinct // len(everybody), distinct % len(everybody)]).astype(np.int32)
-    return arcs, tuple(f"{count:,} {what}" for count, what in remarks if count)
+    return arcs, tuple(f"{count:,} {remark}" for count, remark in remarks if count)
 
 
 def ascending(keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -279,7 +290,8 @@ def ascending(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _both_ways(keys: NDArray[np.int64], people: int) -> int:
     """How many pairs stand in both directions."""
-    tails, heads = keys // people, keys % people
+    tails = keys // people
+    heads = keys % people
     if (tails < heads).all():
         return 0
     return len(keys) - len(ascending(np.minimum(tails, heads) * people + np.maximum(tails, heads)))
@@ -300,11 +312,12 @@ def _numbers_of_whole(
     numbers = everybody.to_numpy()
     if not len(numbers):
         return np.full(len(ids), -1, dtype=np.int64)
-    lowest, highest = int(numbers[0]), int(numbers[-1])
+    lowest = int(numbers[0])
+    highest = int(numbers[-1])
     inside = (ids >= lowest) & (ids <= highest) & column.is_not_null().to_numpy()
     if highest - lowest < DENSE * len(numbers):  # looked up in a table of all numbers in between
-        place = np.full(highest - lowest + 1, -1, dtype=np.int64)
-        place[numbers - lowest] = np.arange(len(numbers))
-        return np.where(inside, place[np.where(inside, ids - lowest, 0)], -1)
+        number_of_id = np.full(highest - lowest + 1, -1, dtype=np.int64)
+        number_of_id[numbers - lowest] = np.arange(len(numbers))
+        return np.where(inside, number_of_id[np.where(inside, ids - lowest, 0)], -1)
     positions = np.minimum(np.searchsorted(numbers, ids), len(numbers) - 1)
     return np.where(inside & (numbers[positions] == ids), positions, -1).astype(np.int64)

@@ -117,7 +117,8 @@ class PeopleGraph(PeopleData):
     @cached_property
     def edges(self) -> NDArray[np.int32]:
         """Every tie once, whatever its direction: two rows, the smaller number first, sorted."""
-        low, high = np.minimum(*self.arcs), np.maximum(*self.arcs)
+        low = np.minimum(*self.arcs)
+        high = np.maximum(*self.arcs)
         if (self.arcs[0] < self.arcs[1]).all():
             return self.arcs
         keys = ascending(low.astype(np.int64) * self.nodes + high)
@@ -138,30 +139,28 @@ class PeopleGraph(PeopleData):
         """Where the ties to everybody come from."""
         return Rows(*kernels.graphs.build_arc_rows(self.nodes, self.arcs[1], self.arcs[0]))
 
-    def seen(self, who: str, directed: bool = False) -> Self:
+    def seen(self, asker: str, directed: bool = False) -> Self:
         """The same graph, if it may be looked at so: somebody who sees no direction refuses a
         directed graph by name.
         """
         if self.directed is True and not directed:
             raise ParameterError(
-                f"{who}: the ties of {self.source.name} have a direction, which this does not look"
-                " at; say 'directed: true' where there is such a parameter, or read the graph as"
-                " an undirected one"
+                f"{asker}: the ties of {self.source.name} have a direction, which this does not"
+                " look at; say 'directed: true' where there is such a parameter, or read the graph"
+                " as an undirected one"
             )
         if self.directed is False and directed:
             raise ParameterError(
-                f"{who}: directed is true, but the ties of {self.source.name} have no direction"
+                f"{asker}: directed is true, but the ties of {self.source.name} have no direction"
             )
         return self
 
     @property
     def quasi(self) -> tuple[str, ...]:
         """The people's own columns that an intruder may know."""
-        return (
-            ()
-            if self.beside is None or self.own is None
-            else tuple(c for c in self.beside.quasi if c in self.own)
-        )
+        if self.beside is None or self.own is None:
+            return ()
+        return tuple(c for c in self.beside.quasi if c in self.own)
 
     @cached_property
     def labels(self) -> NDArray[np.uint64]:
@@ -174,10 +173,16 @@ class PeopleGraph(PeopleData):
         """Ties, and the people's own columns under their numbers; who has no tie and no such row
         stands alone in a row of ``data``.
         """
-        tail, head = self.schema.columns(Role.FROM)[0], self.schema.columns(Role.TO)[0]
+        tail = self.schema.columns(Role.FROM)[0]
+        head = self.schema.columns(Role.TO)[0]
         ends = self.arcs if self.directed else self.edges
-        unit = None if self.beside is None else self.beside.units[0]
-        lonely = np.flatnonzero(self.ties.degrees == 0) if unit is None else np.zeros(0, np.int64)
+        unit = None
+        if self.beside is not None:
+            unit = self.beside.units[0]
+        if unit is None:
+            lonely = np.flatnonzero(self.ties.degrees == 0)
+        else:
+            lonely = np.zeros(0, np.int64)
         alone = pl.Series(head, [None] * len(lonely), dtype=pl.Int64)
         data = pl.DataFrame({tail: np.append(ends[0].astype(np.int64), lonely)}).with_columns(
             pl.concat([pl.Series(head, ends[1].astype(np.int64)), alone])
@@ -187,9 +192,10 @@ class PeopleGraph(PeopleData):
         tables = {"data": data.sort(tail, head, nulls_last=True)}
         if unit is not None:
             numbers = pl.DataFrame({unit: np.arange(self.nodes, dtype=np.int64)})
-            tables["people"] = (
-                numbers if self.own is None else numbers.hstack(self.own.get_columns())
-            )
+            if self.own is None:
+                tables["people"] = numbers
+            else:
+                tables["people"] = numbers.hstack(self.own.get_columns())
         return tables
 
     def to_graphml(self, path: str | Path) -> None:
@@ -211,7 +217,10 @@ class PeopleGraph(PeopleData):
         if not self.directed:
             arcs = np.stack([arcs.min(axis=0), arcs.max(axis=0)])
         keys = ascending(arcs[0] * self.nodes + arcs[1])
-        origin = order if self.origin is None else self.origin[order]
+        if self.origin is None:
+            origin = order
+        else:
+            origin = self.origin[order]
         return dataclasses.replace(
             self,
             arcs=np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32),

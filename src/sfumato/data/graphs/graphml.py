@@ -59,7 +59,10 @@ def _ends(tail: str, head: str, arrows: bool) -> dict[str, str]:
     """The ends of a tie; one without a direction is the same whichever way the file has it, numbers
     ascending.
     """
-    low, high = (tail, head) if arrows or (len(tail), tail) <= (len(head), head) else (head, tail)
+    if arrows or (len(tail), tail) <= (len(head), head):
+        low, high = (tail, head)
+    else:
+        low, high = (head, tail)
     return {TAIL: low, HEAD: high}
 
 
@@ -95,10 +98,12 @@ def _free(values: Mapping[str, Any], reserved: tuple[str, ...], path: Path) -> M
 
 
 def _frame(
-    rows: list[dict[str, Any]], ours: tuple[str, ...], path: Path, numbers: bool
+    rows: list[dict[str, Any]], own_columns: tuple[str, ...], path: Path, numbers: bool
 ) -> pl.DataFrame:
     names = [
-        name for name in dict.fromkeys(name for row in rows for name in row) if name not in ours
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if name not in own_columns
     ]
     try:
         columns = {name: pl.Series(name, [row.get(name) for row in rows]) for name in names}
@@ -106,9 +111,13 @@ def _frame(
         raise UnreadableInput(
             f"an attribute of {path.name} has values of several types; give it one"
         ) from None
-    ids = {name: pl.Series(name, [row[name] for row in rows], dtype=pl.String) for name in ours}
+    ids = {
+        name: pl.Series(name, [row[name] for row in rows], dtype=pl.String) for name in own_columns
+    }
     frame = pl.DataFrame({**ids, **columns})
-    return frame.with_columns(pl.col(ours).cast(pl.Int64)) if numbers else frame
+    if not numbers:
+        return frame
+    return frame.with_columns(pl.col(own_columns).cast(pl.Int64))
 
 
 def write(tables: Mapping[str, pl.DataFrame], path: Path, *, directed: bool = False) -> None:
@@ -136,4 +145,6 @@ def write(tables: Mapping[str, pl.DataFrame], path: Path, *, directed: bool = Fa
 
 def _plain(value: Any) -> Any:
     """What GraphML has a type for, and text for everything else."""
-    return value if isinstance(value, bool | int | float | str) else str(value)
+    if isinstance(value, bool | int | float | str):
+        return value
+    return str(value)

@@ -63,7 +63,7 @@ class KDegree(Model):
         classes, sizes = classes_of(degree_words(graph, self.directed))
         if self.with_attributes:
             _, sizes = with_label(classes, graph.labels)
-        alike = (
-            "the numbers of their ties out and in" if self.directed else "the number of their ties"
-        )
+        alike = "the number of their ties"
+        if self.directed:
+            alike = "the numbers of their ties out and in"
         return crowds(self, graph, sizes, self.k, alike, self.with_attributes)

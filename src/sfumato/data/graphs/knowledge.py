@@ -39,7 +39,9 @@ def joined(*words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def views(graph: PeopleGraph, directed: bool) -> tuple[tuple[Rows, np.uint64], ...]:
     """The rows of neighbours to look at: ties, or ties from and ties to a person."""
-    return ((graph.out, OUTWARD), (graph.into, INWARD)) if directed else ((graph.ties, OUTWARD),)
+    if directed:
+        return ((graph.out, OUTWARD), (graph.into, INWARD))
+    return ((graph.ties, OUTWARD),)
 
 
 def degree_words(graph: PeopleGraph, directed: bool = False) -> NDArray[np.uint64]:
@@ -175,9 +177,9 @@ def egos(graph: PeopleGraph, cap: int) -> Egos:
     settled = ~inside
     settled[small[decided]] = True
     words[small[decided]] = joined(words[small[decided]], codes[decided, 0])
-    more = np.zeros(graph.people, dtype=np.uint64)
-    more[small[decided]] = codes[decided, 1]
-    return Egos(words, more, settled)
+    second_words = np.zeros(graph.people, dtype=np.uint64)
+    second_words[small[decided]] = codes[decided, 1]
+    return Egos(words, second_words, settled)
 
 
 def ego_classes(forms: Egos) -> NDArray[np.int64]:
@@ -198,7 +200,8 @@ def hub_words(graph: PeopleGraph, hubs: NDArray[np.int64]) -> Iterator[NDArray[n
     −1.
     """
     words = np.zeros(graph.people, dtype=np.uint64)
-    reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
+    reached = np.empty(graph.people, dtype=np.int32)
+    queue = np.empty(graph.people, dtype=np.int32)
     for hub in hubs:
         kernels.graphs.search_breadth_first(*graph.ties, hub, reached, queue)
         words = joined(words, (reached.astype(np.int64) + 1).astype(np.uint64))
@@ -266,5 +269,5 @@ def with_label(
         return classes, np.bincount(classes)
     numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     keys = classes * (int(numbers.max()) + 1) + numbers
-    _, both, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    return both.astype(np.int64), sizes.astype(np.int64)
+    _, pairs, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    return pairs.astype(np.int64), sizes.astype(np.int64)

@@ -24,7 +24,8 @@ def known_ties_of(
     units = () if beside is None else beside.units
     if PEOPLE not in tables or len(ends) != 2 or len(units) != 1:
         return tables
-    ties, people = tables[DATA], tables[PEOPLE]
+    ties = tables[DATA]
+    people = tables[PEOPLE]
     if not {*ends} <= {*ties.columns} or units[0] not in people.columns:
         return tables
     ties, people = ties_between_known_people(ties, people, ends, units[0])

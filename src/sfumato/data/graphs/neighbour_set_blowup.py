@@ -73,20 +73,21 @@ class NeighbourSetBlowup(Step):
         """Cut people into blocks and count what changes."""
         graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
-        masked, classes, gone = (
-            without_rare(graph, self.k)
-            if self.with_attributes
-            else (graph, np.zeros(graph.people, np.int64), 0)
-        )
+        if self.with_attributes:
+            masked, classes, gone = without_rare(graph, self.k)
+        else:
+            masked = graph
+            classes = np.zeros(graph.people, np.int64)
+            gone = 0
         edges = blown_up(masked, blocks_of(masked, classes, self.k), self.closed)
         counts = changes(graph, edges)
         total = sum(counts.values())
         warned = suppressed_warning(gone)
-        there = graph.edges.shape[1]
-        if total >= there and not self.closed:
+        ties = graph.edges.shape[1]
+        if total >= ties and not self.closed:
             warned += (
                 (
-                    f"{total:,} ties change, and there are {there:,}: taking all ties away costs no"
+                    f"{total:,} ties change, and there are {ties:,}: taking all ties away costs no"
                     " more"
                 ),
             )
@@ -113,9 +114,10 @@ def blown_up(graph: PeopleGraph, blocks: Whole, closed: bool) -> PeopleGraph:
     """
     sizes = np.bincount(blocks)
     ends = np.sort(blocks[graph.edges], axis=0)
-    keys, there = np.unique(ends[0] * len(sizes) + ends[1], return_counts=True)
-    first, second = keys // len(sizes), keys % len(sizes)
-    full = (first != second) & (2 * there > sizes[first] * sizes[second])
+    keys, tie_counts = np.unique(ends[0] * len(sizes) + ends[1], return_counts=True)
+    first = keys // len(sizes)
+    second = keys % len(sizes)
+    full = (first != second) & (2 * tie_counts > sizes[first] * sizes[second])
     pairs = [(int(a), int(b)) for a, b in zip(first[full], second[full], strict=True)]
     ties = int((sizes[first[full]] * sizes[second[full]]).sum())
     ties += int((sizes * (sizes - 1) // 2).sum()) if closed else 0

@@ -14,7 +14,7 @@ from sfumato.core.shape import Shape
 from sfumato.core.step import Step
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.k_neighbourhood import LARGEST_CAP
-from sfumato.data.graphs.knowledge import Egos, ego_classes, egos, triangles_of, with_label
+from sfumato.data.graphs.knowledge import ego_classes, egos, triangles_of, with_label
 from sfumato.data.graphs.plans import (
     GraphPlan,
     changes,
@@ -91,12 +91,19 @@ class NeighbourhoodAnonymization(Step):
         """Change ties until everybody is alike enough others."""
         graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
-        self._require_small(graph)
-        masked, classes, gone = (
-            without_rare(graph, self.k)
-            if self.with_attributes
-            else (graph, np.zeros(graph.people, np.int64), 0)
-        )
+        largest = int(graph.ties.degrees.max())
+        if graph.people > MOST_PEOPLE or largest > self.cap:
+            raise Unsatisfiable(
+                f"neighbourhood_anonymization serves up to {MOST_PEOPLE:,} people with at most"
+                f" {self.cap} neighbours each (cap); here are {graph.people:,} people with up to"
+                f" {largest:,}; {FALLBACK}"
+            )
+        if self.with_attributes:
+            masked, classes, gone = without_rare(graph, self.k)
+        else:
+            masked = graph
+            classes = np.zeros(graph.people, np.int64)
+            gone = 0
         edges = self._reached(masked, classes)
         counts = changes(graph, edges)
         return GraphPlan(edges, counts, suppressed_warning(gone), float(sum(counts.values())))
@@ -105,24 +112,19 @@ class NeighbourhoodAnonymization(Step):
         """The graph with other ties."""
         return plan.graph
 
-    def _require_small(self, graph: PeopleGraph) -> None:
-        largest = int(graph.ties.degrees.max())
-        if graph.people > MOST_PEOPLE or largest > self.cap:
-            raise Unsatisfiable(
-                f"neighbourhood_anonymization serves up to {MOST_PEOPLE:,} people with at most"
-                f" {self.cap} neighbours each (cap); here are {graph.people:,} people with up to"
-                f" {largest:,}; {FALLBACK}"
-            )
-
     def _reached(self, graph: PeopleGraph, classes: Whole) -> PeopleGraph:
         tied = np.zeros((graph.people, graph.people), dtype=np.bool_)
         tied[graph.edges[0], graph.edges[1]] = tied[graph.edges[1], graph.edges[0]] = True
-        most = int(self.budget * graph.edges.shape[1])
+        budget_of_ties = int(self.budget * graph.edges.shape[1])
         while True:
             now = graph.with_edges(*np.nonzero(np.triu(tied)))
             forms = egos(now, self.cap)
-            rare = self._rare(forms, classes)
-            if not forms.settled.all() or abs(now.edges.shape[1] - graph.edges.shape[1]) > most:
+            pairs, sizes = with_label(ego_classes(forms), (classes + 1).astype(np.uint64))
+            rare: NDArray[np.bool_] = sizes[pairs] < self.k
+            if (
+                not forms.settled.all()
+                or abs(now.edges.shape[1] - graph.edges.shape[1]) > budget_of_ties
+            ):
                 break
             if not rare.any():
                 return now
@@ -130,22 +132,18 @@ class NeighbourhoodAnonymization(Step):
                 break
         raise Unsatisfiable(
             f"neighbourhood_anonymization: {int(rare.sum()):,} of {graph.people:,} neighbourhoods"
-            f" were still too rare when the budget of ties ({most:,}) or the cap ({self.cap}) was"
-            f" reached; raise them, ask for a smaller k, or {FALLBACK}",
+            f" were still too rare when the budget of ties ({budget_of_ties:,}) or the cap"
+            f" ({self.cap}) was reached; raise them, ask for a smaller k, or {FALLBACK}",
             closest={"people_too_rare": int(rare.sum())},
         )
-
-    def _rare(self, forms: Egos, classes: Whole) -> NDArray[np.bool_]:
-        both, sizes = with_label(ego_classes(forms), (classes + 1).astype(np.uint64))
-        rare: NDArray[np.bool_] = sizes[both] < self.k
-        return rare
 
 
 def _alike(graph: PeopleGraph, rare: NDArray[np.bool_], classes: Whole, k: int) -> list[int]:
     """The rare person with most neighbours, and the k − 1 of its class whose neighbourhoods are
     most alike.
     """
-    degrees, inner = graph.ties.degrees, triangles_of(graph)
+    degrees = graph.ties.degrees
+    inner = triangles_of(graph)
     numbers = np.arange(graph.people)
     seed = int(np.lexsort((numbers, -inner, -degrees, ~rare))[0])
     apart = 2 * np.abs(degrees - degrees[seed]) + np.abs(inner - inner[seed])
@@ -167,10 +165,16 @@ def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
     size = min(len(row) for row in rows)
     ordered = [row[np.lexsort((row, -tied[np.ix_(row, row)].sum(axis=1)))][:size] for row in rows]
     inner = [tied[np.ix_(row, row)] for row in ordered]
-    target = np.logical_and.reduce(inner) if deletions else np.logical_or.reduce(inner)
+    if deletions:
+        target = np.logical_and.reduce(inner)
+    else:
+        target = np.logical_or.reduce(inner)
     for row in ordered:  # neighbours may be shared: ties only go, or only come, so that it ends
-        here = np.ix_(row, row)
-        tied[here] = tied[here] & target if deletions else tied[here] | target
+        block = np.ix_(row, row)
+        if deletions:
+            tied[block] = tied[block] & target
+        else:
+            tied[block] = tied[block] | target
     return int(tied.sum()) != before
 
 

@@ -36,7 +36,8 @@ def anonymous_pairs(
     for _ in range(ROUNDS):
         target = _balanced(target, groups, graph.people, stream)
         out, into = target - pairs
-        tails, heads = np.empty(int(out.sum()), np.int64), np.empty(int(out.sum()), np.int64)
+        tails = np.empty(int(out.sum()), np.int64)
+        heads = np.empty(int(out.sum()), np.int64)
         arc_count = kernels.degrees.join_arcs(*graph.out, out, into, tails, heads)
         if not out.any():
             return graph.with_arcs(
@@ -55,7 +56,8 @@ def _groups(pairs: Whole, classes: Whole, k: int) -> Whole:
     """Groups of k to 2k − 1 people with similar pairs, within classes: cut in the middle of the
     wider degree, again and again.
     """
-    groups, count = np.empty(pairs.shape[1], dtype=np.int64), 0
+    groups = np.empty(pairs.shape[1], dtype=np.int64)
+    count = 0
     order = np.argsort(classes, kind="stable")
     open_parts = np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
     while open_parts:
@@ -64,9 +66,9 @@ def _groups(pairs: Whole, classes: Whole, k: int) -> Whole:
             groups[part] = count
             count += 1
             continue
-        here = pairs[:, part]
-        wider = int(np.ptp(here[1]) > np.ptp(here[0]))
-        part = part[np.lexsort((part, here[1 - wider], here[wider]))]
+        part_pairs = pairs[:, part]
+        wider = int(np.ptp(part_pairs[1]) > np.ptp(part_pairs[0]))
+        part = part[np.lexsort((part, part_pairs[1 - wider], part_pairs[wider]))]
         open_parts += [part[: len(part) // 2], part[len(part) // 2 :]]
     return groups
 
@@ -114,9 +116,9 @@ def _combination(amount: int, sizes: Whole) -> list[tuple[int, int, int]] | None
         for second in values:
             for back in range(first + 1):
                 for sign in (1, -1):
-                    rest = amount - sign * back * second
-                    if rest >= 0 and rest % first == 0:
-                        steps = [(first, rest // first, 1), (second, back, sign)]
+                    remainder = amount - sign * back * second
+                    if remainder >= 0 and remainder % first == 0:
+                        steps = [(first, remainder // first, 1), (second, back, sign)]
                         if best is None or sum(s * t for s, t, _ in steps) < sum(
                             s * t for s, t, _ in best
                         ):

@@ -51,12 +51,12 @@ def changes(before: PeopleGraph, after: PeopleGraph, directed: bool = False) -> 
     return {"added_edges": len(new) - shared, "removed_edges": len(old) - shared}
 
 
-def in_both(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+def in_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
     """How many numbers two ascending lists have in common."""
-    if not len(one):
+    if not len(first):
         return 0
-    place = np.minimum(np.searchsorted(one, other), len(one) - 1)
-    return int((one[place] == other).sum())
+    positions = np.minimum(np.searchsorted(first, second), len(first) - 1)
+    return int((first[positions] == second).sum())
 
 
 def _keys(edges: NDArray[np.int32], people: int) -> NDArray[np.int64]:
@@ -64,11 +64,11 @@ def _keys(edges: NDArray[np.int32], people: int) -> NDArray[np.int64]:
     return keys
 
 
-def require_people(who: str, graph: PeopleGraph, k: int) -> None:
+def require_people(asker: str, graph: PeopleGraph, k: int) -> None:
     """Refuse a k that there are too few people for."""
     if graph.people < k:
         raise Unsatisfiable(
-            f"{who}: there are {graph.people:,} people, so nobody can be among {k:,}; ask for a"
+            f"{asker}: there are {graph.people:,} people, so nobody can be among {k:,}; ask for a"
             " smaller k"
         )
 
@@ -102,13 +102,11 @@ def without_rare(graph: PeopleGraph, k: int) -> tuple[PeopleGraph, NDArray[np.in
 
 def suppressed_warning(count: int) -> tuple[str, ...]:
     """What is said of people whose quasi-identifiers had to go."""
+    if not count:
+        return ()
     return (
         (
-            (
-                f"the quasi-identifiers of {count:,} people are missing in the release: too few"
-                " share them"
-            ),
-        )
-        if count
-        else ()
+            f"the quasi-identifiers of {count:,} people are missing in the release: too few"
+            " share them"
+        ),
     )

@@ -35,15 +35,16 @@ def crowds(
     """The verdict on classes of people who are alike: the smallest must have k."""
     failing = sizes[sizes < k]
     attained = int(sizes.min())
-    sentence = (
-        f"everybody is alike at least {attained - 1:,} other(s) in"
-        f" {alike}{covered(graph, with_attributes)}"
-        if attained > 1
-        else (
+    if attained > 1:
+        sentence = (
+            f"everybody is alike at least {attained - 1:,} other(s) in"
+            f" {alike}{covered(graph, with_attributes)}"
+        )
+    else:
+        sentence = (
             f"{int((sizes == 1).sum()):,} of {graph.people:,} people are alone in"
             f" {alike}{covered(graph, with_attributes)}"
         )
-    )
     return make_verdict(
         model,
         holds=not len(failing),

@@ -70,26 +70,33 @@ class SeedAndPropagate(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Propagate from the seeds."""
         original, released, directed = sight(self.name, scene, self.directed)
-        own = scene.others[0] if scene.others else self._sampled(original, scene, directed)
-        place = np.full(original.people, -1, dtype=np.int64)
-        place[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(scene.pair.truth >= 0)
+        if scene.others:
+            own = scene.others[0]
+        else:
+            own = self._sampled(original, scene, directed)
+        released_position = np.full(original.people, -1, dtype=np.int64)
+        released_position[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(
+            scene.pair.truth >= 0
+        )
         seeds = top_degrees(original, min(self.seeds, original.people - 1))
-        seeds = seeds[place[seeds] >= 0]
-        mapping, complete = self._mapped(own, released, seeds, place, scene)
-        right = mapping == place
+        seeds = seeds[released_position[seeds] >= 0]
+        mapping, complete = self._mapped(own, released, seeds, released_position, scene)
+        right = mapping == released_position
         right[seeds] = False
-        others = original.people - len(seeds)
+        targets = original.people - len(seeds)
         mapped = int((mapping >= 0).sum()) - len(seeds)
-        by_seeds = self._by_seeds(own, released, seeds, place, scene, float(right.sum() / others))
+        by_seeds = self._by_seeds(
+            own, released, seeds, released_position, scene, float(right.sum() / targets)
+        )
         sentence = (
             f"{len(seeds)} known people lead to {mapped:,} others, {int(right.sum()):,} of them"
-            f" rightly, of {others:,}{stopped_short(int(complete), 1)}"
+            f" rightly, of {targets:,}{stopped_short(int(complete), 1)}"
         )
         return Finding(
             attack=self.name,
-            value=float(right.sum() / others),
+            value=float(right.sum() / targets),
             sentence=sentence,
-            baseline=1 / others,
+            baseline=1 / targets,
             victims=np.flatnonzero(right).astype(np.int64),
             details={
                 "seeds": len(seeds),
@@ -97,7 +104,7 @@ class SeedAndPropagate(Attack):
                 "rightly": int(right.sum()),
                 "curve": {"known": KNOWN, "points": by_seeds},
             },
-            trials=others,
+            trials=targets,
         )
 
     def _sampled(self, graph: PeopleGraph, scene: Scene, directed: bool) -> PeopleGraph:
@@ -105,24 +112,28 @@ class SeedAndPropagate(Attack):
         stream = scene.seed.stream(f"{self.name}: known ties")
         ends = (graph.arcs if directed else graph.edges).astype(np.int64)
         sample = ends[:, stream.random(ends.shape[1]) < self.known_ties]
-        return graph.with_arcs(*sample) if directed else graph.with_edges(*sample)
+        if directed:
+            return graph.with_arcs(*sample)
+        return graph.with_edges(*sample)
 
     def _mapped(
         self,
         own: PeopleGraph,
         released: PeopleGraph,
         seeds: NDArray[np.int64],
-        place: NDArray[np.int64],
+        released_position: NDArray[np.int64],
         scene: Scene,
     ) -> tuple[NDArray[np.int64], bool]:
         """Who is whom by the end, and whether it was the end."""
-        mapping, reverse = (
-            np.full(own.people, -1, dtype=np.int64),
-            np.full(released.people, -1, dtype=np.int64),
-        )
-        mapping[seeds], reverse[place[seeds]] = place[seeds], seeds
-        directed = bool(scene.pair.released.directed) if self.directed is None else self.directed
-        ours, theirs = _rows(own, directed), _rows(released, directed)
+        mapping = np.full(own.people, -1, dtype=np.int64)
+        reverse = np.full(released.people, -1, dtype=np.int64)
+        mapping[seeds], reverse[released_position[seeds]] = released_position[seeds], seeds
+        if self.directed is None:
+            directed = bool(scene.pair.released.directed)
+        else:
+            directed = self.directed
+        own_rows = _rows(own, directed)
+        released_rows = _rows(released, directed)
         while True:
             matched = 0
             turn = np.arange(own.people, dtype=np.int64)
@@ -130,7 +141,12 @@ class SeedAndPropagate(Attack):
                 if start and not scene.left:
                     return mapping, False
                 matched += kernels.graphs.propagate_matches(
-                    ours, theirs, turn[start : start + BLOCK], mapping, reverse, self.theta
+                    own_rows,
+                    released_rows,
+                    turn[start : start + BLOCK],
+                    mapping,
+                    reverse,
+                    self.theta,
                 )
             if not matched:
                 return mapping, True
@@ -140,7 +156,7 @@ class SeedAndPropagate(Attack):
         own: PeopleGraph,
         released: PeopleGraph,
         seeds: NDArray[np.int64],
-        place: NDArray[np.int64],
+        released_position: NDArray[np.int64],
         scene: Scene,
         last: float,
     ) -> list[list[float]]:
@@ -150,8 +166,8 @@ class SeedAndPropagate(Attack):
         points: list[list[float]] = []
         for count in sorted({1, len(seeds) // 3, 2 * len(seeds) // 3} - {0, len(seeds)}):
             if own.people <= CURVE_UP_TO:
-                mapping, _ = self._mapped(own, released, seeds[:count], place, scene)
-                right = (mapping == place) & (mapping >= 0)
+                mapping, _ = self._mapped(own, released, seeds[:count], released_position, scene)
+                right = (mapping == released_position) & (mapping >= 0)
                 points.append([count, float((right.sum() - count) / (own.people - count))])
         return [*points, [len(seeds), last]]
 
@@ -159,9 +175,8 @@ class SeedAndPropagate(Attack):
 def _rows(graph: PeopleGraph, directed: bool) -> tuple[NDArray[Any], ...]:
     """The rows that scores are added up along, each with its way back."""
     none = nothing(graph.people)
-    four = (
-        (graph.out, graph.into, graph.into, graph.out)
-        if directed
-        else (graph.ties, graph.ties, none, none)
-    )
+    if directed:
+        four = (graph.out, graph.into, graph.into, graph.out)
+    else:
+        four = (graph.ties, graph.ties, none, none)
     return tuple(part for rows in four for part in rows)

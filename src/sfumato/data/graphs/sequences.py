@@ -38,7 +38,10 @@ def anonymous_degrees(degrees: Whole, k: int, *, by_median: bool = False) -> Who
     end = len(ordered)
     while end > 0:
         start = int(ends[end])
-        levels[start:end] = ordered[(start + end) // 2] if by_median else ordered[start]
+        if by_median:
+            levels[start:end] = ordered[(start + end) // 2]
+        else:
+            levels[start:end] = ordered[start]
         end = start
     degrees_of_levels = np.empty_like(levels)
     degrees_of_levels[order] = levels
@@ -72,7 +75,8 @@ def joined_demands(rows: Rows, demands: Whole) -> tuple[Whole, Whole, Whole]:
     """
     want = demands.astype(np.int64).copy()
     room = int(want.sum()) // 2 + 1
-    low, high = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    low = np.empty(room, dtype=np.int64)
+    high = np.empty(room, dtype=np.int64)
     ties = kernels.degrees.join_demands(*rows, want, low, high)
     return low[:ties], high[:ties], want
 

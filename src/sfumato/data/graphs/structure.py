@@ -32,7 +32,9 @@ ENOUGH = 1e-6
 def _relative(before: float, after: float) -> float:
     """How far two numbers are apart as a share of the larger one: 0 to 1."""
     largest = max(abs(before), abs(after))
-    return 0.0 if largest == 0 else min(1.0, abs(before - after) / largest)
+    if largest == 0:
+        return 0.0
+    return min(1.0, abs(before - after) / largest)
 
 
 @parameters
@@ -56,7 +58,8 @@ class EdgesChanged(Utility):
 
     def measure(self, pair: Pair) -> Measure:
         """Compare ties by who they are between."""
-        original, released = pair.original, pair.released
+        original = pair.original
+        released = pair.released
         directed = bool(original.directed and released.directed)
         old = _keys(original, original.arcs if directed else original.edges, None, directed)
         new = _keys(
@@ -77,10 +80,13 @@ class EdgesChanged(Utility):
 def _keys(
     graph: PeopleGraph, ends: NDArray[np.int32], origin: NDArray[np.int64] | None, directed: bool
 ) -> NDArray[np.int64]:
-    who = ends.astype(np.int64) if origin is None else origin[ends]
+    if origin is None:
+        people = ends.astype(np.int64)
+    else:
+        people = origin[ends]
     if not directed:
-        who = np.sort(who, axis=0)
-    return ascending(who[0] * graph.people + who[1])
+        people = np.sort(people, axis=0)
+    return ascending(people[0] * graph.people + people[1])
 
 
 @parameters
@@ -98,8 +104,10 @@ class Clustering(Utility):
 
     def measure(self, pair: Pair) -> Measure:
         """Count triangles in both graphs."""
-        original, released = pair.original, pair.released
-        before, after = clustering_of(original), clustering_of(released)
+        original = pair.original
+        released = pair.released
+        before = clustering_of(original)
+        after = clustering_of(released)
         meaning = f"average clustering {before:.4g} before, {after:.4g} after"
         return Measure(self.name, abs(before - after), "lower", meaning, raw=after)
 
@@ -132,14 +140,16 @@ class PathLengths(Utility):
 
     def measure(self, pair: Pair) -> Measure:
         """Breadth first from a sample, in both graphs."""
-        original, released = pair.original, pair.released
+        original = pair.original
+        released = pair.released
         order = Seed(0).stream(self.name).permutation(original.people)[: self.sources]
-        place = order
+        positions = order
         if released.origin is not None and (released.origin >= 0).all():
             number = np.full(original.people, -1, dtype=np.int64)
             number[released.origin] = np.arange(released.people)
-            place = number[order]
-        before, after = mean_distance(original, order), mean_distance(released, place[place >= 0])
+            positions = number[order]
+        before = mean_distance(original, order)
+        after = mean_distance(released, positions[positions >= 0])
         meaning = (
             f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {percent(before[1])}"
             f" and {percent(after[1])} of pairs reach each other"
@@ -149,7 +159,8 @@ class PathLengths(Utility):
 
 def mean_distance(graph: PeopleGraph, sources: NDArray[np.int64]) -> tuple[float, float]:
     """The average distance from some people to those they reach, and the share of pairs that do."""
-    reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
+    reached = np.empty(graph.people, dtype=np.int32)
+    queue = np.empty(graph.people, dtype=np.int32)
     total, pairs = 0, 0
     for source in sources:
         count = kernels.graphs.search_breadth_first(*graph.ties, source, reached, queue)
@@ -172,9 +183,11 @@ class DegreeDistance(Utility):
 
     def measure(self, pair: Pair) -> Measure:
         """Compare sorted degrees."""
-        original, released = pair.original, pair.released
+        original = pair.original
+        released = pair.released
         before, after = (np.sort(graph.ties.degrees) for graph in (original, released))
-        apart, largest = np.abs(before - after).sum(), np.maximum(before, after).sum()
+        apart = np.abs(before - after).sum()
+        largest = np.maximum(before, after).sum()
         meaning = (
             f"{apart / original.people:.4g} ties a person between both distributions of degrees"
         )
@@ -204,9 +217,11 @@ class Spectrum(Utility):
 
     def measure(self, pair: Pair) -> Measure:
         """Compare the largest eigenvalues."""
-        original, released = pair.original, pair.released
+        original = pair.original
+        released = pair.released
         count = min(self.values, original.people)
-        before, after = top_eigenvalues(original, count), top_eigenvalues(released, count)
+        before = top_eigenvalues(original, count)
+        after = top_eigenvalues(released, count)
         size = float(np.linalg.norm(before) + np.linalg.norm(after))
         apart = float(np.linalg.norm(before - after))
         meaning = f"largest eigenvalue {before[0]:.4g} before, {after[0]:.4g} after"

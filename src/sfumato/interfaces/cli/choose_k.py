@@ -152,7 +152,8 @@ def tell_plan(k: int | None, asked: PlanOptions, *, json: bool) -> None:
     """Plan buckets of confidential values: how many, how many classes, whether they fit, how far
     classes can be.
     """
-    from sfumato.methods.formulas.bridge import needed_t, plan_buckets
+    from sfumato.methods.formulas.bridge import needed_t
+    from sfumato.methods.formulas.bucket_plans import plan_buckets
 
     if asked.n is None or k is None or (asked.t is None) == (asked.epsilon is None):
         example = "sfumato explain bucketize --plan --n 10000 --k 10 --t 2.5"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
 
 @parameters
 class Composition(Attack):
@@ -88,7 +90,7 @@ class Composition(Attack):
             shared = [common_people(scene.pair, release, self.people) for release in scene.others]
         except SchemaError as error:
             return str(error)
-        if not all(len(people.here) for people in shared):
+        if not all(len(people.own_rows) for people in shared):
             return NothingToAttack("nobody is in all tables")
         return None
 
@@ -107,7 +109,10 @@ class Composition(Attack):
         pair = scene.pair
         under = np.full(len(pair.original), -1, dtype=np.int64)
         under[pair.rows] = true_labels(pair, column)
-        true = posteriors[np.arange(len(rows)), under[rows]] if len(rows) else np.zeros(0)
+        if len(rows):
+            true = posteriors[np.arange(len(rows)), under[rows]]
+        else:
+            true = np.zeros(0)
         hit = (true >= self.confidence - 1e-12) & (under[rows] >= 0)
         message = (
             f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases"
@@ -131,9 +136,7 @@ class Composition(Attack):
             details=details,
         )
 
-    def posteriors(
-        self, scene: Scene, column: str
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def posteriors(self, scene: Scene, column: str) -> tuple[Ints, NDArray[np.float64]]:
         """The rows of the first original whose people are in all releases, and per row the
         posterior of each label of the first release.
         """
@@ -141,7 +144,7 @@ class Composition(Attack):
         rows = np.unique(pair.rows)
         matches = [common_people(pair, release, self.people) for release in scene.others]
         for match, release in zip(matches, scene.others, strict=True):
-            rows = np.intersect1d(rows, match.here[np.isin(match.there, release.rows)])
+            rows = np.intersect1d(rows, match.own_rows[np.isin(match.other_rows, release.rows)])
         labels = tuple(pair.reading(column).labels)
         product = _distributions(pair, scene.intruder.knows, column, rows, labels)
         for match, release in zip(matches, scene.others, strict=True):
@@ -157,20 +160,20 @@ class Composition(Attack):
 @dataclasses.dataclass(frozen=True, eq=False)
 class CommonPeople:
     """People who are in two originals: row ``here[i]`` of the first and ``there[i]`` of the second
-    are one person's; ``here`` is sorted.
+    are one person's; ``own_rows`` is sorted.
     """
 
-    here: NDArray[np.int64]
-    there: NDArray[np.int64]
+    own_rows: Ints
+    other_rows: Ints
     same_table: bool = False
     ambiguous: int = 0
     """Rows of the first table whose person is not named uniquely in both."""
 
-    def rows_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows_of(self, rows: Ints) -> Ints:
         """The rows of the second table of the people of some rows of the first, all of whom are in
         both.
         """
-        return self.there[np.searchsorted(self.here, rows)]
+        return self.other_rows[np.searchsorted(self.own_rows, rows)]
 
 
 def common_people(
@@ -260,7 +263,7 @@ def _distributions(
     pair: TablePair,
     knows: tuple[str, ...],
     column: str,
-    rows: NDArray[np.int64],
+    rows: Ints,
     labels: tuple[str | None, ...],
 ) -> NDArray[np.float64]:
     """Per original row the distribution of the column in its class, under the labels of the first

@@ -16,12 +16,9 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.methods.attacks.linkage.comparable_columns import (
-    common_columns,
-    refusal,
-    sampled_interval,
-)
+from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal
 from sfumato.methods.attacks.linkage.files import files_of
+from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 from sfumato.methods.formulas.matchings import MOST, matchings_with
 
 if TYPE_CHECKING:
@@ -30,6 +27,10 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.methods.attacks.linkage.comparable_columns import Compared
     from sfumato.methods.attacks.linkage.files import Files
+
+    Flags = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+
 
 ALL_ORDERS = 6
 """Facts of which all orders are averaged over; with more, some orders are drawn."""
@@ -40,6 +41,9 @@ that takes longer than the attack itself.
 """
 MOST_WAYS = 1 << 22
 """Sets of records that the exact posteriors of a table may look at."""
+_ORDERS = {"rarest": "the rarest first", "random": "in any order"}
+EVERYBODY = None
+"""The candidates before any fact is used that rules somebody out."""
 
 
 @parameters
@@ -100,7 +104,7 @@ class AttackCost(Attack):
         files = files_of(scene)
         targets = np.flatnonzero(scene.intruder.truth >= 0)
         hunts: list[_Hunt] = []
-        dearest = len(files.ours.records) * len(files.columns) * DRAWN_ORDERS
+        dearest = len(files.released.records) * len(files.columns) * DRAWN_ORDERS
         people = scene.sampled(
             len(targets),
             "attack cost",
@@ -117,7 +121,8 @@ class AttackCost(Attack):
         }
         curve = curves[self.order]
         alone = np.array([hunt.own_alone for hunt in hunts], dtype=np.float64)
-        unique_people, work = float(alone.sum()), curve[-1]["work"] * len(hunts)
+        unique_people = float(alone.sum())
+        work = curve[-1]["work"] * len(hunts)
         until = next(
             (point["work"] for point in curve if point["quantiles"]["0.5"] <= self.few), None
         )
@@ -136,11 +141,10 @@ class AttackCost(Attack):
             "sound": float(np.mean(sound)) if sound else None,
             "ladder": _ladder(scene),
         }
-        effort = (
-            f"{work / unique_people:,.0f} tests of a fact for each of them"
-            if unique_people
-            else f"{work:,.0f} tests of a fact in vain"
-        )
+        if unique_people:
+            effort = f"{work / unique_people:,.0f} tests of a fact for each of them"
+        else:
+            effort = f"{work:,.0f} tests of a fact in vain"
         sentence = (
             f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an"
             f" intruder is left with {curve[-1]['candidates']:,.1f} of"
@@ -162,9 +166,6 @@ class AttackCost(Attack):
         )
 
 
-_ORDERS = {"rarest": "the rarest first", "random": "in any order"}
-
-
 @dataclasses.dataclass(frozen=True)
 class _Hunt:
     """One person sought: candidates and the chance to be the only one, per number of facts used;
@@ -183,23 +184,25 @@ class _Hunt:
 
 def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
     """Seek one person by all facts known of them."""
-    records = files.ours.records
+    records = files.released.records
     facts = [_fits(column, files, at, row) for at, column in enumerate(files.columns)]
     usable_facts = [fact for fact in facts if fact is not None]
     usable_facts.sort(key=lambda fact: int(records[fact].sum()))
     narrowing = _Narrowing(usable_facts, records)
-    candidates, size = EVERYBODY, narrowing.total
-    sizes, alone = [float(size)], [float(size == 1)]
+    candidates = EVERYBODY
+    size = narrowing.total
+    sizes = [float(size)]
+    alone = [float(size == 1)]
     for fact in range(len(usable_facts)):
         candidates, size = narrowing.left_after(candidates, size, fact)
         sizes.append(float(size))
         alone.append(float(size == 1))
-    own = files.ours.kind_of[np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])]
-    own_candidate = (
-        bool(np.isin(own, candidates).any() if candidates is not EVERYBODY else True)
-        if len(own)
-        else None
-    )
+    own = files.released.kind_of[np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])]
+    own_candidate = None
+    if len(own):
+        own_candidate = bool(
+            np.isin(own, candidates).any() if candidates is not EVERYBODY else True
+        )
     random = _any_order(scene, narrowing, row)
     cells = narrowing.cells + len(facts) * len(records) + len(scene.pair.rows)
     return _Hunt(
@@ -212,26 +215,22 @@ def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
     )
 
 
-EVERYBODY = None
-"""The candidates before any fact is used that rules somebody out."""
-
-
 class _Narrowing:
     """Candidates, as numbers of distinct records, that are left after some of the facts; what was
     looked at is counted in ``cells``.
     """
 
-    def __init__(self, facts: Sequence[NDArray[np.bool_]], records: NDArray[np.int64]) -> None:
-        self.facts, self.records, self.total = facts, records, int(records.sum())
+    def __init__(self, facts: Sequence[Flags], records: Ints) -> None:
+        self.facts = facts
+        self.records = records
+        self.total = int(records.sum())
         self.fitting = [EVERYBODY if fact.all() else np.flatnonzero(fact) for fact in facts]
         self.sizes = [
             self.total if fit is EVERYBODY else int(records[fit].sum()) for fit in self.fitting
         ]
         self.cells = len(facts) * len(records)
 
-    def left_after(
-        self, candidates: NDArray[np.int64] | None, size: int, fact: int
-    ) -> tuple[NDArray[np.int64] | None, int]:
+    def left_after(self, candidates: Ints | None, size: int, fact: int) -> tuple[Ints | None, int]:
         """Who is left of some candidates, who are so many rows, after one more fact, and how many
         rows these are.
         """
@@ -244,23 +243,24 @@ class _Narrowing:
         return fewer, int(self.records[fewer].sum())
 
 
-def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_] | None:
+def _fits(column: Compared, files: Files, at: int, row: int) -> Flags | None:
     """Per distinct released record whether a cell of the intruder's may be its; None where the
     intruder does not know the cell.
     """
-    value = int(column.theirs[row])
-    if column.missing_theirs[value] or column.open_theirs[value]:
+    value = int(column.intruder[row])
+    if column.missing_intruder[value] or column.open_intruder[value]:
         return None
-    labels = column.open_ours.copy()
+    labels = column.open_released.copy()
     if column.scale == "category":
-        starts, listed = column.theirs_fit_starts, column.theirs_fit[1]
+        starts = column.intruder_fit_starts
+        listed = column.intruder_fit[1]
         labels[listed[starts[value] : starts[value + 1]]] = True
     else:
         slack = 1e-9 * max(1.0, abs(column.span))
         position = column.places[value]
         with np.errstate(invalid="ignore"):
             labels |= (column.low - slack <= position) & (position <= column.high + slack)
-    return np.asarray(labels[files.ours.codes[:, at]], dtype=np.bool_)
+    return np.asarray(labels[files.released.codes[:, at]], dtype=np.bool_)
 
 
 def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[float], list[float]]:
@@ -275,7 +275,8 @@ def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[floa
     else:
         draws = scene.seed.stream(f"attack cost: orders of {row}")
         for _ in range(DRAWN_ORDERS):
-            candidates, size = EVERYBODY, narrowing.total
+            candidates = EVERYBODY
+            size = narrowing.total
             sizes[0].append(size)
             for used, fact in enumerate(draws.permutation(facts).tolist(), start=1):
                 candidates, size = narrowing.left_after(candidates, size, fact)
@@ -287,7 +288,7 @@ def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[floa
 
 def _subsets(
     narrowing: _Narrowing,
-    candidates: NDArray[np.int64] | None,
+    candidates: Ints | None,
     size: int,
     fact: int = 0,
     used: int = 0,
@@ -363,7 +364,8 @@ def ladder(pairs: Pairs) -> dict[str, Any]:
     ``work`` counts pairs of records that fit, once for each of the first two rungs, and sets of
     records for the third.
     """
-    neighbours, matches = pairs.neighbours_of_originals(), pairs.matches_of_originals()
+    neighbours = pairs.neighbours_of_originals()
+    matches = pairs.matches_of_originals()
     edges = int((pairs.originals[pairs.edges[0]] * pairs.released[pairs.edges[1]]).sum())
     largest, people, ways = _posteriors(pairs)
     return {
@@ -386,11 +388,11 @@ def ladder(pairs: Pairs) -> dict[str, Any]:
     }
 
 
-def _fewest(values: NDArray[np.int64]) -> int:
+def _fewest(values: Ints) -> int:
     return int(values.min()) if len(values) else 0
 
 
-def _mean(values: NDArray[np.int64], weights: NDArray[np.int64]) -> float:
+def _mean(values: Ints, weights: Ints) -> float:
     return float((values * weights).sum() / max(1, int(weights.sum())))
 
 
@@ -401,13 +403,12 @@ def _posteriors(pairs: Pairs) -> tuple[float | None, int, int]:
     largest, people, ways = 0.0, 0, 0
     for group in _groups(pairs):
         if group.joined.all():  # everybody can be anybody
-            largest, people = max(largest, 1 / group.size), people + group.size
+            largest = max(largest, 1 / group.size)
+            people = people + group.size
         elif group.size <= MOST and ways + (1 << group.size) <= MOST_WAYS:
-            largest, people, ways = (
-                max(largest, group.largest()),
-                people + group.size,
-                ways + (1 << group.size),
-            )
+            largest = max(largest, group.largest())
+            people = people + group.size
+            ways = ways + (1 << group.size)
     return (largest if people else None), people, ways
 
 
@@ -417,10 +418,10 @@ class _Group:
     and which are the same people's.
     """
 
-    originals: NDArray[np.int64]
-    released: NDArray[np.int64]
-    joined: NDArray[np.bool_]
-    matches: NDArray[np.bool_]
+    originals: Ints
+    released: Ints
+    joined: Flags
+    matches: Flags
 
     @property
     def size(self) -> int:
@@ -464,7 +465,7 @@ def _groups(pairs: Pairs) -> Iterator[_Group]:
         yield _Group(pairs.originals[original_rows], pairs.released[released_rows], *marks)
 
 
-def _run(order: NDArray[np.int64], numbers: NDArray[np.int64], group: int) -> NDArray[np.int64]:
+def _run(order: Ints, numbers: Ints, group: int) -> Ints:
     """The places that have a number, where ``order`` puts equal ones together."""
     low, high = np.searchsorted(numbers, [group, group + 1], sorter=order)
     return order[low:high]

@@ -5,7 +5,7 @@ sensitive values they have.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.encoding import positions_in
+from sfumato.methods.attacks.randomised_secrets import expected_counts, known_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 
 WORD = 1 << 62
@@ -32,12 +36,12 @@ class Distinct:
     ``records`` how often it occurs.
     """
 
-    kind_of: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    records: NDArray[np.int64]
+    kind_of: Ints
+    codes: Ints
+    records: Ints
 
 
-def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
+def distinct(codes: Sequence[Ints]) -> Distinct:
     """Number records alike that have the same codes, in the order of the codes.
 
     The codes of a record are one number to a mixed base; where it would not fit a word, records are
@@ -48,13 +52,18 @@ def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
     >>> found.kind_of.tolist(), found.codes.tolist(), found.records.tolist()
     ([1, 0, 1], [[0, 5], [1, 5]], [1, 2])
     """
-    keys, size = np.zeros(len(codes[0]), dtype=np.int64), 1
+    keys = np.zeros(len(codes[0]), dtype=np.int64)
+    size = 1
     for part in codes:
-        width = int(part.max()) + 1 if len(part) else 1
+        if len(part):
+            width = int(part.max()) + 1
+        else:
+            width = 1
         if size * width > WORD:
             keys, first = _in_order(keys)
             size = len(first)
-        keys, size = keys * width + part, size * width
+        keys = keys * width + part
+        size = size * width
     ids, first = _in_order(keys)
     return Distinct(
         ids,
@@ -63,7 +72,7 @@ def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
     )
 
 
-def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _in_order(keys: Ints) -> tuple[Ints, Ints]:
     """The rank of every key among the distinct ones, and the first row that has each of them."""
     ids, first = kernels.keys.group(keys.astype(np.uint64)[:, None])
     order = np.argsort(keys[first])
@@ -97,26 +106,26 @@ class Crowd:
     """
 
     column: str
-    classes: NDArray[np.int64]
+    classes: Ints
     labels: tuple[str | None, ...]
-    sizes: NDArray[np.int64]
-    totals: NDArray[np.float64]
-    truth: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    pair_classes: NDArray[np.int64]
-    pair_values: NDArray[np.int64]
-    counts: NDArray[np.float64]
+    sizes: Ints
+    totals: Floats
+    truth: Ints
+    pairs: Ints
+    pair_classes: Ints
+    pair_values: Ints
+    counts: Floats
 
     @classmethod
     def of(
         cls,
         column: str,
-        classes: NDArray[np.int64],
-        sizes: NDArray[np.int64],
+        classes: Ints,
+        sizes: Ints,
         labels: tuple[str | None, ...],
-        truth: NDArray[np.int64],
-        cell_counts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
-        totals: NDArray[np.float64],
+        truth: Ints,
+        cell_counts: tuple[Ints, Ints, Floats],
+        totals: Floats,
     ) -> Crowd:
         """Find the pair of every person's true value among those that are counted, which come in
         order.
@@ -125,33 +134,32 @@ class Crowd:
         keys = cell_counts[0] * width + cell_counts[1]
         true_keys = classes * width + truth
         at = np.minimum(np.searchsorted(keys, true_keys), max(0, len(keys) - 1))
-        pairs = (
-            np.where((truth >= 0) & (keys[at] == true_keys), at, -1)
-            if len(keys)
-            else np.full(len(truth), -1)
-        )
+        if len(keys):
+            pairs = np.where((truth >= 0) & (keys[at] == true_keys), at, -1)
+        else:
+            pairs = np.full(len(truth), -1)
         return cls(column, classes, labels, sizes, totals, truth, pairs, *cell_counts)
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Per pair the share of the class that has the value: the intruder's posterior."""
-        shares: NDArray[np.float64] = self.counts / self.sizes[self.pair_classes]
+        shares: Floats = self.counts / self.sizes[self.pair_classes]
         return shares
 
-    def largest(self) -> NDArray[np.float64]:
+    def largest(self) -> Floats:
         """Per class the count of its most frequent value."""
         largest = np.zeros(len(self.sizes))
         np.maximum.at(largest, self.pair_classes, self.counts)
         return largest
 
-    def guesses(self) -> NDArray[np.int64]:
+    def guesses(self) -> Ints:
         """Per class its most frequent value; the first of several."""
         codes = np.full(len(self.sizes), len(self.labels), dtype=np.int64)
         is_largest = self.counts >= self.largest()[self.pair_classes]
         np.minimum.at(codes, self.pair_classes[is_largest], self.pair_values[is_largest])
         return codes
 
-    def mine(self, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def includes_own(self, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Per row whether the pair of the person's true value is among some."""
         own_pairs: NDArray[np.bool_] = (self.pairs >= 0) & pairs[self.pairs]
         return own_pairs
@@ -173,7 +181,8 @@ def crowd_of(pair: TablePair, knows: Sequence[str], column: str) -> Crowd:
 
 def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     reading = pair.reading(column)
-    released, truth = reading.released, true_labels(pair, column)
+    released = reading.released
+    truth = true_labels(pair, column)
     rows = len(released)
     nothing = Distinct(
         np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows])
@@ -201,7 +210,7 @@ def _crowd(pair: TablePair, known_columns: Sequence[str], column: str) -> Crowd:
     )
 
 
-def true_labels(pair: TablePair, column: str) -> NDArray[np.int64]:
+def true_labels(pair: TablePair, column: str) -> Ints:
     """Per released row the label that its true value stands under: the released one where that is
     true.
 
@@ -215,7 +224,7 @@ def true_labels(pair: TablePair, column: str) -> NDArray[np.int64]:
     return np.where(true, reading.released, standing_under(reading)[reading.original[pair.rows]])
 
 
-def standing_under(reading: Reading) -> NDArray[np.int64]:
+def standing_under(reading: Reading) -> Ints:
     """Per original value of a column its own label, or the narrowest that holds it; −1 where none
     was released.
     """
@@ -227,9 +236,10 @@ def standing_under(reading: Reading) -> NDArray[np.int64]:
 
 def _wide_labels(reading: Reading) -> list[int]:
     """The labels that stand for more than one value but not for all, the narrowest first."""
-    covers_many = (
-        np.diff(reading.starts) > 1 if reading.scale == "category" else reading.high > reading.low
-    )
+    if reading.scale == "category":
+        covers_many = np.diff(reading.starts) > 1
+    else:
+        covers_many = reading.high > reading.low
     wide = np.flatnonzero(covers_many & ~reading.everything)
     return sorted(wide.tolist(), key=lambda label: (reading.loss[label], label))
 
@@ -336,97 +346,6 @@ def _add_words(finding: Finding, words: str, **details: Any) -> Finding:
     )
 
 
-# Sensitive columns that were randomised with known probabilities: what an intruder believes who
-# uses them.
-
-if TYPE_CHECKING:
-    Floats = NDArray[np.float64]
-
-ROUNDS = 50
-CLASSES_AT_ONCE = 2_000_000
-"""Cells of classes × values that are held at a time."""
-LEAST = 1e-6
-"""Values that are less likely in a class are left out."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class KnownMatrix:
-    """How a column was randomised: ``chances[v, l]`` is the probability that value *v* is released
-    as label *l*.
-
-    Values and labels are those of the column's reading. ``shares`` is how frequent values are in
-    the whole table, as far as the release tells it.
-    """
-
-    chances: Floats
-    shares: Floats
-
-    @property
-    def beliefs(self) -> Floats:
-        """Per released label and value, how likely the label stands for the value (Bayes' rule)."""
-        joint = (self.shares[:, None] * self.chances).T
-        total = joint.sum(axis=1, keepdims=True)
-        return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0))
-
-
-def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
-    """The transition matrix of a column that one step randomised, value by value and everywhere
-    alike; else None.
-    """
-    reading = scene.pair.reading(column)
-    steps = [step for step in scene.steps if column in step.masks]
-    transitions = [t for step in steps for t in step.transitions(scene.pair.original)]
-    transitions = [t for t in transitions if t.columns == (column,)]
-    if len(steps) != 1 or len(transitions) != 1:
-        return None
-    label_codes = {label[0]: i for i, label in enumerate(transitions[0].labels)}
-    if not {v for v in (*reading.values, *reading.labels) if v is not None} <= set(label_codes):
-        return None
-    chances = np.array(
-        [
-            [_chance(transitions[0].matrix, label_codes, v, t) for t in reading.labels]
-            for v in reading.values
-        ]
-    )
-    counts = np.bincount(reading.released, minlength=len(reading.labels)).astype(np.float64)
-    even = np.full(len(reading.values), 1 / len(reading.values))
-    return KnownMatrix(chances, likeliest(counts[None, :], chances, even, weight=1.0)[0])
-
-
-def _chance(
-    matrix: Floats, label_codes: dict[str, int], value: str | None, label: str | None
-) -> float:
-    if value is None or label is None:
-        return float(value == label)  # a missing value stays missing
-    return float(matrix[label_codes[value], label_codes[label]])
-
-
-def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) -> Floats:
-    r"""Per class the likeliest shares of true values, from the counts of its released labels.
-
-    .. math:: q_v \leftarrow \frac{1}{m+w}\Bigl(w\,p_v + \sum_l n_l
-        \frac{q_v R_{vl}}{\sum_u q_u R_{ul}}\Bigr)
-
-    with :math:`n_l` of the *m* records released as label *l*, the transition matrix *R* and a prior
-    *p* that weighs as much as *w* records: expectation and maximisation.
-
-    >>> import numpy as np
-    >>> chances = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> likeliest(np.array([[40.0, 60.0]]), chances, np.array([0.5, 0.5]), weight=0.0).round(
-    ...     3
-    ... ).tolist()
-    [[0.3, 0.7]]
-    """
-    estimates = np.repeat(prior[None, :], len(counts), axis=0)
-    total = counts.sum(axis=1, keepdims=True) + weight
-    for _ in range(ROUNDS):
-        expected = estimates @ chances
-        ratio = np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
-        estimates = (estimates * (ratio @ chances.T) + weight * prior) / np.maximum(total, 1e-300)
-        estimates /= np.maximum(estimates.sum(axis=1, keepdims=True), 1e-300)
-    return estimates
-
-
 def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
     """The crowds as an intruder believes them to be who knows how the column was randomised; None
     where nobody can know.
@@ -438,7 +357,7 @@ def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
     if channel is None:
         return None
     reading = scene.pair.reading(crowd.column)
-    parts = list(_believed(crowd, channel, len(reading.labels)))
+    parts = list(expected_counts(crowd, channel, len(reading.labels)))
     classes, values, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     original = reading.original[scene.pair.rows]
     return Crowd.of(
@@ -450,18 +369,3 @@ def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
         (classes, values, counts),
         channel.shares * len(original),
     )
-
-
-def _believed(crowd: Crowd, channel: KnownMatrix, labels: int) -> Iterator[tuple[Any, Any, Any]]:
-    """Class, value and expected count of all values that are likely in a class, some classes at a
-    time.
-    """
-    step = max(1, CLASSES_AT_ONCE // max(labels, len(channel.shares)))
-    for start in range(0, len(crowd.sizes), step):
-        end = min(len(crowd.sizes), start + step)
-        inside = (crowd.pair_classes >= start) & (crowd.pair_classes < end)
-        counts = np.zeros((end - start, labels))
-        counts[crowd.pair_classes[inside] - start, crowd.pair_values[inside]] = crowd.counts[inside]
-        shares = likeliest(counts, channel.chances, channel.shares, weight=1.0)
-        classes, values = np.nonzero(shares >= LEAST)
-        yield classes + start, values, shares[classes, values] * crowd.sizes[start:end][classes]

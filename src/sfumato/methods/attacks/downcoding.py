@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
 
+    Flags = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
 
-# How many records of a class can lie in each part of its cells, if the class could not have been
-# released finer.
 
 MOST_CASES = 5_000
 """Ways to fill the parts up to which all are looked at; beyond, a solver is asked."""
@@ -39,8 +40,12 @@ WORK_A_QUESTION = 2.0
 """What the solver may do to answer one question, in its own units: about as many seconds, and the
 same on every machine.
 """
-
 Combination = tuple[int, ...]
+Assumption = Literal["auto", "release", "class", "cover", "table"]
+
+
+# How many records of a class can lie in each part of its cells, if the class could not have been
+# released finer.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +78,7 @@ def column_bounds(
     """
     if parts * largest_part < size:
         return None
+    # The other parts hold at most largest_part each; what they cannot hold is in this one.
     return (max(0, size - largest_part * (parts - 1)),) * parts, (min(largest_part, size),) * parts
 
 
@@ -89,6 +95,7 @@ def joint_bounds(
     """
     if not allowed:
         return None
+    # Multisets of ``size`` combinations: few enough are looked at one by one.
     if math.comb(len(allowed) + size - 1, size) <= MOST_CASES:
         return _enumerated(size, parts, largest_part, allowed)
     return _solved(size, parts, largest_part, allowed)
@@ -113,12 +120,15 @@ def _enumerated(
     size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
     cells = [(c, p) for c, n in enumerate(parts) for p in range(n)]
-    lowest, greatest = dict.fromkeys(cells, size + 1), dict.fromkeys(cells, -1)
+    lowest = dict.fromkeys(cells, size + 1)
+    greatest = dict.fromkeys(cells, -1)
     for counts in occupancies(size, largest_part, allowed):
         for cell in cells:
             lowest[cell] = min(lowest[cell], counts.get(cell, 0))
             greatest[cell] = max(greatest[cell], counts.get(cell, 0))
-    return None if greatest[cells[0]] < 0 else _bounds(parts, lowest, greatest)
+    if greatest[cells[0]] < 0:
+        return None
+    return _bounds(parts, lowest, greatest)
 
 
 def _solved(
@@ -131,30 +141,27 @@ def _solved(
         to="take several columns of large classes together",
     )
     model = cp.CpModel()
+    # How many records have each allowed combination of parts.
     amounts = [model.new_int_var(0, size, f"combination {i}") for i in range(len(allowed))]
     model.add(sum(amounts) == size)
     every = [(c, p) for c, n in enumerate(parts) for p in range(n)]
-    sums = {
-        (c, p): _sum(amounts, allowed, c, p) for c, p in every if any(a[c] == p for a in allowed)
-    }
-    for total in sums.values():
-        model.add(total <= largest_part)
-    lowest, greatest = dict.fromkeys(every, 0), dict.fromkeys(every, 0)
-    for cell, total in sums.items():
-        low = _extreme(cp, model, total, minimise=True)
+    sums: dict[tuple[int, int], Any] = {}
+    for amount, combination in zip(amounts, allowed, strict=True):
+        for cell in enumerate(combination):
+            sums[cell] = sums.get(cell, 0) + amount
+    cells = [cell for cell in every if cell in sums]
+    for cell in cells:
+        model.add(sums[cell] <= largest_part)
+    lowest = dict.fromkeys(every, 0)
+    greatest = dict.fromkeys(every, 0)
+    for cell in cells:
+        low = _extreme(cp, model, sums[cell], minimise=True)
         if low is None:
             return None
-        high = _extreme(cp, model, total, minimise=False)
-        lowest[cell], greatest[cell] = low, size if high is None else high
+        high = _extreme(cp, model, sums[cell], minimise=False)
+        lowest[cell] = low
+        greatest[cell] = size if high is None else high
     return _bounds(parts, lowest, greatest)
-
-
-def _sum(amounts: Sequence[Any], allowed: Sequence[Combination], column: int, part: int) -> Any:
-    return sum(
-        amount
-        for amount, combination in zip(amounts, allowed, strict=True)
-        if combination[column] == part
-    )
 
 
 def _extreme(cp: Any, model: Any, total: Any, *, minimise: bool) -> int | None:
@@ -163,6 +170,7 @@ def _extreme(cp: Any, model: Any, total: Any, *, minimise: bool) -> int | None:
     """
     (model.minimize if minimise else model.maximize)(total)
     solver = cp.CpSolver()
+    # One worker, a fixed seed and work instead of time: the same answer on every machine.
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = WORK_A_QUESTION
@@ -172,7 +180,9 @@ def _extreme(cp: Any, model: Any, total: Any, *, minimise: bool) -> int | None:
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return 0  # nothing was proved within the work
     bound = float(solver.best_objective_bound)
-    return max(0, math.ceil(bound - 1e-6)) if minimise else math.floor(bound + 1e-6)
+    if minimise:
+        return max(0, math.ceil(bound - 1e-6))
+    return math.floor(bound + 1e-6)
 
 
 def _bounds(
@@ -198,11 +208,11 @@ class ClassAudit:
     ``to_the_value`` cells known to the value; ``narrowed`` if a part surely has somebody.
     """
 
-    rows: NDArray[np.int64]
+    rows: Ints
     right: tuple[str, ...]
     wrong: tuple[str, ...]
     contradicted: tuple[str, ...]
-    pinned: NDArray[np.int64]
+    pinned: Ints
     to_the_value: int
     narrowed: bool
     together: bool
@@ -223,8 +233,8 @@ class ReleasedClasses:
     """
 
     columns: tuple[NodeColumn, ...]
-    keys: NDArray[np.int64]
-    rows: tuple[NDArray[np.int64], ...]
+    keys: Ints
+    rows: tuple[Ints, ...]
 
     @classmethod
     def of(cls, scene: Scene) -> ReleasedClasses:
@@ -236,21 +246,23 @@ class ReleasedClasses:
         rows = np.split(order, np.cumsum(np.bincount(ids, minlength=len(first)))[:-1])
         return cls(columns, codes[first], tuple(rows))
 
-    def parts(self, class_number: int, column: int) -> Sequence[NDArray[np.bool_]]:
+    def parts(self, class_number: int, column: int) -> Sequence[Flags]:
         """The parts of a cell of a class."""
         return self.columns[column].children[int(self.keys[class_number, column])]
 
-    def finer(self, class_number: int) -> NDArray[np.int64]:
+    def finer(self, class_number: int) -> Ints:
         """Other classes that lie below a class in every column, sought in the column first in which
         fewest do.
         """
-        key, candidates = self.keys[class_number].tolist(), np.arange(len(self.keys))
+        key = self.keys[class_number].tolist()
+        candidates = np.arange(len(self.keys))
+        # The column that leaves fewest classes first.
         for c in sorted(range(len(key)), key=lambda c: int(self._amounts[c][key[c]])):
             candidates = candidates[self.columns[c].below[self.keys[candidates, c], key[c]]]
         return np.asarray(candidates[candidates != class_number], dtype=np.int64)
 
     @functools.cached_property
-    def _amounts(self) -> list[NDArray[np.int64]]:
+    def _amounts(self) -> list[Ints]:
         """Per column and label how many classes have the label or one below it."""
         return [
             np.bincount(self.keys[:, c], minlength=len(n.below)) @ n.below
@@ -262,18 +274,13 @@ def audit_release(scene: Scene, k: int, assumed: str, solver_limit: int) -> Audi
     """What is certain of every class of at least k records."""
     released = ReleasedClasses.of(scene)
     limits = _limits(scene, released, k, assumed)
-    open_classes = sorted(
-        {class_number for class_number, _ in limits},
-        key=lambda class_number: (len(released.rows[class_number]), class_number),
-    )
+    open_classes = sorted({class_number for class_number, _ in limits})
+    open_classes.sort(key=lambda class_number: len(released.rows[class_number]))
     audits: list[ClassAudit] = []
     for class_number in open_classes:
         scene.require_time()
-        column_limits = [
-            (c, limits[class_number, c])
-            for c in range(len(released.columns))
-            if (class_number, c) in limits
-        ]
+        column_numbers = [c for c in range(len(released.columns)) if (class_number, c) in limits]
+        column_limits = [(c, limits[class_number, c]) for c in column_numbers]
         finer = released.finer(class_number) if assumed == "release" else ()
         for c, _ in column_limits:
             _require_few(scene, released.columns[c].name, released.parts(class_number, c))
@@ -283,7 +290,7 @@ def audit_release(scene: Scene, k: int, assumed: str, solver_limit: int) -> Audi
     return Audit(tuple(c.name for c in released.columns), tuple(audits))
 
 
-def _require_few(scene: Scene, name: str, parts: Sequence[NDArray[np.bool_]]) -> None:
+def _require_few(scene: Scene, name: str, parts: Sequence[Flags]) -> None:
     """Refuse a cell with so many parts that to look at them all is more than the work of an
     attack.
     """
@@ -303,9 +310,9 @@ def _limits(
     limits: dict[tuple[int, int], int] = {}
     for c in range(len(released.columns)):
         class_numbers = [
-            p
-            for p in range(len(released.rows))
-            if released.parts(p, c) and len(released.rows[p]) > 1
+            number
+            for number, rows in enumerate(released.rows)
+            if len(rows) > 1 and released.parts(number, c)
         ]
         if assumed == "table" and (
             len(class_numbers) != 1 or scene.pair.suppressed or _mixed(released, c)
@@ -314,10 +321,11 @@ def _limits(
             continue
         for class_number in class_numbers:
             size = len(released.rows[class_number])
-            if size >= k:
-                limits[class_number, c] = (
-                    k - 1 if size >= 2 * k and assumed in ("release", "class") else size - 1
-                )
+            # A part of k records could have been released by itself, as k others stay.
+            if size >= 2 * k and assumed in ("release", "class"):
+                limits[class_number, c] = k - 1
+            elif size >= k:
+                limits[class_number, c] = size - 1
     return limits
 
 
@@ -332,7 +340,7 @@ def bounds_of(
     released: ReleasedClasses,
     class_number: int,
     column_limits: Sequence[tuple[int, int]],
-    finer: Sequence[int] | NDArray[np.int64],
+    finer: Sequence[int] | Ints,
     k: int,
     most_together: int,
 ) -> dict[int, PartBounds | None]:
@@ -343,32 +351,27 @@ def bounds_of(
     boxes = [
         box for finer_class in finer if (box := _box(released, class_number, int(finer_class)))
     ]
+    # None can leave alone: a class of k - 1 would be left.
     if size == k:
         return _bounds_where_all_would_leave(released, class_number, column_limits, boxes)
-    linked = sorted({c for box in boxes if len(box) > 1 for c in box})
+    linked = sorted(set(chain.from_iterable(box for box in boxes if len(box) > 1)))
     column_bounds_by_column: dict[int, PartBounds | None] = {}
     for c, largest_part in column_limits:
         covered_masks = [box[c] for box in boxes if list(box) == [c]]
-        free = [
-            i
-            for i, part in enumerate(released.parts(class_number, c))
-            if not _covered(part, covered_masks)
-        ]
-        column_bounds_by_column[c] = _spread(
-            column_bounds(size, len(free), largest_part), free, len(released.parts(class_number, c))
-        )
-    allowed = (
-        _allowed(released, class_number, linked, boxes)
-        if size <= most_together and linked
-        else None
-    )
+        parts = released.parts(class_number, c)
+        free = [i for i, part in enumerate(parts) if not _covered(part, covered_masks)]
+        bounds = column_bounds(size, len(free), largest_part)
+        column_bounds_by_column[c] = _spread(bounds, free, len(parts))
+    allowed = None
+    if size <= most_together and linked:
+        allowed = _allowed(released, class_number, linked, boxes)
     if allowed is not None:
         counts = [len(released.parts(class_number, c)) for c in linked]
         with contextlib.suppress(MissingExtra):  # then what single columns say has to do
             joint = joint_bounds(size, counts, dict(column_limits)[linked[0]], allowed)
-            column_bounds_by_column |= {
-                c: _tighter(column_bounds_by_column[c], joint, i) for i, c in enumerate(linked)
-            }
+            for i, c in enumerate(linked):
+                alone = column_bounds_by_column[c]
+                column_bounds_by_column[c] = _tighter(alone, joint, i)
     return column_bounds_by_column
 
 
@@ -376,7 +379,7 @@ def _bounds_where_all_would_leave(
     released: ReleasedClasses,
     class_number: int,
     column_limits: Sequence[tuple[int, int]],
-    boxes: Sequence[dict[int, NDArray[np.bool_]]],
+    boxes: Sequence[dict[int, Flags]],
 ) -> dict[int, PartBounds | None]:
     """Bounds of a class of just k records: none may leave alone, but all would have, had each a
     finer class to join.
@@ -384,7 +387,7 @@ def _bounds_where_all_would_leave(
     So one record, at least, lies in no box. As the others lie anywhere, that tells of a column only
     where the one can be in but one of its parts.
     """
-    linked = sorted({c for box in boxes for c in box})
+    linked = sorted(set(chain.from_iterable(boxes)))
     allowed = _allowed(released, class_number, linked, boxes)
     if allowed == []:
         return dict.fromkeys([c for c, _ in column_limits])
@@ -409,24 +412,23 @@ def _tighter(alone: PartBounds | None, joint: PartBounds | None, column: int) ->
     if alone is None or joint is None:
         return None
     lowest = tuple(map(max, alone.least[0], joint.least[column]))
-    return PartBounds(
-        (lowest,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True
-    )
+    greatest = tuple(map(min, alone.most[0], joint.most[column]))
+    return PartBounds((lowest,), (greatest,), together=True)
 
 
-def _box(
-    released: ReleasedClasses, class_number: int, other_class: int
-) -> dict[int, NDArray[np.bool_]]:
+def _box(released: ReleasedClasses, class_number: int, other_class: int) -> dict[int, Flags]:
     """Where a finer class holds fewer values, and which."""
-    own, other_key = released.keys[class_number], released.keys[other_class]
-    masks = {
-        c: (column.holds[other_key[c]], column.holds[own[c]])
-        for c, column in enumerate(released.columns)
-    }
-    return {c: mask for c, (mask, whole) in masks.items() if mask.sum() < whole.sum()}
+    own = released.keys[class_number]
+    other_key = released.keys[other_class]
+    box = {}
+    for c, column in enumerate(released.columns):
+        mask = column.holds[other_key[c]]
+        if mask.sum() < column.holds[own[c]].sum():
+            box[c] = mask
+    return box
 
 
-def _covered(part: NDArray[np.bool_], masks: Sequence[NDArray[np.bool_]]) -> bool:
+def _covered(part: Flags, masks: Sequence[Flags]) -> bool:
     """Whether all values of a part lie in some mask."""
     uncovered = part.copy()
     for mask in masks:
@@ -451,7 +453,7 @@ def _allowed(
     released: ReleasedClasses,
     class_number: int,
     linked: Sequence[int],
-    boxes: Sequence[dict[int, NDArray[np.bool_]]],
+    boxes: Sequence[dict[int, Flags]],
 ) -> list[Combination] | None:
     """The combinations of parts with a value in each that lie in no box; None if there are too
     many.
@@ -473,9 +475,7 @@ def _allowed(
     return sorted(combinations)
 
 
-def _atoms(
-    parts: Sequence[NDArray[np.bool_]], masks: Sequence[NDArray[np.bool_]]
-) -> list[tuple[int, int]]:
+def _atoms(parts: Sequence[Flags], masks: Sequence[Flags]) -> list[tuple[int, int]]:
     """Values that no mask and no part tells apart, once each: the part and one of the values."""
     atoms_by_key: dict[tuple[int, ...], tuple[int, int]] = {}
     for i, part in enumerate(parts):
@@ -489,10 +489,16 @@ def _audit_class(
 ) -> ClassAudit:
     """Hold what seems certain against the truth."""
     rows = released.rows[class_number]
-    right, wrong, contradicted = list[str](), list[str](), list[str]()
-    pinned, to_the_value, narrowed, together = [], 0, False, False
+    right = list[str]()
+    wrong = list[str]()
+    contradicted = list[str]()
+    pinned = []
+    to_the_value = 0
+    narrowed = False
+    together = False
     for c, bound in bounds.items():
-        column, parts = released.columns[c], released.parts(class_number, c)
+        column = released.columns[c]
+        parts = released.parts(class_number, c)
         within = np.array([part[column.original[rows]] for part in parts])
         counts = tuple(int(n) for n in within.sum(axis=1))
         if bound is None or any(
@@ -511,7 +517,10 @@ def _audit_class(
             pinned += [
                 rows[inside] for inside, n in zip(within, counts, strict=True) if n == len(rows) - 1
             ]
-    narrowed_rows = np.unique(np.concatenate(pinned)) if pinned else np.zeros(0, dtype=np.int64)
+    if pinned:
+        narrowed_rows = np.unique(np.concatenate(pinned))
+    else:
+        narrowed_rows = np.zeros(0, dtype=np.int64)
     return ClassAudit(
         rows,
         tuple(right),
@@ -522,9 +531,6 @@ def _audit_class(
         bool(narrowed),
         bool(together),
     )
-
-
-Assumption = Literal["auto", "release", "class", "cover", "table"]
 
 
 @parameters
@@ -627,13 +633,17 @@ class Downcoding(Attack):
     def _assumed(self, scene: Scene) -> str:
         if self.assume != "auto":
             return self.assume
-        return "table" if any(step.fineness == "table" for step in scene.steps) else "release"
+        if any(step.fineness == "table" for step in scene.steps):
+            return "table"
+        return "release"
 
 
 def promised_k(scene: Scene) -> int | None:
     """The largest k of k-anonymity among the promises, or None if there is none above 1."""
     crowd_sizes = [model.crowd for model in scene.models if model.crowd is not None]
-    return max(crowd_sizes) if crowd_sizes and max(crowd_sizes) > 1 else None
+    if crowd_sizes and max(crowd_sizes) > 1:
+        return max(crowd_sizes)
+    return None
 
 
 def _only_k(scene: Scene) -> bool:

@@ -15,7 +15,7 @@ from pydantic import Field
 from sfumato.core.attack import Attack, Finding, Intruder, Learns, NothingToAttack, Scene, cut_short
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
-from sfumato.methods.attacks.crowd import alike_records, distinct, known_matrix, no_secret, targets
+from sfumato.methods.attacks.crowd import alike_records, distinct, no_secret, targets
 from sfumato.methods.attacks.linkage.files import Files
 from sfumato.methods.attacks.nearest import (
     AT_MOST,
@@ -25,6 +25,7 @@ from sfumato.methods.attacks.nearest import (
     slices_of,
     surroundings,
 )
+from sfumato.methods.attacks.randomised_secrets import known_matrix
 from sfumato.methods.attacks.rates import (
     ExcessRisk,
     Rate,
@@ -39,6 +40,19 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+SETTLED = 3
+"""Rows that satisfy a description after which no more are looked for: neither it nor its control
+describes one person then.
+"""
+AT_FIRST = 1024
+GUESS_CELLS = 4_000
+"""How many cells a guess takes the time of however few rows it looks at: some 20 microseconds."""
+FALSE_ALARMS = (0.01, 0.001)
 
 
 # Singling out: a description taken from the release that fits exactly one person.
@@ -72,7 +86,9 @@ class SinglingOut(Attack):
         if not known_columns or not len(scene.pair.released):
             return NothingToAttack("this intruder knows no column of the release")
         unheld = scene.pair.learnt_from is None or scene.held_out is None
-        return NO_CONTROL if unheld and not scene.pair.aligned else None
+        if unheld and not scene.pair.aligned:
+            return NO_CONTROL
+        return None
 
     def attack(self, scene: Scene) -> Finding:
         """Make predicates of random records and count whom they fit."""
@@ -82,24 +98,28 @@ class SinglingOut(Attack):
         draw = scene.seed.stream("singling out")
         known_columns = [c for c in scene.intruder.knows if c in pair.columns]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
-        single, control, naive, trials, victims = 0, 0, 0, 0, []
+        single = 0
+        control = 0
+        naive = 0
+        trials = 0
+        victims = []
         holders = {name: CellHolders(pair.reading(name)) for name in known_columns}
+        width = min(self.columns, len(known_columns))
         for row in _describe_rows(scene, rows, holders.values(), self.columns):
             trials += 1
-            column_numbers = draw.choice(
-                len(known_columns), min(self.columns, len(known_columns)), replace=False
-            )
+            column_numbers = draw.choice(len(known_columns), width, replace=False)
             columns = [holders[known_columns[i]] for i in np.sort(column_numbers).tolist()]
             labels = [int(c.released[row]) for c in columns]
             fit = fitting(columns, labels)
-            own = all(
-                bool(c.fits(pair.rows[[row]], label)[0])
-                for c, label in zip(columns, labels, strict=True)
-            )
+            cells = zip(columns, labels, strict=True)
+            own = all(bool(column.fits(pair.rows[[row]], label)[0]) for column, label in cells)
             single += len(fit) == 1
+            # The control: would the description still fit one person if this one had not taken
+            # part?
             control += len(fit) - own == 1
             if len(fit) == 1:
                 victims.append(int(fit[0]))
+            # A random label a column: what descriptions do that know nothing of any person.
             mixed = [int(c.released[draw.integers(len(c.released))]) for c in columns]
             naive += len(fitting(columns, mixed)) == 1
         rates = Rate.of(single, trials), Rate.of(control, trials)
@@ -109,16 +129,17 @@ class SinglingOut(Attack):
             f" exactly one person; {percent(naive / trials)} of descriptions put together at random"
             f" do{cut_short(trials, len(rows))}"
         )
+        details = {
+            **told_rates(*rates, naive / trials, trials),
+            "limited_by_work": trials < len(rows),
+        }
         return Finding(
             self.name,
             risk.clipped,
             message,
             risk.interval,
             victims=np.unique(np.array(victims, dtype=np.int64)),
-            details={
-                **told_rates(*rates, naive / trials, trials),
-                "limited_by_work": trials < len(rows),
-            },
+            details=details,
             trials=trials,
         )
 
@@ -126,43 +147,41 @@ class SinglingOut(Attack):
         """Count whom predicates of drawn records fit: of the people learnt from, and of as many who
         were set aside.
         """
-        pair, draw = scene.pair, scene.seed.stream("singling out")
+        pair = scene.pair
+        draw = scene.seed.stream("singling out")
         known_columns = [c for c in scene.intruder.knows if c in pair.columns]
-        groups = [
-            np.zeros(0, dtype=np.int64) if g is None else g
-            for g in (pair.learnt_from, pair.held_out)
-        ]
-        people = [
-            np.sort(draw.choice(group, min(map(len, groups)), replace=False)) for group in groups
-        ]
+        nobody = np.zeros(0, dtype=np.int64)
+        learnt_from = nobody if pair.learnt_from is None else pair.learnt_from
+        held_out = nobody if pair.held_out is None else pair.held_out
+        groups = [learnt_from, held_out]
+        size = min(map(len, groups))  # as many controls as people learnt from
+        people = [np.sort(draw.choice(group, size, replace=False)) for group in groups]
         holders = [
             {name: CellHolders(pair.reading(name), rows_of_group) for name in known_columns}
             for rows_of_group in people
         ]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
-        outcomes, naive, victims = [], 0, []
-        cost = 3 * min(self.columns, len(known_columns)) * max(map(len, people))
+        outcomes = []
+        naive = 0
+        victims = []
+        width = min(self.columns, len(known_columns))
+        cost = 3 * width * max(map(len, people))
         for row_number in scene.sampled(len(rows), self.name, cost=cost):
-            column_names = [
-                known_columns[i]
-                for i in np.sort(
-                    draw.choice(
-                        len(known_columns), min(self.columns, len(known_columns)), replace=False
-                    )
-                )
-            ]
-            labels = [int(holders[0][name].released[rows[row_number]]) for name in column_names]
-            fit, control = (
-                fitting([side[name] for name in column_names], labels) for side in holders
-            )
-            mixed = [int(draw.choice(holders[0][name].released)) for name in column_names]
-            naive += len(fitting([holders[0][name] for name in column_names], mixed)) == 1
+            column_numbers = np.sort(draw.choice(len(known_columns), width, replace=False))
+            column_names = [known_columns[i] for i in column_numbers]
+            members, outsiders = ([side[name] for name in column_names] for side in holders)
+            labels = [int(column.released[rows[row_number]]) for column in members]
+            fit = fitting(members, labels)
+            control = fitting(outsiders, labels)
+            mixed = [int(draw.choice(column.released)) for column in members]
+            naive += len(fitting(members, mixed)) == 1
             outcomes.append((len(fit) == 1, len(control) == 1))
-            victims += [int(people[0][fit[0]])] if len(fit) == 1 else []
+            if len(fit) == 1:
+                victims.append(int(people[0][fit[0]]))
         trials = len(outcomes)
-        tally = Successes(
-            sum(hit for hit, _ in outcomes), trials, sum(hit for _, hit in outcomes), trials
-        )
+        hits = sum(hit for hit, _ in outcomes)
+        control_hits = sum(hit for _, hit in outcomes)
+        tally = Successes(hits, trials, control_hits, trials)
         risk = ExcessRisk.of(*tally.rates)
         message = (
             f"{percent(tally.share)} of {trials:,} descriptions taken from drawn records fit"
@@ -187,7 +206,7 @@ class SinglingOut(Attack):
 
 
 def _describe_rows(
-    scene: Scene, rows: NDArray[np.int64], holders: Collection[CellHolders], columns: int
+    scene: Scene, rows: Ints, holders: Collection[CellHolders], columns: int
 ) -> Iterator[np.int64]:
     """The first of some released rows, as many as the work is enough for: a description is held
     against all people at most.
@@ -201,42 +220,39 @@ def _describe_rows(
             yield row
 
 
-SETTLED = 3
-"""Rows that satisfy a description after which no more are looked for: neither it nor its control
-describes one person then.
-"""
-AT_FIRST = 1024
-
-
 class CellHolders:
     """The original rows whose value of a column a released label may stand for, found without a
     look at all rows.
     """
 
-    def __init__(self, reading: Reading, rows: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, reading: Reading, rows: Ints | None = None) -> None:
         """Of all rows, or of ``rows``, which are then known by their place among these."""
-        self.reading, self.released = reading, reading.released
+        self.reading = reading
+        self.released = reading.released
         self.looked_at = 0
-        self.original = reading.original if rows is None else reading.original[rows]
+        if rows is None:
+            self.original = reading.original
+        else:
+            self.original = reading.original[rows]
         self.line = reading.scale != "category"
+        # Labels such as 0.1-0.3 are read as floats; the slack keeps their ends inside.
         self.slack = 1e-9 * max(1.0, abs(reading.span))
-        self.codes = (
-            np.argsort(reading.places, kind="stable")
-            if self.line
-            else np.arange(len(reading.values))
-        )
+        if self.line:
+            self.codes = np.argsort(reading.places, kind="stable")
+        else:
+            self.codes = np.arange(len(reading.values))
         self.places = reading.places[self.codes]
         counts = np.bincount(self.original, minlength=len(reading.values))
         self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
 
     @functools.cached_property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """The original rows by value: in the order of places on the line, of codes otherwise."""
         rank = np.empty(len(self.codes), dtype=np.min_scalar_type(max(1, len(self.codes))))
         rank[self.codes] = np.arange(len(self.codes))
         return np.argsort(rank[self.original], kind="stable")
 
-    def spans(self, label: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def spans(self, label: int) -> tuple[Ints, Ints]:
         """Where the runs of values begin, in order, that a label may stand for, and where they
         end.
         """
@@ -245,26 +261,30 @@ class CellHolders:
             return np.array([0]), np.array([len(self.codes)])
         if reading.labels[label] is None or not self.line:
             is_held = np.concatenate([[False], reading.held_by(label)[self.codes], [False]])
+            # Padded by False: every second turn begins a run, the next one ends it.
             turns = np.flatnonzero(is_held[1:] != is_held[:-1])
             return turns[::2], turns[1::2]
         first = np.searchsorted(self.places, reading.low[label] - self.slack, "left")
         last = np.searchsorted(self.places, reading.high[label] + self.slack, "right")
         none = np.isnan(reading.low[label]) or first >= last
-        return (np.zeros(0, dtype=np.int64),) * 2 if none else (np.array([first]), np.array([last]))
+        if none:
+            return (np.zeros(0, dtype=np.int64),) * 2
+        return (np.array([first]), np.array([last]))
 
     def count(self, label: int) -> int:
         """How many original rows a label may stand for."""
         first, last = self.spans(label)
         return int((self.starts[last] - self.starts[first]).sum())
 
-    def rows(self, label: int) -> NDArray[np.int64]:
+    def rows(self, label: int) -> Ints:
         """The original rows that a label may stand for."""
         first, last = self.spans(label)
         return slices_of(self.order, self.starts[first], self.starts[last])
 
-    def fits(self, rows: NDArray[np.int64], label: int) -> NDArray[np.bool_]:
+    def fits(self, rows: Ints, label: int) -> NDArray[np.bool_]:
         """Which of some original rows a label may stand for."""
-        reading, values = self.reading, self.original[rows]
+        reading = self.reading
+        values = self.original[rows]
         self.looked_at += len(rows)
         if reading.everything[label]:
             return np.ones(len(rows), dtype=bool)
@@ -277,20 +297,25 @@ class CellHolders:
         )
 
 
-def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np.int64]:
+def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> Ints:
     """The original rows that satisfy the conjunction of some released cells; some of them, at least
     three, where there are more.
 
     The narrowest cell names the rows that come into question; they are looked through until it is
     settled.
     """
+    # The column with fewest holders first: what it leaves is checked in the others.
     narrow = min(range(len(columns)), key=lambda c: columns[c].count(labels[c]))
-    candidates, checked = columns[narrow].rows(labels[narrow]), 0
-    batches: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    candidates = columns[narrow].rows(labels[narrow])
+    checked = 0
+    batches: list[Ints] = [np.zeros(0, dtype=np.int64)]
     while checked < len(candidates) and sum(map(len, batches)) < SETTLED:
-        rows, checked = candidates[checked : 8 * checked + AT_FIRST], 8 * checked + AT_FIRST
+        # Batches of 1024, then eight times as many: most descriptions are settled by the first.
+        rows = candidates[checked : 8 * checked + AT_FIRST]
+        checked = 8 * checked + AT_FIRST
         for c, (column, label) in enumerate(zip(columns, labels, strict=True)):
-            rows = rows if c == narrow else rows[column.fits(rows, label)]
+            if c != narrow:
+                rows = rows[column.fits(rows, label)]
         batches.append(rows)
     return np.concatenate(batches)
 
@@ -304,7 +329,7 @@ class Half:
 
     around: Surroundings
     part: Surroundings
-    kind_of: NDArray[np.int64]
+    kind_of: Ints
 
     @classmethod
     def of(cls, around: Surroundings, pair: TablePair, side: int) -> Half:
@@ -313,46 +338,44 @@ class Half:
         released_kinds = alike_records(pair, [column.name for column in columns])
         files = Files(
             columns,
-            distinct([column.theirs for column in columns]),
+            distinct([column.intruder for column in columns]),
             released_kinds,
-            around.files.same,
+            around.files.true_pairs,
         )
         order, starts = around.by_kind
         part = Surroundings(files, files.plain, around.targets, around.own, around.members)
-        return cls(
-            around, part, np.asarray(released_kinds.kind_of[order[starts[:-1]]], dtype=np.int64)
-        )
+        kind_of = np.asarray(released_kinds.kind_of[order[starts[:-1]]], dtype=np.int64)
+        return cls(around, part, kind_of)
 
     @functools.cached_property
-    def having(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def having(self) -> tuple[Ints, Ints]:
         """The distinct records of all columns in order of those of these, and where each begins."""
-        amounts = np.bincount(self.kind_of, minlength=len(self.part.files.ours.records))
+        amounts = np.bincount(self.kind_of, minlength=len(self.part.files.released.records))
         return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
 
     def met(self, other_half: Half, target: int) -> tuple[bool, bool]:
         """Whether some released record is nearest to a target by both halves: as it is, and without
         the target's own.
         """
-        released_kinds = self.around.files.ours
+        released_kinds = self.around.files.released
         own = int(released_kinds.kind_of[self.around.own[target]])
-        near = [
-            half.part.near(target, np.ones(len(half.part.names))) for half in (self, other_half)
-        ]
-        matches, matches_without_own = (
-            self._common_rows(other_half, near[0][way][1], near[1][way][1]) for way in (0, 1)
+        near, near_without_own = self.part.near(target, np.ones(len(self.part.names)))
+        other_near, other_without_own = other_half.part.near(
+            target, np.ones(len(other_half.part.names))
         )
-        return bool(len(matches)), bool(
-            len(matches) if released_kinds.records[own] > 1 else (matches_without_own != own).any()
-        )
+        matches = self._common_rows(other_half, near[1], other_near[1])
+        is_met = bool(len(matches))
+        if released_kinds.records[own] > 1:  # another person has the same record
+            return is_met, is_met
+        others = self._common_rows(other_half, near_without_own[1], other_without_own[1])
+        return is_met, bool((others != own).any())
 
     def meets(self, other_half: Half, target: int) -> bool:
         """Whether some released record is nearest to a target by both halves."""
         own_kinds, other_kinds = (half.part.nearest(target)[1] for half in (self, other_half))
         return bool(len(self._common_rows(other_half, own_kinds, other_kinds)))
 
-    def _common_rows(
-        self, other_half: Half, own_kinds: NDArray[np.int64], other_kinds: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _common_rows(self, other_half: Half, own_kinds: Ints, other_kinds: Ints) -> Ints:
         """The distinct records of all columns that have one of these here and one of those
         there.
         """
@@ -407,11 +430,9 @@ class Linkability(Attack):
             spent=lambda: sum(part.spent for part in parts),
         )
         met = [halves[0].met(halves[1], target) for target in people]
-        linked, control, trials = (
-            sum(outcome for outcome, _ in met),
-            sum(outcome for _, outcome in met),
-            len(met),
-        )
+        linked = sum(outcome for outcome, _ in met)
+        control = sum(outcome for _, outcome in met)
+        trials = len(met)
         rates = Rate.of(linked, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         message = (
@@ -419,6 +440,7 @@ class Linkability(Attack):
             f" {percent(linked / trials)} of {trials:,} people, for {percent(control / trials)}"
             f" without their own record{cut_short(trials, len(around.targets))}"
         )
+        # Somebody who picks a released record at random meets the right one so often.
         guess = 1 / len(scene.pair.released)
         details = {
             **told_rates(*rates, guess, trials),
@@ -467,16 +489,15 @@ class Inference(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Guess every secret of every target, with and without the target's own record."""
         if not scene.pair.aligned:
-            return worst_of(
-                [
-                    self._beside_held_out(
-                        column_scene, surroundings(column_scene, self.name), secret
-                    )
-                    for column, column_scene in self._not_knowing(scene).items()
-                    for secret in self._secrets(column_scene, column)
-                ]
-            )
-        secrets = [secret for column in targets(scene) for secret in self._secrets(scene, column)]
+            findings = []
+            for column, column_scene in self._not_knowing(scene).items():
+                for secret in self._secrets(column_scene, column):
+                    around = surroundings(column_scene, self.name)
+                    findings.append(self._beside_held_out(column_scene, around, secret))
+            return worst_of(findings)
+        secrets: list[_Secret] = []
+        for column in targets(scene):
+            secrets += self._secrets(scene, column)
         return worst_of(self._guessed(scene, surroundings(scene, self.name), secrets))
 
     def _not_knowing(self, scene: Scene) -> dict[str, Scene]:
@@ -486,19 +507,15 @@ class Inference(Attack):
         Nobody has an own record among drawn rows: so who knows a secret already still tells whether
         it could be guessed.
         """
-        pair, intruder = scene.pair, scene.intruder
-        columns_known = {
-            column: tuple(name for name in intruder.knows if name != column)
-            for column in pair.original.schema.sensitive
-            if column in pair.released.columns
-        }
-        return {
-            column: dataclasses.replace(
-                scene, intruder=Intruder(intruder.file, knows, intruder.truth, intruder.sampled)
-            )
-            for column, knows in columns_known.items()
-            if any(name in pair.columns for name in knows)
-        }
+        pair = scene.pair
+        intruder = scene.intruder
+        scenes = {}
+        for column in pair.original.schema.sensitive:
+            knows = tuple(name for name in intruder.knows if name != column)
+            if column in pair.released.columns and set(knows) & set(pair.columns):
+                weaker = Intruder(intruder.file, knows, intruder.truth, intruder.sampled)
+                scenes[column] = dataclasses.replace(scene, intruder=weaker)
+        return scenes
 
     def _secrets(self, scene: Scene, column: str) -> Iterator[_Secret]:
         """A column by what was released of it, and by what that makes likely where a transition
@@ -514,7 +531,9 @@ class Inference(Attack):
         self, scene: Scene, around: Surroundings, secrets: Sequence[_Secret]
     ) -> list[Finding]:
         """Per secret how often it is guessed of the same people, each of whom is looked up once."""
-        alike, attacked, looked_at = np.ones(len(around.names)), list[int](), list[int]()
+        alike = np.ones(len(around.names))
+        attacked = list[int]()
+        looked_at = list[int]()
         people = scene.intruder.truth[around.targets]
         values = [secret.reading.original[people].tolist() for secret in secrets]
         hits = np.zeros((len(secrets), 2), dtype=np.int64)
@@ -531,18 +550,14 @@ class Inference(Attack):
                 own = int(around.own[target]) if without else None
                 looked_at.append(sum(secret.guess_cost(len(rows)) for secret in secrets))
                 for number, secret in enumerate(secrets):
-                    hits[number, without] += secret.right(
-                        secret.guess(rows, own), values[number][target]
-                    )
-        return [
-            self._describe_secret(
-                around,
-                secret,
-                [values[number][target] for target in attacked],
-                *hits[number].tolist(),
-            )
-            for number, secret in enumerate(secrets)
-        ]
+                    guess = secret.guess(rows, own)
+                    hits[number, without] += secret.right(guess, values[number][target])
+        findings = []
+        for number, secret in enumerate(secrets):
+            guessed = [values[number][target] for target in attacked]
+            right, control = hits[number].tolist()
+            findings.append(self._describe_secret(around, secret, guessed, right, control))
+        return findings
 
     def _describe_secret(
         self, around: Surroundings, secret: _Secret, values: list[int], right: int, control: int
@@ -550,7 +565,8 @@ class Inference(Attack):
         """What comes of so many right guesses of people with these values, with and without their
         own record.
         """
-        column, trials = secret.reading.name, len(values)
+        column = secret.reading.name
+        trials = len(values)
         rates = Rate.of(right, trials), Rate.of(control, trials)
         common = secret.guess(np.arange(len(secret.released)), None)
         naive = float(np.mean([secret.right(common, value) for value in values]))
@@ -579,9 +595,8 @@ class Inference(Attack):
         values = secret.reading.original[scene.intruder.truth[around.targets]].tolist()
 
         def right(target: int) -> bool:
-            return secret.right(
-                secret.guess(around.rows(around.nearest(target)[1]), None), values[target]
-            )
+            rows = around.rows(around.nearest(target)[1])
+            return secret.right(secret.guess(rows, None), values[target])
 
         tally = around.tally(scene, self.name, right)
         common = secret.guess(np.arange(len(secret.released)), None)
@@ -608,7 +623,8 @@ def beside(
     """What was found on people that drawn rows were learnt from, beside those who were set
     aside.
     """
-    rates, trials = tally.rates, tally.trials + tally.control_trials
+    rates = tally.rates
+    trials = tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)
     sentence = (
         f"{message}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from,"
@@ -630,10 +646,6 @@ def worst_of(findings: Sequence[Finding]) -> Finding:
     )
 
 
-GUESS_CELLS = 4_000
-"""How many cells a guess takes the time of however few rows it looks at: some 20 microseconds."""
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Secret:
     """A sensitive column: its released labels by row, and when a guess is right.
@@ -643,11 +655,11 @@ class _Secret:
     """
 
     reading: Reading
-    released: NDArray[np.int64]
+    released: Ints
     tolerance: float
-    beliefs: NDArray[np.float64] | None = None
+    beliefs: Floats | None = None
 
-    def guess(self, rows: NDArray[np.int64], own: int | None) -> float | None:
+    def guess(self, rows: Ints, own: int | None) -> float | None:
         """The mean place, the most frequent label or the likeliest value among released rows, but
         for one's own.
         """
@@ -656,14 +668,16 @@ class _Secret:
             return None
         if self.reading.scale != "category":
             positions = self._middle[labels]
-            return float(np.nanmean(positions)) if not np.isnan(positions).all() else None
+            if np.isnan(positions).all():
+                return None
+            return float(np.nanmean(positions))
         if self.beliefs is None:
             return float(np.bincount(labels).argmax())
         counts = np.bincount(labels, minlength=len(self.reading.labels))
         return float((counts @ self.beliefs).argmax())
 
     @functools.cached_property
-    def _middle(self) -> NDArray[np.float64]:
+    def _middle(self) -> Floats:
         """Per label the middle of what it stands for, worked out once and not for every guess."""
         return self.reading.middle
 
@@ -671,7 +685,10 @@ class _Secret:
         """Cells that a guess from so many rows looks at, by the time they take."""
         if self.reading.scale != "category":
             return GUESS_CELLS + rows
-        tallied = len(self.reading.labels) if self.beliefs is None else self.beliefs.size
+        if self.beliefs is None:
+            tallied = len(self.reading.labels)
+        else:
+            tallied = self.beliefs.size
         return GUESS_CELLS + rows + tallied
 
     def right(self, guess: float | None, value: int) -> bool:
@@ -689,8 +706,6 @@ class _Secret:
 
 
 # Membership: was this person in the table?
-
-FALSE_ALARMS = (0.01, 0.001)
 
 
 @parameters
@@ -739,6 +754,7 @@ class Membership(Attack):
             f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS
         }
         details["limited_by_work"] = len(members) < planned_trials
+        # The advantage over a coin with as many false alarms.
         value = max(0.0, caught - alarms)
         interval = (
             max(0.0, rate.centre - rate.error - alarms),
@@ -753,24 +769,20 @@ class Membership(Attack):
             interval = min(interval[0], value), interval[1]
         return Finding(self.name, value, message, interval, details=details, trials=len(members))
 
-    def _scores(self, scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    def _scores(self, scene: Scene) -> tuple[Floats, Floats, int]:
         """How far members and their control are from the release, and how many members were to be
         looked at.
         """
         if not scene.pair.aligned:
             around = surroundings(scene, self.name, len(scene.intruder.truth))
-            far = {target: around.nearest(target)[0] for target in around.sampled(scene, self.name)}
-            sides = (
-                [d for target, d in far.items() if (target < around.members) == member]
-                for member in (True, False)
-            )
-            members, non_members = (np.array(side, dtype=np.float64) for side in sides)
-            return members, non_members, around.members
+            distances: dict[bool, list[float]] = {True: [], False: []}
+            for target in around.sampled(scene, self.name):
+                is_member = target < around.members
+                distances[is_member].append(around.nearest(target)[0])
+            return np.array(distances[True]), np.array(distances[False]), around.members
         around = surroundings(scene, self.name)
-        members, non_members = (
-            np.full(len(around.targets), np.nan),
-            np.full(len(around.targets), np.nan),
-        )
+        members = np.full(len(around.targets), np.nan)
+        non_members = np.full(len(around.targets), np.nan)
         alike = np.ones(len(around.names))
         for target in around.sampled(scene, self.name):
             (members[target], _), (non_members[target], _) = around.near(target, alike)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.core.table import Table
 
+    Floats = NDArray[np.float64]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class IndividualRisks:
@@ -30,9 +32,9 @@ class IndividualRisks:
     """
 
     sizes: NDArray[np.int64]
-    population: NDArray[np.float64]
-    risks: NDArray[np.float64]
-    household: NDArray[np.float64] | None
+    population: Floats
+    risks: Floats
+    household: Floats | None
 
     @property
     def expected(self) -> float:
@@ -57,12 +59,10 @@ def individual_risks(
     weights = weights_of(dataset)
     ids, first = alike(dataset, columns)
     sizes = np.bincount(ids, minlength=len(first))
-    class_sums = (
-        sizes.astype(np.float64)
-        if weights is None
-        else np.bincount(ids, weights=weights, minlength=len(first))
-    )
-    summed: NDArray[np.float64] = np.maximum(
+    class_sums = sizes.astype(np.float64)
+    if weights is not None:
+        class_sums[:] = np.bincount(ids, weights=weights, minlength=len(first))
+    summed: Floats = np.maximum(
         class_sums, sizes.astype(np.float64)
     )  # a class cannot be rarer in the population than in the sample
     risks = individual_risk(sizes, summed)[ids]
@@ -99,11 +99,9 @@ class IndividualRisk(Attack):
         """None when the release has weights and the intruder knows some of its columns."""
         if weights_of(scene.pair.released) is None:
             return not_a_sample(scene)
-        return (
-            None
-            if _known_columns(scene)
-            else NothingToAttack("this intruder knows no column of the release")
-        )
+        if _known_columns(scene):
+            return None
+        return NothingToAttack("this intruder knows no column of the release")
 
     def attack(self, scene: Scene) -> Finding:
         """The risk of every released record."""

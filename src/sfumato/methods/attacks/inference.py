@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
     from sfumato.methods.attacks.crowd import Crowd
 
+    Flags = NDArray[np.bool_]
+
 
 # The homogeneity attack: everyone in a class has the same secret.
 
@@ -61,22 +63,21 @@ class Homogeneity(Attack):
 
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         certain = crowd.shares >= self.confidence - 1e-12
-        hit = crowd.mine(certain)
-        classes = (
-            int(certain.sum())
-            if self.confidence > 0.5
-            else len(set(crowd.pair_classes[certain].tolist()))
-        )
-        how = (
-            "all records have"
-            if self.confidence == 1
-            else f"{percent(self.confidence)} or more of the records have"
-        )
+        hit = crowd.includes_own(certain)
+        if self.confidence > 0.5:
+            classes = int(certain.sum())
+        else:
+            classes = len(set(crowd.pair_classes[certain].tolist()))
+        how = "all records have"
+        if self.confidence != 1:
+            how = f"{percent(self.confidence)} or more of the records have"
         message = (
             f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}:"
             f" {int(hit.sum()):,} records"
         )
-        guess = self._known_of_all(crowd)
+        # The share of records whose value the table as one class gives away
+        near_certain = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
+        guess = float(((crowd.truth >= 0) & near_certain[crowd.truth]).mean())
         details = {"classes": classes}
         return Finding(
             self.name,
@@ -86,11 +87,6 @@ class Homogeneity(Attack):
             victims=rows_of(scene, hit),
             details=details,
         )
-
-    def _known_of_all(self, crowd: Crowd) -> float:
-        """The share of records whose value the table as one class gives away."""
-        near_certain = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
-        return float(((crowd.truth >= 0) & near_certain[crowd.truth]).mean())
 
 
 # Probabilistic inference: guess the most frequent value of the class.
@@ -183,7 +179,7 @@ class BackgroundKnowledge(Attack):
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         remaining = crowd.sizes[crowd.pair_classes] - self._excluded(crowd)
         posterior = crowd.counts / np.maximum(remaining, crowd.counts)
-        hit = crowd.mine(posterior >= self.confidence - 1e-12)
+        hit = crowd.includes_own(posterior >= self.confidence - 1e-12)
         exclusion = (
             f"{self.amount} other"
             f" {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
@@ -260,26 +256,14 @@ class Skewness(Attack):
 
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         lifts = crowd.shares / (crowd.totals[crowd.pair_values] / crowd.sizes.sum())
-        hit = crowd.mine(lifts >= self.lift - 1e-12)
+        hit = crowd.includes_own(lifts >= self.lift - 1e-12)
         message = (
             f"the {crowd.column} of {int(hit.sum()):,} records is at least {self.lift:g} times as"
             " frequent in their class as in the table; at most"
             f" {upper_figure(float(lifts.max()), 3)} times"
         )
-        guess = self._by_chance(crowd)
-        return Finding(
-            self.name,
-            float(hit.mean()),
-            f"{message}; in classes drawn at random {percent(guess)} are",
-            baseline=guess,
-            victims=rows_of(scene, hit),
-            details={"largest_lift": float(lifts.max())},
-        )
-
-    def _by_chance(self, crowd: Crowd) -> float:
-        """The share of records that would be given away by classes of these sizes, were their
-        members drawn at random.
-        """
+        # The share of records that would be given away by classes of these sizes, were their
+        # members drawn at random
         from scipy.special import bdtrc
 
         records = float(crowd.sizes.sum())
@@ -296,7 +280,15 @@ class Skewness(Attack):
             expected_share += (
                 size * often / records * float((chance * totals * values).sum() / records)
             )
-        return min(1.0, expected_share)
+        guess = min(1.0, expected_share)
+        return Finding(
+            self.name,
+            float(hit.mean()),
+            f"{message}; in classes drawn at random {percent(guess)} are",
+            baseline=guess,
+            victims=rows_of(scene, hit),
+            details={"largest_lift": float(lifts.max())},
+        )
 
 
 # The similarity attack: different values that mean much the same.
@@ -340,20 +332,23 @@ class Similarity(Attack):
 
     def _attack_column(self, scene: Scene, crowd: Crowd) -> Finding:
         reading = scene.pair.reading(crowd.column)
-        near, hit = (
-            self._on_a_line(scene, crowd)
-            if reading.scale != "category"
-            else self._below_a_node(scene, crowd)
-        )
+        if reading.scale != "category":
+            near, hit = self._on_a_line(scene, crowd)
+        else:
+            near, hit = self._below_a_node(scene, crowd)
         message = (
             f"in {int(near.sum()):,} of {len(near):,} classes the values of {crowd.column} are"
             f" close: {int(hit.sum()):,} records"
         )
-        guess = (
-            self._guess_on_a_line(reading)
-            if reading.scale != "category"
-            else _guess_of_nodes(scene, crowd)
-        )
+        if reading.scale != "category":
+            guess = self._guess_on_a_line(reading)
+        else:
+            # The share of records whose true value lies below the one node, not the top, that
+            # holds most
+            true_nodes = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
+            guess = max(
+                (float(np.bincount(true).max(initial=0)) for true in true_nodes), default=0.0
+            ) / len(crowd.classes)
         details = {"classes": int(near.sum())}
         message = f"{message}; for all alike {percent(guess)} are as close"
         return Finding(
@@ -370,7 +365,8 @@ class Similarity(Attack):
         them.
         """
         low, high = (np.sort(end[reading.released]) for end in (reading.low, reading.high))
-        low, high = low[~np.isnan(low)], high[~np.isnan(high)]
+        low = low[~np.isnan(low)]
+        high = high[~np.isnan(high)]
         if not len(low) or high[-1] <= low[0]:
             return 0.0
         starts = np.unique(low)
@@ -381,53 +377,41 @@ class Similarity(Attack):
         )
         return float(max(0, inside.max())) / len(reading.released)
 
-    def _on_a_line(self, scene: Scene, crowd: Crowd) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _on_a_line(self, scene: Scene, crowd: Crowd) -> tuple[Flags, Flags]:
         """The classes whose released values are close, and the records of which the true value is
         among them.
         """
         reading = scene.pair.reading(crowd.column)
-        low, high = np.full(len(crowd.sizes), np.inf), np.full(len(crowd.sizes), -np.inf)
+        low = np.full(len(crowd.sizes), np.inf)
+        high = np.full(len(crowd.sizes), -np.inf)
         np.fmin.at(low, crowd.pair_classes, reading.low[crowd.pair_values])
         np.fmax.at(high, crowd.pair_classes, reading.high[crowd.pair_values])
         low_ends = reading.low[crowd.pair_values][~np.isnan(reading.low[crowd.pair_values])]
-        width = float(np.nanmax(reading.high) - np.nanmin(reading.low)) if low_ends.size else 0.0
+        width = 0.0
+        if low_ends.size:
+            width = float(np.nanmax(reading.high) - np.nanmin(reading.low))
         if width <= 0:
             return np.zeros(len(crowd.sizes), dtype=bool), np.zeros(len(crowd.classes), dtype=bool)
-        near: NDArray[np.bool_] = np.isfinite(low) & (
-            high - low <= self.range * width + 1e-12 * abs(width)
-        )
-        position, slack = (
-            reading.places[reading.original[scene.pair.rows]],
-            1e-9 * max(1.0, abs(reading.span)),
-        )
+        near: Flags = np.isfinite(low) & (high - low <= self.range * width + 1e-12 * abs(width))
+        position = reading.places[reading.original[scene.pair.rows]]
+        slack = 1e-9 * max(1.0, abs(reading.span))
         outside = (position < low[crowd.classes] - slack) | (position > high[crowd.classes] + slack)
         return near, near[crowd.classes] & ~outside
 
-    def _below_a_node(
-        self, scene: Scene, crowd: Crowd
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _below_a_node(self, scene: Scene, crowd: Crowd) -> tuple[Flags, Flags]:
         """The classes whose released values lie below one node, and the records of which the true
         value does so too.
         """
         near = np.zeros(len(crowd.sizes), dtype=bool)
         hit = np.zeros(len(crowd.classes), dtype=bool)
         for nodes, true in _node_levels(scene, crowd):
-            low, high = np.full(len(near), np.iinfo(np.int64).max), np.full(len(near), -1)
+            low = np.full(len(near), np.iinfo(np.int64).max)
+            high = np.full(len(near), -1)
             np.minimum.at(low, crowd.pair_classes, nodes[crowd.pair_values])
             np.maximum.at(high, crowd.pair_classes, nodes[crowd.pair_values])
             near |= low == high
             hit |= (low == high)[crowd.classes] & (true == low[crowd.classes])
         return near, hit
-
-
-def _guess_of_nodes(scene: Scene, crowd: Crowd) -> float:
-    """The share of records whose true value lies below the one node, not the top, that holds
-    most.
-    """
-    true_nodes = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
-    return max((float(np.bincount(true).max(initial=0)) for true in true_nodes), default=0.0) / len(
-        crowd.classes
-    )
 
 
 def _node_levels(

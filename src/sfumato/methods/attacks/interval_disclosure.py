@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
 
     Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
+    Ints = NDArray[np.int64]
 
 USUAL_WIDTHS = tuple(range(1, 11))
 
@@ -122,36 +123,45 @@ class IntervalDisclosure(Attack):
         return tuple(c for c in unknown if self.levels > 0 or pair.reading(c).scale != "category")
 
     def disclosed(
-        self, pair: TablePair, column: str, order: NDArray[np.int64] | None = None
+        self, pair: TablePair, column: str, order: Ints | None = None
     ) -> NDArray[np.float64]:
         """Per released row, in how many of the widths its original value is disclosed (a share).
 
         ``order`` deals the released values out to other people.
         """
         reading = pair.reading(column)
-        released, values = reading.released, reading.original[pair.rows]
+        released = reading.released
+        values = reading.original[pair.rows]
         labels = released if order is None else released[order]
         if reading.scale == "category":
             return self._same_category(pair, column, labels, values).astype(np.float64)
         few_combinations = len(reading.values) * len(reading.labels) <= len(
             labels
         )  # pairs of a value and a label, each looked at once
-        cells = distinct([values, labels]) if few_combinations and len(labels) else None
-        value, label = (values, labels) if cells is None else (cells.codes[:, 0], cells.codes[:, 1])
-        position, hits = reading.places[value], []
+        cells = None
+        if few_combinations and len(labels):
+            cells = distinct([values, labels])
+        if cells is None:
+            value, label = (values, labels)
+        else:
+            value = cells.codes[:, 0]
+            label = cells.codes[:, 1]
+        position = reading.places[value]
+        hits = []
         for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
             narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
             hits.append(
                 narrow[label] & (position >= low[label] - 1e-12) & (position <= high[label] + 1e-12)
             )
-        shares = (
-            np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64))
-            if hits[0].size
-            else np.zeros(0)
-        )
-        return shares if cells is None else shares[cells.kind_of]
+        if hits[0].size:
+            shares = np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64))
+        else:
+            shares = np.zeros(0)
+        if cells is None:
+            return shares
+        return shares[cells.kind_of]
 
-    def _ends(self, reading: Reading, records: NDArray[np.int64]) -> Iterator[Ends]:
+    def _ends(self, reading: Reading, records: Ints) -> Iterator[Ends]:
         """Per width the ends of the interval around every label, as often released as ``records``
         says.
         """
@@ -159,33 +169,31 @@ class IntervalDisclosure(Attack):
         order = np.argsort(middle, kind="stable")
         order = order[~np.isnan(middle[order])]
         sorted_values = np.repeat(middle[order], records[order])
-        first, last = np.zeros(len(middle), dtype=np.int64), np.zeros(len(middle), dtype=np.int64)
+        first = np.zeros(len(middle), dtype=np.int64)
+        last = np.zeros(len(middle), dtype=np.int64)
         first[order] = np.searchsorted(sorted_values, middle[order], side="left")
         last[order] = np.searchsorted(sorted_values, middle[order], side="right") - 1
-        spread = (
-            float(np.std(sorted_values, ddof=1))
-            if self.kind == "deviation" and len(sorted_values) > 1
-            else 0.0
-        )
+        spread = 0.0
+        if self.kind == "deviation" and len(sorted_values) > 1:
+            spread = float(np.std(sorted_values, ddof=1))
         for window in map(float, self.widths):
             if self.kind == "deviation" or not sorted_values.size:
                 half = window / 100 * spread
                 yield middle - half, middle + half
                 continue
             width = int(window * len(sorted_values) / 200 + 1e-9)
-            low, high = (
-                sorted_values[np.maximum(first - width, 0)],
-                sorted_values[np.minimum(last + width, len(sorted_values) - 1)],
-            )
+            low = sorted_values[np.maximum(first - width, 0)]
+            high = sorted_values[np.minimum(last + width, len(sorted_values) - 1)]
             yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
 
     def _same_category(
-        self, pair: TablePair, column: str, labels: NDArray[np.int64], values: NDArray[np.int64]
+        self, pair: TablePair, column: str, labels: Ints, values: Ints
     ) -> NDArray[np.bool_]:
         """Whether the released category is the original one, or meets it ``levels`` up the
         hierarchy.
         """
-        reading, attribute = pair.reading(column), pair.original.schema[column]
+        reading = pair.reading(column)
+        attribute = pair.original.schema[column]
         counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()
         ladder = bind(attribute.hierarchy, reading.values, counts)
         level = min(self.levels, max(0, ladder.top - 1))
@@ -202,7 +210,8 @@ def _changed(pair: TablePair, column: str) -> bool:
     """Whether any cell of a column differs from its original; columns released as they were need no
     codes, which take much room.
     """
-    before, after = pair.original.column(column), pair.released.column(column)
+    before = pair.original.column(column)
+    after = pair.released.column(column)
     comparable = pair.aligned and before.dtype == after.dtype and len(after) == len(pair.rows)
     if comparable and before.gather(pair.rows).equals(after, null_equal=True):
         return False

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.core.table import Table
 
+    Floats = NDArray[np.float64]
+
 MOST_CELLS = 4_000_000
 ROUNDS, CLOSE = 200, 1e-8
 
@@ -33,8 +35,8 @@ class LogLinearRisk:
     and τ₂ are their sums.
     """
 
-    unique: NDArray[np.float64]
-    inverse: NDArray[np.float64]
+    unique: Floats
+    inverse: Floats
 
     @property
     def tau1(self) -> float:
@@ -87,7 +89,7 @@ def log_linear_risk(
     return LogLinearRisk(np.where(alone, chance, 0.0), np.where(alone, inverse, 0.0))
 
 
-def fit_log_linear(table: NDArray[np.float64], interactions: int) -> NDArray[np.float64]:
+def fit_log_linear(table: Floats, interactions: int) -> Floats:
     """Maximum-likelihood fit of a log-linear model with all interactions up to an order, by
     proportional fitting.
     """
@@ -137,7 +139,9 @@ class LogLinear(Attack):
         if self.fraction is None and weights_of(scene.pair.released) is None:
             return not_a_sample(scene)
         cells = math.prod(len(scene.pair.reading(c).labels) for c in columns)
-        return None if cells <= MOST_CELLS else f"the grid of the keys has {cells:,} cells"
+        if cells <= MOST_CELLS:
+            return None
+        return f"the grid of the keys has {cells:,} cells"
 
     def attack(self, scene: Scene) -> Finding:
         """Fit the model and add up the risks of the sample uniques."""

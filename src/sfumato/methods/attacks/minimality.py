@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 MOST_IN_CLASS = 400
 """Larger classes are left out: their sub-groups are many and the attack learns next to nothing of
 them.
@@ -56,7 +59,8 @@ class Minimality(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when the release was made to keep l-diversity of a sensitive column."""
-        reason, promised = no_target(scene), _promised(scene)
+        reason = no_target(scene)
+        promised = _promised(scene)
         changed = [column for column in promised if not generalises(scene.pair, column)]
         if reason is None and changed:
             return (
@@ -103,7 +107,8 @@ class Minimality(Attack):
         """What comes of the records that were hit; of ``unseen`` ones nothing is known but that
         each may be hit or not.
         """
-        hits, looked_at = int(hit.sum()), len(hit) - unseen
+        hits = int(hit.sum())
+        looked_at = len(hit) - unseen
         message = (
             f"knowing that no more was generalised than {degree}-diversity needs exposes the"
             f" {column} of {hits:,} records"
@@ -134,17 +139,15 @@ class Subgroups:
     had to be computed.
     """
 
-    groups: NDArray[np.int64]
-    values: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    groups: Ints
+    values: Ints
+    sizes: Ints
     carriers: dict[tuple[int, int], int]
-    posteriors: dict[tuple[int, bytes, bytes], NDArray[np.float64]] = dataclasses.field(
-        default_factory=dict
-    )
+    posteriors: dict[tuple[int, bytes, bytes], Floats] = dataclasses.field(default_factory=dict)
     spent: int = 0
 
     @classmethod
-    def of(cls, groups: NDArray[np.int64], values: NDArray[np.int64]) -> Subgroups:
+    def of(cls, groups: Ints, values: Ints) -> Subgroups:
         """Count groups, and the values in each."""
         width = int(values.max()) + 1
         keys, counts = np.unique(groups * width + values, return_counts=True)
@@ -153,9 +156,7 @@ class Subgroups:
             groups, values, np.bincount(groups), dict(zip(pairs, counts.tolist(), strict=True))
         )
 
-    def posterior(
-        self, sizes: NDArray[np.int64], carriers: int, quiet: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def posterior(self, sizes: Ints, carriers: int, quiet: Ints) -> Floats:
         """:func:`posterior_by_minimality`, computed once for the same numbers."""
         bounded = np.clip(
             quiet, -1, np.minimum(sizes, carriers)
@@ -169,12 +170,13 @@ class Subgroups:
         return cached
 
 
-def _exposed(subgroups: Subgroups, inside: NDArray[np.int64], degree: int) -> NDArray[np.bool_]:
+def _exposed(subgroups: Subgroups, inside: Ints, degree: int) -> NDArray[np.bool_]:
     """Which records of a released class have a value that is likelier than 1/l once minimality is
     known.
     """
     names, group = np.unique(subgroups.groups[inside], return_inverse=True)
-    sizes, values = np.bincount(group), subgroups.values[inside]
+    sizes = np.bincount(group)
+    values = subgroups.values[inside]
     exposed = np.zeros(len(inside), dtype=bool)
     for value in np.unique(values).tolist():
         carries = values == value
@@ -186,9 +188,7 @@ def _exposed(subgroups: Subgroups, inside: NDArray[np.int64], degree: int) -> ND
     return exposed
 
 
-def posterior_by_minimality(
-    sizes: list[int], carriers: int, quiet: list[int]
-) -> NDArray[np.float64]:
+def posterior_by_minimality(sizes: list[int], carriers: int, quiet: list[int]) -> Floats:
     """Per sub-group the chance that one of its people carries a value, when some sub-group must
     break l-diversity.
 
@@ -202,16 +202,13 @@ def posterior_by_minimality(
     every, weight = _expected(sizes, carriers, sizes)
     calm, calm_weight = _expected(sizes, carriers, quiet)
     if weight - calm_weight <= weight * 1e-12:
-        calm, calm_weight = np.zeros(len(sizes)), 0.0
-    posterior: NDArray[np.float64] = np.clip(
-        (every - calm) / (weight - calm_weight) / np.array(sizes), 0.0, 1.0
-    )
+        calm = np.zeros(len(sizes))
+        calm_weight = 0.0
+    posterior: Floats = np.clip((every - calm) / (weight - calm_weight) / np.array(sizes), 0.0, 1.0)
     return posterior
 
 
-def _expected(
-    sizes: list[int], carriers: int, limits: list[int]
-) -> tuple[NDArray[np.float64], float]:
+def _expected(sizes: list[int], carriers: int, limits: list[int]) -> tuple[Floats, float]:
     """Σ s_i·weight per sub-group, and Σ weight, over allocations with s_i at most ``most[i]``;
     weights are scaled alike.
     """
@@ -220,7 +217,7 @@ def _expected(
     total = sum(sizes)
     scale = gammaln(total + 1) - gammaln(carriers + 1) - gammaln(total - carriers + 1)
 
-    def terms(i: int) -> NDArray[np.float64]:
+    def terms(i: int) -> Floats:
         s = np.arange(carriers + 1)
         allowed = s <= min(limits[i], sizes[i])  # none where even nobody breaks it
         log = (
@@ -238,7 +235,9 @@ def _expected(
     after = [np.array([1.0])]
     for term in reversed(terms_of_groups):
         after.append(np.convolve(after[-1], term)[: carriers + 1])
-    weight = float(before[-1][carriers]) if len(before[-1]) > carriers else 0.0
+    weight = 0.0
+    if len(before[-1]) > carriers:
+        weight = float(before[-1][carriers])
     sums = []
     for i, term in enumerate(terms_of_groups):
         other_groups = np.convolve(before[i], after[len(sizes) - 1 - i])[: carriers + 1]
@@ -247,7 +246,7 @@ def _expected(
     return np.array(sums), weight
 
 
-def crowd_of_originals(scene: Scene, column: str) -> NDArray[np.int64]:
+def crowd_of_originals(scene: Scene, column: str) -> Ints:
     """Per released row the sub-group it came from: people with the same original
     quasi-identifiers.
     """
@@ -257,7 +256,7 @@ def crowd_of_originals(scene: Scene, column: str) -> NDArray[np.int64]:
     return ids.astype(np.int64)
 
 
-def _classes(crowd: Crowd) -> list[NDArray[np.int64]]:
+def _classes(crowd: Crowd) -> list[Ints]:
     """The released rows of each class."""
     return np.split(np.argsort(crowd.classes, kind="stable"), np.cumsum(crowd.sizes)[:-1])
 

@@ -13,14 +13,17 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.attack import NOT_IN_FILE, Scene
-from sfumato.methods.attacks.linkage.comparable_columns import Arrays, refusal
+from sfumato.methods.attacks.linkage.comparable_columns import refusal
+from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 from sfumato.methods.attacks.linkage.files import Files, files_of
 from sfumato.methods.attacks.rates import Successes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# How far every distinct released record is from a target, column by column.
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 AT_MOST = 500
 """Targets an attack is tried on."""
@@ -32,6 +35,14 @@ FAR_CELL = 4
 """How many other cells one takes the time of where there are more codes: a tree leaves out little
 then, and memory is slow.
 """
+NO_CONTROL = (
+    "nobody is known to have been set aside before the rows were drawn, so there is no control; let"
+    " the step set a share of the people aside (holdout: 0.2), or give people of whom a table made"
+    " elsewhere was not made (control)"
+)
+
+
+# How far every distinct released record is from a target, column by column.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,8 +57,8 @@ class Surroundings:
 
     files: Files
     arrays: Arrays
-    targets: NDArray[np.int64]
-    own: NDArray[np.int64]
+    targets: Ints
+    own: Ints
     members: int
 
     @property
@@ -55,20 +66,22 @@ class Surroundings:
         """The columns, in the order of the costs."""
         return tuple(self.arrays.names)
 
-    def near(self, target: int, weights: NDArray[np.float64]) -> tuple[Near, Near]:
+    def near(self, target: int, weights: Floats) -> tuple[Near, Near]:
         """How far the nearest released record is from a target, columns weighted, and all distinct
         records that are so near.
 
         First as it is, then as if the target had not taken part: infinitely far where no record is
         left then.
         """
-        own = int(self.files.ours.kind_of[self.own[target]])
+        own = int(self.files.released.kind_of[self.own[target]])
         nearest_kinds = self.nearest(target, weights)
         return nearest_kinds, (
-            nearest_kinds if self.files.ours.records[own] > 1 else self._near(target, weights, own)
+            nearest_kinds
+            if self.files.released.records[own] > 1
+            else self._near(target, weights, own)
         )
 
-    def nearest(self, target: int, weights: NDArray[np.float64] | None = None) -> Near:
+    def nearest(self, target: int, weights: Floats | None = None) -> Near:
         """The first of these; without weights all columns count alike."""
         return self._near(target, np.ones(len(self.names)) if weights is None else weights, -1)
 
@@ -91,18 +104,16 @@ class Surroundings:
         non_members = [hit for member, hit in outcomes if not member]
         return Successes(sum(members), len(members), sum(non_members), len(non_members))
 
-    def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
+    def _near(self, target: int, weights: Floats, skip: int) -> Near:
         query = self._query(target, weights, skip)
         near: Near = kernels.neighbours.list_nearest(
             query, self.arrays.files, self.arrays.tree, self._buffers
         )
         return near
 
-    def _query(
-        self, target: int, weights: NDArray[np.float64], skip: int
-    ) -> kernels.neighbours.Query:
+    def _query(self, target: int, weights: Floats, skip: int) -> kernels.neighbours.Query:
         """A target that seeks its nearest released record, but for the one to skip."""
-        record = int(self.files.theirs.kind_of[self.targets[target]])
+        record = int(self.files.intruder.kind_of[self.targets[target]])
         return kernels.neighbours.Query(record, skip, weights, TIE)
 
     @functools.cached_property
@@ -124,12 +135,12 @@ class Surroundings:
     @property
     def full_cost(self) -> int:
         """Cells that one target is compared with at most, by the time they take."""
-        return len(self.files.ours.records) * self._record_cost
+        return len(self.files.released.records) * self._record_cost
 
     @property
     def _record_cost(self) -> int:
         """What it costs to compare a target with one record."""
-        far = int(self.arrays.ours.bases[-1]) > NEARBY_CODES
+        far = int(self.arrays.released.bases[-1]) > NEARBY_CODES
         return len(self.names) * (FAR_CELL if far else 1)
 
     def sampled(self, scene: Scene, purpose: str) -> Iterator[int]:
@@ -139,26 +150,24 @@ class Surroundings:
         )
 
     @functools.cached_property
-    def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def by_kind(self) -> tuple[Ints, Ints]:
         """The released rows in order of their distinct record, and where those of each begin."""
-        released_kinds = self.files.ours
+        released_kinds = self.files.released
         return np.argsort(released_kinds.kind_of, kind="stable"), np.concatenate(
             [[0], np.cumsum(released_kinds.records)]
         )
 
-    def rows(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows(self, kinds: Ints) -> Ints:
         """The released rows that have some of the distinct records, in order."""
         order, starts = self.by_kind
-        if 8 * int(self.files.ours.records[kinds].sum()) > len(order):
-            is_kind = np.zeros(len(self.files.ours.records), dtype=bool)
+        if 8 * int(self.files.released.records[kinds].sum()) > len(order):
+            is_kind = np.zeros(len(self.files.released.records), dtype=bool)
             is_kind[kinds] = True
-            return np.flatnonzero(is_kind[self.files.ours.kind_of])
+            return np.flatnonzero(is_kind[self.files.released.kind_of])
         return np.sort(slices_of(order, starts[kinds], starts[kinds + 1]))
 
 
-def slices_of(
-    values: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def slices_of(values: Ints, begins: Ints, ends: Ints) -> Ints:
     """The slices of an array that begin and end at these places, one after the other.
 
     >>> slices_of(np.arange(10, 20), np.array([6, 0, 3]), np.array([8, 1, 3])).tolist()
@@ -169,7 +178,7 @@ def slices_of(
     sizes = ends - begins
     gone = np.cumsum(sizes) - sizes
     positions = np.arange(int(sizes.sum())) + np.repeat(begins - gone, sizes)
-    slices: NDArray[np.int64] = values[positions]
+    slices: Ints = values[positions]
     return slices
 
 
@@ -200,9 +209,7 @@ def surroundings(scene: Scene, purpose: str, limit: int = AT_MOST) -> Surroundin
     )
 
 
-def _sample_rows(
-    scene: Scene, rows: NDArray[np.int64], purpose: str, limit: int
-) -> NDArray[np.int64]:
+def _sample_rows(scene: Scene, rows: Ints, purpose: str, limit: int) -> Ints:
     """At most so many of some rows, in order."""
     if len(rows) <= limit:
         return rows
@@ -211,18 +218,12 @@ def _sample_rows(
     )
 
 
-NO_CONTROL = (
-    "nobody is known to have been set aside before the rows were drawn, so there is no control; let"
-    " the step set a share of the people aside (holdout: 0.2), or give people of whom a table made"
-    " elsewhere was not made (control)"
-)
-
-
-def beside_held_out(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def beside_held_out(scene: Scene) -> tuple[Ints, Ints]:
     """Rows of the intruder's file: people that drawn rows were learnt from, and such as were set
     aside before.
     """
-    pair, truth = scene.pair, scene.intruder.truth
+    pair = scene.pair
+    truth = scene.intruder.truth
     none = np.zeros(0, dtype=np.int64)
     groups = (none if rows is None else rows for rows in (pair.learnt_from, pair.held_out))
     members, aside = (np.flatnonzero(np.isin(truth, group)) for group in groups)

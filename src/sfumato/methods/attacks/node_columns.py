@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeColumn:
@@ -32,12 +35,12 @@ class NodeColumn:
     """
 
     name: str
-    released: NDArray[np.int64]
-    original: NDArray[np.int64]
-    holds: NDArray[np.bool_]
-    known: NDArray[np.bool_]
-    children: tuple[Sequence[NDArray[np.bool_]], ...]
-    below: NDArray[np.bool_]
+    released: Ints
+    original: Ints
+    holds: Flags
+    known: Flags
+    children: tuple[Sequence[Flags], ...]
+    below: Flags
 
     @classmethod
     def of(cls, pair: TablePair, name: str) -> NodeColumn:
@@ -55,8 +58,14 @@ class NodeColumn:
         holds = np.array([mask for mask, _ in nodes], dtype=bool).reshape(
             len(nodes), len(reading.values)
         )
-        is_node: NDArray[np.bool_] = holds.sum(axis=1) > 0
-        inside = _contained(holds)
+        is_node: Flags = holds.sum(axis=1) > 0
+        # Per two labels whether all values of the first are values of the second; few labels
+        # hold any one value, so few pairs have any in common
+        from scipy.sparse import csr_array
+
+        table = csr_array(holds.astype(np.int64))
+        shared: Ints = (table @ table.T).toarray()
+        inside: Flags = shared == holds.sum(axis=1)[:, None]
         below = (inside & is_node[:, None] & is_node[None, :]) | np.eye(len(nodes), dtype=bool)
         parts = tuple(parts for _, parts in nodes)
         return cls(
@@ -64,32 +73,21 @@ class NodeColumn:
         )
 
 
-def _contained(holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Per two labels whether all values of the first are values of the second; few labels hold any
-    one value, so few pairs have any in common.
-    """
-    from scipy.sparse import csr_array
-
-    table = csr_array(holds.astype(np.int64))
-    shared: NDArray[np.int64] = (table @ table.T).toarray()
-    contained: NDArray[np.bool_] = shared == holds.sum(axis=1)[:, None]
-    return contained
-
-
 class NodeParts(Sequence["NDArray[np.bool_]"]):
     """The parts of a label, as masks over the values; a mask is made when it is asked for, as a
     label may have very many.
     """
 
-    def __init__(self, mask: NDArray[np.bool_], nodes: NDArray[np.int64]) -> None:
-        self._held, self._nodes = mask, nodes
+    def __init__(self, mask: Flags, nodes: Ints) -> None:
+        self._held = mask
+        self._nodes = nodes
         self._parts = np.unique(nodes[mask])
 
     def __len__(self) -> int:
         return len(self._parts)
 
     def __getitem__(self, number: Any) -> Any:
-        mask: NDArray[np.bool_] = self._held & (self._nodes == self._parts[number])
+        mask: Flags = self._held & (self._nodes == self._parts[number])
         return mask
 
     @property
@@ -98,7 +96,7 @@ class NodeParts(Sequence["NDArray[np.bool_]"]):
         return len(self._parts) * len(self._held)
 
 
-def _levels(ladder: Ladder, values: tuple[str | None, ...]) -> list[NDArray[np.int64]]:
+def _levels(ladder: Ladder, values: tuple[str | None, ...]) -> list[Ints]:
     """Per level the node of each original value."""
     leaf = {label: code for code, label in enumerate(ladder.labels[0])}
     start = np.array([leaf[value] for value in values], dtype=np.int64)
@@ -106,8 +104,8 @@ def _levels(ladder: Ladder, values: tuple[str | None, ...]) -> list[NDArray[np.i
 
 
 def _node(
-    ladder: Ladder, levels: list[NDArray[np.int64]], label: str | None, known_level: int | None
-) -> tuple[NDArray[np.bool_], Sequence[NDArray[np.bool_]]]:
+    ladder: Ladder, levels: list[Ints], label: str | None, known_level: int | None
+) -> tuple[Flags, Sequence[Flags]]:
     """The values below a label, and how they divide one step below; nothing for a label that is no
     node.
     """
@@ -126,9 +124,7 @@ def _node(
     return everything, _divided(lower, everything)
 
 
-def _divided(
-    lower: list[NDArray[np.int64]], mask: NDArray[np.bool_]
-) -> Sequence[NDArray[np.bool_]]:
+def _divided(lower: list[Ints], mask: Flags) -> Sequence[Flags]:
     """The parts into which values fall on the next level where they do fall apart."""
     for nodes in reversed(lower):
         parts = NodeParts(mask, nodes)

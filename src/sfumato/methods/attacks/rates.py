@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.methods.attacks.linkage.comparable_columns import Z95
+from sfumato.methods.attacks.linkage.success_rates import Z95
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 # Rates of an attack and of its control, and the risk between them.
 
@@ -137,7 +139,9 @@ class Successes:
         0.2155
         """
         remaining = 1 - self.control_share
-        return (self.share - self.control_share) / remaining if remaining > 1e-12 else 0.0
+        if not (remaining > 1e-12):
+            return 0.0
+        return (self.share - self.control_share) / remaining
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -153,7 +157,7 @@ class Successes:
 
 
 def true_positives(
-    members: NDArray[np.float64], non_members: NDArray[np.float64], false_alarms: float
+    members: Floats, non_members: Floats, false_alarms: float
 ) -> tuple[float, float]:
     """The highest rate of members found, with at most this share of false alarms, and that share;
     nearer is likelier.
@@ -171,7 +175,7 @@ def true_positives(
     return best
 
 
-def area(members: NDArray[np.float64], non_members: NDArray[np.float64]) -> float:
+def area(members: Floats, non_members: Floats) -> float:
     """The chance that a member is nearer than a non-member, ties half: the area under the ROC
     curve.
     """

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.core.table import Table
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 MOST_SUBSETS = 20_000
 AT_ONCE = 5_000_000
 """Rows times sets of columns that are searched without a look at the clock."""
@@ -38,11 +41,11 @@ class SpecialUniques:
     """
 
     columns: tuple[str, ...]
-    scores: NDArray[np.float64]
-    disclosure: NDArray[np.float64]
-    minimal: NDArray[np.int64]
+    scores: Floats
+    disclosure: Floats
+    minimal: Ints
     contributions: dict[str, float]
-    per_record: NDArray[np.float64]
+    per_record: Floats
     match_probability: float
 
 
@@ -80,7 +83,9 @@ def special_uniques(
     names = tuple(dataset.schema.quasi if columns is None else columns)
     size = _checked(dataset, names, most, fraction)
     table = _Classes.of(dataset, names)
-    masks = [m for s in range(1, size + 1) for m in _masks(len(names), s)]
+    masks: list[int] = []
+    for subset_size in range(1, size + 1):
+        masks += _masks(len(names), subset_size)
     bits = _walk(table, masks, size, between)
     scores, parts, amounts = _scored(bits, masks, len(names), size)
     rows = table.single[table.class_of_row]
@@ -92,9 +97,10 @@ def special_uniques(
     shares = np.zeros((len(dataset), len(names)))
     shares[alone] = parts[rows[alone]] / np.maximum(scores[rows[alone]], 1e-300)[:, None]
     total = float(scores.sum())
-    contributions = {
-        n: float(parts[:, a].sum() / total) if total else 0.0 for a, n in enumerate(names)
-    }
+    contributions = dict.fromkeys(names, 0.0)
+    if total:
+        for a, name in enumerate(names):
+            contributions[name] = float(parts[:, a].sum() / total)
     theta = _match_probability(table.sizes, fraction)
     return SpecialUniques(
         names,
@@ -113,10 +119,10 @@ class _Classes:
     one.
     """
 
-    codes: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    single: NDArray[np.int64]
-    class_of_row: NDArray[np.int64]
+    codes: Ints
+    sizes: Ints
+    single: Ints
+    class_of_row: Ints
 
     @classmethod
     def of(cls, dataset: Table, names: Sequence[str]) -> _Classes:
@@ -138,7 +144,10 @@ def _checked(dataset: Table, names: tuple[str, ...], max_size: int | None, fract
         raise SchemaError("special uniques need at least one column and one row")
     if not 0 < fraction <= 1:
         raise ParameterError("the sampling fraction must be above 0 and at most 1")
-    size = len(names) if max_size is None else min(max_size, len(names))
+    if max_size is None:
+        size = len(names)
+    else:
+        size = min(max_size, len(names))
     if size < 1:
         raise ParameterError("sets of columns must have at least one column")
     subsets = sum(math.comb(len(names), s) for s in range(1, size + 1))
@@ -162,17 +171,15 @@ def _walk(
     """For every record that is alone on all columns, on which subsets it is: a bit a subset."""
     mask_position = {mask: j for j, mask in enumerate(masks)}
     columns, rows = table.codes.shape
-    order = sorted(
-        range(columns), key=lambda a: -int(table.codes[a].max())
-    )  # telling columns first: uniques leave early
+    # columns with many values first: uniques leave early
+    order = sorted(range(columns), key=lambda a: -int(table.codes[a].max()))
     bits = np.zeros((int((table.single >= 0).sum()), (len(masks) + 63) // 64), dtype=np.uint64)
     widths = [int(c.max()) + 1 for c in table.codes]
+    # Allocated once: the recursion refines millions of groups.
     room = np.empty(max(1 << 16, 4 * rows), dtype=np.int64)
     counts = np.empty(rows, dtype=np.int64)
 
-    def below(
-        mask: int, start: int, live: NDArray[np.int64], ids: NDArray[np.int64], groups: int
-    ) -> None:
+    def below(mask: int, start: int, live: Ints, ids: Ints, groups: int) -> None:
         for step in range(start, columns):
             between()
             a = order[step]
@@ -180,19 +187,17 @@ def _walk(
             groups_below = kernels.uniques.refine_groups(
                 ids, groups, (table.codes[a], widths[a]), live, table.sizes, (fresh, counts), room
             )
-            survivors, kept_ids = np.empty_like(live), np.empty_like(live)
-            j = mask_position[mask | 1 << a]
+            survivors = np.empty_like(live)
+            kept_ids = np.empty_like(live)
+            longer = mask | 1 << a
+            j = mask_position[longer]
+            # Who became unique leaves: larger sets of columns are unique too, but not minimal.
             going = kernels.uniques.mark_uniques(
                 live, (fresh, counts), table.single, bits, j, survivors, kept_ids
             )
-            if going and step + 1 < columns and (mask | 1 << a).bit_count() < size:
-                below(
-                    mask | 1 << a,
-                    step + 1,
-                    survivors[:going].copy(),
-                    kept_ids[:going].copy(),
-                    groups_below,
-                )
+            if going and step + 1 < columns and longer.bit_count() < size:
+                live_below = survivors[:going].copy()
+                below(longer, step + 1, live_below, kept_ids[:going].copy(), groups_below)
 
     if len(bits):
         below(0, 0, np.arange(rows), np.zeros(rows, dtype=np.int64), 1)
@@ -201,14 +206,16 @@ def _walk(
 
 def _scored(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Floats, Ints]:
+    # Elliot's weights: the fewer columns a minimal unique has, the more it counts.
     weights = [
         float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1)))
         for m in masks
     ]
     mask_positions = np.full(1 << columns, -1, dtype=np.int64)
     mask_positions[masks] = np.arange(len(masks))
-    scores, amounts = np.zeros(len(bits)), np.zeros(len(bits), dtype=np.int64)
+    scores = np.zeros(len(bits))
+    amounts = np.zeros(len(bits), dtype=np.int64)
     parts = np.zeros((len(bits), columns))
     if len(bits):
         kernels.uniques.score_minimal_uniques(
@@ -217,18 +224,17 @@ def _scored(
     return scores, parts, amounts
 
 
-def _match_probability(sizes: NDArray[np.int64], fraction: float) -> float:
+def _match_probability(sizes: Ints, fraction: float) -> float:
     """The chance that a match with a unique record is right (Skinner & Elliot 2002,
     doi:10.1111/1467-9868.00365).
     """
-    uniques, in_pairs = int((sizes == 1).sum()), int(2 * (sizes == 2).sum())
+    uniques = int((sizes == 1).sum())
+    in_pairs = int(2 * (sizes == 2).sum())
     below = fraction * uniques + in_pairs * (1 - fraction)
     return fraction * uniques / below if below else 0.0
 
 
-def _disclosure(
-    scores: NDArray[np.float64], uniques: int, theta: float, columns: int
-) -> NDArray[np.float64]:
+def _disclosure(scores: Floats, uniques: int, theta: float, columns: int) -> Floats:
     """DIS-SUDA of every row; ``uniques`` are all records that are alone on all columns, whether or
     not small sets single them out.
     """
@@ -269,24 +275,31 @@ class Suda(Attack):
         columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         if not columns:
             return NothingToAttack("this intruder knows no column of the release")
-        size = min(self.most or 3 if len(columns) > 12 else self.most or len(columns), len(columns))
+        size = min(self._largest_size(columns) or len(columns), len(columns))
         subsets = sum(math.comb(len(columns), s) for s in range(1, size + 1))
-        return (
-            None
-            if subsets <= MOST_SUBSETS and len(columns) <= MOST_COLUMNS
-            else f"{subsets:,} sets of columns are too many"
-        )
+        if subsets <= MOST_SUBSETS and len(columns) <= MOST_COLUMNS:
+            return None
+        return f"{subsets:,} sets of columns are too many"
+
+    def _largest_size(self, columns: Sequence[str]) -> int | None:
+        """The most columns of a set; None: all of them."""
+        if self.most is None and len(columns) > 12:
+            return 3
+        return self.most
 
     def attack(self, scene: Scene) -> Finding:
         """Score every released record."""
         columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        max_size = self.most if self.most is not None or len(columns) <= 12 else 3
-        sets = sum(
-            math.comb(len(columns), size) for size in range(1, (max_size or len(columns)) + 1)
-        )
+        max_size = self._largest_size(columns)
+        sizes = range(1, (max_size or len(columns)) + 1)
+        sets = sum(math.comb(len(columns), size) for size in sizes)
         between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
         uniques = special_uniques(
-            scene.pair.released, columns, most=max_size, fraction=self.fraction, between=between
+            scene.pair.released,
+            columns,
+            most=max_size,
+            fraction=self.fraction,
+            between=between,
         )
         hit = uniques.disclosure > self.threshold
         sentence = (

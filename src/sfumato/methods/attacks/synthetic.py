@@ -32,13 +32,11 @@ from sfumato.core.schema import UNITS, Role
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.crowd import distinct, standing_under
-from sfumato.methods.attacks.linkage.comparable_columns import (
-    arrays_of,
-    compare,
-    distance_rule,
-    wilson,
-)
+from sfumato.methods.attacks.linkage.comparable_columns import compare
+from sfumato.methods.attacks.linkage.comparison_arrays import arrays_of
+from sfumato.methods.attacks.linkage.distance_rules import distance_rule
 from sfumato.methods.attacks.linkage.files import Files
+from sfumato.methods.attacks.linkage.success_rates import wilson
 from sfumato.methods.attacks.nearest import NO_CONTROL, Surroundings, surroundings
 from sfumato.methods.attacks.rates import Successes, area, true_positives
 
@@ -46,6 +44,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
+
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
 
 SOMEBODYS = (
     "every released record is somebody's; copies are looked for among rows that were drawn anew"
@@ -58,6 +61,23 @@ ALARMS = 0.001
 """False alarms at which it is told how many members are recognised: averages hide the few who are
 exposed.
 """
+EXCHANGES = 400
+"""How often members and people set aside are exchanged at random to learn what chance does."""
+SURE = 0.95
+"""How surely no excess of the three is more than its lower end says where there is none."""
+TELLING = 0.10
+"""An excess that chance alone may reach with so few people set aside says nothing: the outcome is
+unknown then.
+"""
+ENOUGH_PEOPLE = 500
+"""People of either kind that are looked at first; where they do not tell, :data:`MOST_PEOPLE` are.
+"""
+FEW_ALARMS = 0.01
+"""The share of false alarms at which members are recognised by being near."""
+WEAKNESS = (
+    "by itself this says little: it passes tables in which one record in a hundred is a verbatim"
+    " copy"
+)
 
 
 def data_columns(pair: TablePair) -> tuple[str, ...]:
@@ -80,15 +100,18 @@ def out_of_reach(scene: Scene) -> str | None:
         return NothingToAttack(SOMEBODYS)
     if not data_columns(pair):
         return NothingToAttack("no column was released in which a record could be a copy")
-    return NO_CONTROL if pair.learnt_from is None or scene.held_out is None else None
+    if pair.learnt_from is None or scene.held_out is None:
+        return NO_CONTROL
+    return None
 
 
-def _groups(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _groups(scene: Scene) -> tuple[Ints, Ints]:
     """People that the rows were learnt from, and people set aside; an attack that applies has
     both.
     """
     none = np.zeros(0, dtype=np.int64)
-    members, aside = scene.pair.learnt_from, scene.held_out
+    members = scene.pair.learnt_from
+    aside = scene.held_out
     return none if members is None else members, none if aside is None else aside
 
 
@@ -152,7 +175,8 @@ class CopiedRecords(Attack):
             f" {tally.control_trials:,} who were set aside ({percent(tally.control_share)}): a"
             f" copied excess of {max(0.0, tally.excess):.4f}"
         )
-        value, victims = min(1.0, max(0.0, tally.excess)), members[reappears[members]]
+        value = min(1.0, max(0.0, tally.excess))
+        victims = members[reappears[members]]
         return Finding(
             self.name,
             value,
@@ -175,9 +199,7 @@ def _copies(tally: Successes) -> dict[str, Any]:
     }
 
 
-def reappearing(
-    pair: TablePair, columns: Sequence[str]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[Flags, Flags]:
     """Per original row whether it is unique in some columns, and whether a released row is the same
     in all of them.
 
@@ -219,11 +241,11 @@ class Distances:
     ``member_rows`` and ``other_rows`` are their rows in the original.
     """
 
-    members: NDArray[np.float64]
-    others: NDArray[np.float64]
+    members: Floats
+    others: Floats
     wanted: int
-    member_rows: NDArray[np.int64]
-    other_rows: NDArray[np.int64]
+    member_rows: Ints
+    other_rows: Ints
 
     @property
     def recognised(self) -> tuple[float, float]:
@@ -259,7 +281,8 @@ def _distances(scene: Scene, limit: int) -> Distances:
     }
     attempted = np.array(sorted(far), dtype=np.int64)
     costs = np.sqrt(np.array([far[target] for target in attempted.tolist()], dtype=np.float64))
-    member, person_rows = attempted < around.members, rows[around.targets[attempted]]
+    member = attempted < around.members
+    person_rows = rows[around.targets[attempted]]
     return Distances(
         costs[member],
         costs[~member],
@@ -269,24 +292,21 @@ def _distances(scene: Scene, limit: int) -> Distances:
     )
 
 
-def _sample_rows(
-    scene: Scene, rows: NDArray[np.int64], limit: int, purpose: str
-) -> NDArray[np.int64]:
+def _sample_rows(scene: Scene, rows: Ints, limit: int, purpose: str) -> Ints:
     """At most so many of some rows, in order."""
     if len(rows) <= limit:
         return rows
     return np.sort(scene.seed.stream(f"drawn rows: {purpose}").choice(rows, limit, replace=False))
 
 
-def from_people(
-    scene: Scene, file: Table, groups: Sequence[NDArray[np.int64]], purpose: str
-) -> list[NDArray[np.float64]]:
+def from_people(scene: Scene, file: Table, groups: Sequence[Ints], purpose: str) -> list[Floats]:
     """How far rows of a file are from the nearest person of each group (rows of the original); NaN
     for rows that were too much work.
 
     Columns are standardised alike for all groups, else the scale would tell one from the other.
     """
-    pair, every = scene.pair, np.concatenate(list(groups))
+    pair = scene.pair
+    every = np.concatenate(list(groups))
     beside = TablePair(
         pair.original, dataclasses.replace(pair.original.take(every), origin=every), every
     )
@@ -299,14 +319,12 @@ def from_people(
         distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero")
         for c in columns
     ]
-    intruder_kinds, nobody = (
-        distinct([c.theirs for c in columns]),
-        np.full(len(file), NOT_IN_FILE, dtype=np.int64),
-    )
+    intruder_kinds = distinct([c.intruder for c in columns])
+    nobody = np.full(len(file), NOT_IN_FILE, dtype=np.int64)
     ends = np.cumsum([0, *map(len, groups)])
     searches = []
     for start, end in itertools.pairwise(ends.tolist()):
-        released_kinds = distinct([c.ours[start:end] for c in columns])
+        released_kinds = distinct([c.released[start:end] for c in columns])
         files = Files(columns, intruder_kinds, released_kinds, np.zeros((0, 2), dtype=np.int64))
         searches.append(
             Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file))
@@ -361,8 +379,10 @@ class NearCopies(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Look how many people have a drawn row within a small radius."""
-        far, radius = distances(scene), self.within * usual_distance(scene)
-        tally, planned_trials = far.within(radius), far.wanted
+        far = distances(scene)
+        radius = self.within * usual_distance(scene)
+        tally = far.within(radius)
+        planned_trials = far.wanted
         trials = tally.trials + tally.control_trials
         message = (
             f"{percent(tally.share)} of {tally.trials:,} people that the rows were learnt from have"
@@ -398,20 +418,6 @@ def usual_distance(scene: Scene) -> float:
 
 # What is surely more than chance: copies, near copies and recognised members together.
 
-EXCHANGES = 400
-"""How often members and people set aside are exchanged at random to learn what chance does."""
-SURE = 0.95
-"""How surely no excess of the three is more than its lower end says where there is none."""
-TELLING = 0.10
-"""An excess that chance alone may reach with so few people set aside says nothing: the outcome is
-unknown then.
-"""
-ENOUGH_PEOPLE = 500
-"""People of either kind that are looked at first; where they do not tell, :data:`MOST_PEOPLE` are.
-"""
-FEW_ALARMS = 0.01
-"""The share of false alarms at which members are recognised by being near."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DrawnEvidence:
@@ -419,13 +425,13 @@ class DrawnEvidence:
     reappears, and how far the nearest drawn row is.
     """
 
-    member: NDArray[np.bool_]
-    unique: NDArray[np.bool_]
-    there: NDArray[np.bool_]
-    far: NDArray[np.float64]
+    member: Flags
+    unique: Flags
+    there: Flags
+    far: Floats
     radius: float
 
-    def excesses(self, member: NDArray[np.bool_]) -> dict[str, float]:
+    def excesses(self, member: Flags) -> dict[str, float]:
         """The three excesses if these were the members; no excess of copies where nobody of either
         kind is unique.
         """
@@ -438,7 +444,7 @@ class DrawnEvidence:
             excesses["copied_records"] = _excess(self.there[self.unique], unique)
         return excesses
 
-    def _advantage(self, member: NDArray[np.bool_]) -> float:
+    def _advantage(self, member: Flags) -> float:
         """Members less others that are nearer than a threshold, the one with most members at few
         false alarms.
         """
@@ -446,17 +452,19 @@ class DrawnEvidence:
         caught = np.cumsum(member[order])[ends] / max(1, int(member.sum()))
         alarms = np.cumsum(~member[order])[ends] / max(1, int((~member).sum()))
         allowed = int(np.searchsorted(alarms, FEW_ALARMS, side="right"))
-        return float(caught[allowed - 1] - alarms[allowed - 1]) if allowed else 0.0
+        if not allowed:
+            return 0.0
+        return float(caught[allowed - 1] - alarms[allowed - 1])
 
     @functools.cached_property
-    def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _order(self) -> tuple[Ints, Ints]:
         """People from near to far, and where those of equal distance end."""
         order = np.argsort(self.far, kind="stable")
         ordered = self.far[order]
         return order, np.flatnonzero(np.append(ordered[1:] > ordered[:-1] + 1e-12, True))
 
 
-def _excess(hit: NDArray[np.bool_], member: NDArray[np.bool_]) -> float:
+def _excess(hit: Flags, member: Flags) -> float:
     return Successes(
         int(hit[member].sum()), int(member.sum()), int(hit[~member].sum()), int((~member).sum())
     ).excess
@@ -476,7 +484,8 @@ def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, fl
     ]
     names = sorted(set(permuted_excesses[0]).intersection(*permuted_excesses))
     values = np.array([[excesses[name] for name in names] for excesses in permuted_excesses])
-    means, spreads = values.mean(axis=0), values.std(axis=0)
+    means = values.mean(axis=0)
+    spreads = values.std(axis=0)
     scaled = (values - means) / np.where(spreads > 0, spreads, 1.0)
     quantile = float(np.quantile(scaled.max(axis=1), SURE, method="higher"))
     return dict(zip(names, (means + quantile * spreads).tolist(), strict=True))
@@ -581,11 +590,6 @@ def _recognition(scene: Scene, far: Distances) -> DrawnEvidence:
 
 # The distance to the closest record, which says little by itself.
 
-WEAKNESS = (
-    "by itself this says little: it passes tables in which one record in a hundred is a verbatim"
-    " copy"
-)
-
 
 @parameters
 class ClosestRecord(Attack):
@@ -628,7 +632,8 @@ class ClosestRecord(Attack):
         nearer = (near[has_distance] < control[has_distance] - 1e-12) + 0.5 * (
             np.abs(near[has_distance] - control[has_distance]) <= 1e-12
         )
-        value, trials = float(nearer.mean()), int(has_distance.sum())
+        value = float(nearer.mean())
+        trials = int(has_distance.sum())
         beside = self._beside(scene)
         message = (
             f"{percent(value)} of {trials:,} drawn rows are nearer to people they were learnt from"

@@ -37,7 +37,9 @@ def share_unique_in_population(
     compared as numbers, 30 and 30.0 are the same.
     """
     alone, unique_in_both = _unique(sample, population, columns, original)
-    return float(unique_in_both[alone].mean()) if alone.any() else 0.0
+    if not alone.any():
+        return 0.0
+    return float(unique_in_both[alone].mean())
 
 
 @parameters
@@ -82,7 +84,8 @@ class UniqueInPopulation(Attack):
         alone, unique_in_both = _unique(
             scene.pair.released, population, columns, scene.pair.original
         )
-        number, both_count = int(alone.sum()), int(unique_in_both.sum())
+        number = int(alone.sum())
+        both_count = int(unique_in_both.sum())
         message = (
             f"{both_count:,} of {number:,} records that are unique in the release are unique among"
             f" the {len(population):,} people of the population too"

@@ -31,14 +31,25 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
     from sfumato.core.schema import Attribute
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
-# Borders of bins that people can read: round numbers, and days, months or years for dates.
 
 STEPS = (1.0, 2.0, 2.5, 5.0)
 DAYS = (1, 2, 7, 14)
 MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)
 LEAST = 1e-300
 EPOCH = datetime.date(1970, 1, 1)
+MOST_BINS = 12
+MOST_CELLS = 4_000_000
+"""Numbers that a table may hold."""
+OTHERS = "others"
+MISSING = "missing"
+WIDE_AT_ONCE = 1 << 14
+"""Ranges that are laid over bins at a time."""
+
+
+# Borders of bins that people can read: round numbers, and days, months or years for dates.
 
 
 def round_step(low: float, high: float, max_bins: int, *, whole: bool = False) -> float:
@@ -100,7 +111,10 @@ def number_names(edges: Sequence[float], *, whole: bool, below: bool, above: boo
     if above:
         names[-1] = f"≥ {_short(edges[-2])}"
     if below:
-        names[0] = f"< {_short(edges[1])}" if len(names) > 1 else "all"
+        if len(names) > 1:
+            names[0] = f"< {_short(edges[1])}"
+        else:
+            names[0] = "all"
     return names
 
 
@@ -113,7 +127,10 @@ def date_edges(low: float, high: float, max_bins: int) -> tuple[list[float], lis
     (['1970-01-01', '1970-01-02'], ['1870–1879', '1880–1889'], '1970-01')
     """
     for days in DAYS:
-        edges, names = _by_days(low, high, days) if high - low <= max_bins * days else ([], [])
+        if high - low <= max_bins * days:
+            edges, names = _by_days(low, high, days)
+        else:
+            edges, names = ([], [])
         if edges and len(names) <= max_bins:
             return edges, names
     spans = ((m, _month(low) // m, _month(high) // m) for m in MONTHS)
@@ -139,7 +156,9 @@ def _period(month: int, months: int) -> str:
         return f"{year}-{inside + 1:02d}"
     if months in (3, 6):
         return f"{year} {'Q' if months == 3 else 'H'}{inside // months + 1}"
-    return str(year) if months == 12 else f"{year}–{year + months // 12 - 1}"
+    if months == 12:
+        return str(year)
+    return f"{year}–{year + months // 12 - 1}"
 
 
 def _month(days: float) -> int:
@@ -174,13 +193,6 @@ def _short(number: float) -> str:
     return f"{number:.6g}"
 
 
-MOST_BINS = 12
-MOST_CELLS = 4_000_000
-"""Numbers that a table may hold."""
-OTHERS = "others"
-MISSING = "missing"
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Binned:
     """A column in bins: ``names`` of the bins, the bin of every original row, and what every
@@ -195,19 +207,19 @@ class Binned:
     names: tuple[str, ...]
     original: NDArray[Any]
     released: NDArray[Any]
-    spread: NDArray[np.float64]
-    blind: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(0))
+    spread: Floats
+    blind: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
 
     @property
-    def before(self) -> NDArray[np.float64]:
+    def before(self) -> Floats:
         """Share of the original records in each bin."""
         return tallied(self.original, len(self.names), None) / max(1, len(self.original))
 
     @property
-    def after(self) -> NDArray[np.float64]:
+    def after(self) -> Floats:
         """Share of the released records in each bin, generalised cells spread out."""
         counts = tallied(self.released, len(self.spread), None)
-        expected: NDArray[np.float64] = counts @ self.spread / max(1, len(self.released))
+        expected: Floats = counts @ self.spread / max(1, len(self.released))
         return expected
 
     @property
@@ -248,7 +260,8 @@ def binned(
     attribute = pair.original.schema[column]
     by_value = reading.scale != "number"
     if single and reading.scale == "number" and len(reading.values) <= max_bins:
-        reading, by_value = _snapped(reading), True
+        reading = _snapped(reading)
+        by_value = True
     if by_value:
         names, bin_of = _bins_of_values(reading, max_bins, fewest)
         labels = _spread_of_sets(
@@ -256,7 +269,8 @@ def binned(
         )
     else:
         edges, between = _borders(reading, attribute, max_bins, even=even)
-        names, bin_of = (*between, MISSING), _bins_of_numbers(reading, edges)
+        names = (*between, MISSING)
+        bin_of = _bins_of_numbers(reading, edges)
         labels = _spread_of_ranges(edges, reading.low, reading.high)
     nothing: _Labels | None = None
     if blind and by_value:
@@ -266,11 +280,11 @@ def binned(
         )
     elif blind:
         ends = reading.places[~np.isnan(reading.places)]
-        low, high = (
-            (ends.min(keepdims=True), ends.max(keepdims=True))
-            if len(ends)
-            else (np.full(1, np.nan),) * 2
-        )
+        if len(ends):
+            low = ends.min(keepdims=True)
+            high = ends.max(keepdims=True)
+        else:
+            low, high = (np.full(1, np.nan),) * 2
         nothing = _spread_of_ranges(edges, low, high)
     return _without_unused(reading, names, bin_of, labels, nothing)
 
@@ -281,11 +295,11 @@ class _Labels:
     ``kind[i] - bins`` of ``wide`` says.
     """
 
-    kind: NDArray[np.int64]
-    wide: NDArray[np.float64]
+    kind: Ints
+    wide: Floats
 
     @property
-    def spread(self) -> NDArray[np.float64]:
+    def spread(self) -> Floats:
         """The share of each bin in every kind of cell."""
         return np.concatenate([np.eye(self.wide.shape[1]), self.wide])
 
@@ -298,16 +312,18 @@ def _snapped(reading: Reading) -> Reading:
     points = np.flatnonzero((reading.low == reading.high) & np.isfinite(reading.low))
     if not len(line) or not len(points):
         return reading
-    at, low, high = reading.low[points], reading.low.copy(), reading.high.copy()
+    at = reading.low[points]
+    low = reading.low.copy()
+    high = reading.high.copy()
     after = np.clip(np.searchsorted(line, at), 1, max(1, len(line) - 1))
-    left_value, right_value = line[after - 1], line[np.minimum(after, len(line) - 1)]
-    low[points] = high[points] = np.where(
-        at - left_value <= right_value - at, left_value, right_value
-    )
+    left_value = line[after - 1]
+    right_value = line[np.minimum(after, len(line) - 1)]
+    is_left = at - left_value <= right_value - at
+    low[points] = high[points] = np.where(is_left, left_value, right_value)
     return dataclasses.replace(reading, low=low, high=high)
 
 
-def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
+def _span(reading: Reading) -> tuple[float, float, Floats]:
     """The 1st and the 99th percentile of the known values, or the ends where these are one, and the
     values.
     """
@@ -318,16 +334,12 @@ def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
         return 0.0, 1.0, positions
     upto = np.cumsum(reading.before.counts[order])
     low, high = (_quantile(positions, upto, share) for share in (0.01, 0.99))
-    return (
-        (low, high, positions)
-        if high > low
-        else (float(positions[0]), float(positions[-1]), positions)
-    )
+    if high > low:
+        return (low, high, positions)
+    return (float(positions[0]), float(positions[-1]), positions)
 
 
-def weighted_quantile(
-    values: NDArray[np.float64], counts: NDArray[np.int64], share: float
-) -> float:
+def weighted_quantile(values: Floats, counts: Ints, share: float) -> float:
     """The quantile of numbers that occur so often each: what numpy says of the numbers one by one,
     to the last bit.
 
@@ -341,44 +353,45 @@ def weighted_quantile(
     return _quantile(values[order], np.cumsum(counts[order]), share)
 
 
-def _quantile(values: NDArray[np.float64], upto: NDArray[np.int64], share: float) -> float:
+def _quantile(values: Floats, upto: Ints, share: float) -> float:
     """The same of numbers in order, of which ``upto`` says how many there are up to each."""
     at = share * (int(upto[-1]) - 1)
-    positions = np.searchsorted(upto, [math.floor(at), math.floor(at) + 1], side="right").clip(
-        max=len(upto) - 1
-    )
+    whole = math.floor(at)
+    positions = np.searchsorted(upto, [whole, whole + 1], side="right").clip(max=len(upto) - 1)
     low, high = values[positions]
-    part, step = at - math.floor(at), high - low
-    return float(high - step * (1 - part) if part >= 0.5 else low + step * part)
+    part = at - whole
+    step = high - low
+    # from the nearer end, as numpy does: both give the last digit that it gives
+    if part >= 0.5:
+        return float(high - step * (1 - part))
+    return float(low + step * part)
 
 
 def _borders(
     reading: Reading, attribute: Attribute, max_bins: int, *, even: bool
-) -> tuple[NDArray[np.float64], Sequence[str]]:
+) -> tuple[Floats, Sequence[str]]:
     """Borders of bins for numbers, and the names of the bins."""
     if even:
-        return _even(reading, max_bins)
-    return (
-        _calendar(reading, max_bins) if attribute.kind is Kind.DATE else _round(reading, max_bins)
-    )
+        # Bins of equal width
+        low, high, _ = _span(reading)
+        if high > low:
+            edges = np.linspace(low, high, max_bins + 1)
+        else:
+            edges = np.array([low, low + 1.0])
+        return edges, [str(number) for number in range(len(edges) - 1)]
+    if attribute.kind is Kind.DATE:
+        return _calendar(reading, max_bins)
+    return _round(reading, max_bins)
 
 
-def _even(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
-    """Bins of equal width."""
-    low, high, _ = _span(reading)
-    edges = np.linspace(low, high, max_bins + 1) if high > low else np.array([low, low + 1.0])
-    return edges, [str(number) for number in range(len(edges) - 1)]
-
-
-def _round(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
+def _round(reading: Reading, max_bins: int) -> tuple[Floats, list[str]]:
     """Bins with round borders, and one border where values lie beyond."""
     low, high, positions = _span(reading)
     whole = bool(np.all(positions == np.floor(positions)))
-    edges = number_edges(
-        *((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)),
-        max_bins,
-        whole=whole,
-    )
+    if whole:
+        low = float(np.floor(low))
+        high = float(np.ceil(high))
+    edges = number_edges(low, high, max_bins, whole=whole)
     beyond = {
         "below": bool((positions < edges[0]).any()),
         "above": bool((positions >= edges[-1]).any()),
@@ -386,36 +399,28 @@ def _round(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[s
     return np.array(edges), number_names(edges, whole=whole, **beyond)
 
 
-def _calendar(reading: Reading, max_bins: int) -> tuple[NDArray[np.float64], list[str]]:
+def _calendar(reading: Reading, max_bins: int) -> tuple[Floats, list[str]]:
     low, high, _ = _span(reading)
     edges, names = date_edges(low, high, max_bins)
     return np.array(edges), names
 
 
-def _bin_at(edges: NDArray[np.float64], positions: NDArray[np.float64]) -> NDArray[np.int64]:
+def _bin_at(edges: Floats, positions: Floats) -> Ints:
     """The bin that each place lies in; what lies outside is in the outer ones."""
-    return np.clip(np.searchsorted(edges, positions, side="right") - 1, 0, len(edges) - 2).astype(
-        np.int64
-    )
+    bins = np.searchsorted(edges, positions, side="right") - 1
+    return np.clip(bins, 0, len(edges) - 2).astype(np.int64)
 
 
-def _bins_of_numbers(reading: Reading, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+def _bins_of_numbers(reading: Reading, edges: Floats) -> Ints:
     """The bin of every original value; missing ones are in the last."""
     order = reading.line
     bin_of = np.full(len(reading.places), len(edges) - 1, dtype=np.int64)
-    bin_of[order] = _bin_at(
-        edges, reading.places[order]
-    )  # neighbours are looked up faster one after the other
+    # neighbours are looked up faster one after the other
+    bin_of[order] = _bin_at(edges, reading.places[order])
     return bin_of
 
 
-WIDE_AT_ONCE = 1 << 14
-"""Ranges that are laid over bins at a time."""
-
-
-def _spread_of_ranges(
-    edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> _Labels:
+def _spread_of_ranges(edges: Floats, low: Floats, high: Floats) -> _Labels:
     """Per range how it lies over bins, the outer ones reaching to infinity; what lies nowhere is in
     the last bin, missing.
 
@@ -425,17 +430,19 @@ def _spread_of_ranges(
     kind = np.full(len(low), bins - 1, dtype=np.int64)
     points = np.flatnonzero(high <= low)
     kind[points] = _bin_at(edges, low[points])
+    # The outer bins reach to infinity, so that a range beyond the borders is covered too.
     outer = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
     ranges = np.flatnonzero(high > low)
-    rows: list[NDArray[np.float64]] = []
+    rows: list[Floats] = []
     count = 0
     for at in range(0, len(ranges), WIDE_AT_ONCE):
         batch = ranges[at : at + WIDE_AT_ONCE]
-        start, end = low[batch, None], high[batch, None]
-        covered = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (
-            end - start
-        )
+        start = low[batch, None]
+        end = high[batch, None]
+        overlap = np.minimum(outer[1:], end) - np.maximum(outer[:-1], start)
+        covered = np.clip(overlap, 0, None) / (end - start)
         shares = np.column_stack([covered, 1.0 - covered.sum(axis=1)])
+        # A range within one bin is told like a point; the others become rows of shares.
         inside = shares.max(axis=1) >= 1 - 1e-12
         kind[batch[inside]] = shares[inside].argmax(axis=1)
         rows.append(shares[~inside])
@@ -444,9 +451,7 @@ def _spread_of_ranges(
     return _Labels(kind, np.concatenate([np.zeros((0, bins)), *rows]))
 
 
-def _bins_of_values(
-    reading: Reading, max_bins: int, fewest: int
-) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def _bins_of_values(reading: Reading, max_bins: int, fewest: int) -> tuple[tuple[str, ...], Ints]:
     """A bin for each of the most frequent values, in the order of the line where there is one, and
     one for all others.
     """
@@ -469,6 +474,7 @@ def _most_frequent(
     frequent = np.flatnonzero(~missing & (counts >= fewest))
     if len(frequent) <= limit:
         return frequent.tolist()
+    # The count of the last value that still fits; among equals the first by name.
     last = np.partition(counts[frequent], len(frequent) - limit)[len(frequent) - limit]
     above = frequent[counts[frequent] > last].tolist()
     tied = ((str(reading.values[v]), v) for v in frequent[counts[frequent] == last].tolist())
@@ -476,9 +482,9 @@ def _most_frequent(
 
 
 def _spread_of_sets(
-    starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    bin_of: NDArray[np.int64],
+    starts: Ints,
+    members: Ints,
+    bin_of: Ints,
     bins: int,
     *,
     missing: NDArray[np.bool_],
@@ -494,17 +500,14 @@ def _spread_of_sets(
     kind[missing] = bins - 1
     set_sizes = sizes[multi_valued]
     row = np.repeat(np.arange(len(multi_valued)), set_sizes)
-    inside = np.repeat(
-        starts[multi_valued] - (np.cumsum(set_sizes) - set_sizes), set_sizes
-    ) + np.arange(len(row))
+    shifts = starts[multi_valued] - (np.cumsum(set_sizes) - set_sizes)
+    inside = np.repeat(shifts, set_sizes) + np.arange(len(row))
     cells = np.bincount(
         row * bins + bin_of[members[inside]],
         weights=1.0 / set_sizes[row],
         minlength=len(multi_valued) * bins,
     )
-    shares: NDArray[np.float64] = np.asarray(cells, dtype=np.float64).reshape(
-        len(multi_valued), bins
-    )
+    shares = np.asarray(cells, dtype=np.float64).reshape(len(multi_valued), bins)
     within = shares.max(axis=1, initial=0.0) >= 1 - 1e-12
     kind[multi_valued[within]] = shares[within].argmax(axis=1)
     kind[multi_valued[~within]] = bins + np.arange(int((~within).sum()))
@@ -516,7 +519,7 @@ def _position_key(reading: Reading, value: int) -> tuple[float, str]:
     return (0.0 if math.isnan(at) else at), str(reading.values[value])
 
 
-def _sets(reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sets(reading: Reading) -> tuple[Ints, Ints]:
     """The values that labels stand for, one label after the other, and where each begins."""
     if reading.scale == "category":
         return reading.starts, reading.members
@@ -529,7 +532,7 @@ def _sets(reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return starts, order[np.repeat(first - starts[:-1], sizes) + np.arange(starts[-1])]
 
 
-def _everything(reading: Reading, attribute: Attribute) -> NDArray[np.int64]:
+def _everything(reading: Reading, attribute: Attribute) -> Ints:
     """The values that a cell which says nothing may stand for: all of them, or those that the
     hierarchy writes so.
     """
@@ -537,21 +540,27 @@ def _everything(reading: Reading, attribute: Attribute) -> NDArray[np.int64]:
     if reading.scale != "category":
         return reading.line
     if attribute.hierarchy is None:
-        return _written_so(reading.values) if TOP in reading.values else every
+        if TOP in reading.values:
+            return _written_so(reading.values)
+        return every
     try:
         ladder = bind_column(attribute.hierarchy, reading.before)
     except SchemaError:  # a hierarchy that does not know its column says nothing about it
-        return _written_so(reading.values) if TOP in reading.values else every
+        if TOP in reading.values:
+            return _written_so(reading.values)
+        return every
     below = np.zeros(len(ladder.labels[0]), dtype=bool)
     for level, labels in enumerate(ladder.labels):
         if TOP in labels:
             below |= np.isin(ladder.climb(0, level), _written_so(labels))
     leaves = ladder.codes_of(reading.values)
     is_leaf = leaves >= 0
-    return every[is_leaf & below[leaves]] if below.any() else every[is_leaf]
+    if below.any():
+        return every[is_leaf & below[leaves]]
+    return every[is_leaf]
 
 
-def _written_so(labels: Sequence[str | None]) -> NDArray[np.int64]:
+def _written_so(labels: Sequence[str | None]) -> Ints:
     """Where labels are the top."""
     return np.array([number for number, label in enumerate(labels) if label == TOP], dtype=np.int64)
 
@@ -559,7 +568,7 @@ def _written_so(labels: Sequence[str | None]) -> NDArray[np.int64]:
 def _without_unused(
     reading: Reading,
     names: tuple[str, ...],
-    bin_of: NDArray[np.int64],
+    bin_of: Ints,
     labels: _Labels,
     nothing: _Labels | None,
 ) -> Binned:
@@ -571,6 +580,7 @@ def _without_unused(
     )
     after = counts[:bins] + counts[bins:] @ labels.wide
     used = np.flatnonzero((before > 0) | (after > 1e-12))
+    # Used bins numbered anew without gaps.
     fresh = np.zeros(bins, dtype=np.min_scalar_type(bins))
     fresh[used] = np.arange(len(used))
     spread = np.concatenate([np.eye(len(used)), labels.wide[:, used]])
@@ -589,45 +599,39 @@ def _without_unused(
 # Tables of several columns.
 
 
-def distance_of_tables(
-    binned_column: Binned, before: NDArray[np.float64], after: NDArray[np.float64]
-) -> float:
+def distance_of_tables(binned_column: Binned, before: Floats, after: Floats) -> float:
     """Total variation between the table of a column and another before, and the one after."""
-    return float(
-        np.abs(
-            before / max(1, len(binned_column.original))
-            - after / max(1, len(binned_column.released))
-        ).sum()
-        / 2
-    )
+    shares_before = before / max(1, len(binned_column.original))
+    shares_after = after / max(1, len(binned_column.released))
+    return float(np.abs(shares_before - shares_after).sum() / 2)
 
 
-def table_before(*columns: Binned) -> NDArray[np.float64]:
+def table_before(*columns: Binned) -> Floats:
     """The table of some original columns: how many records are in each cell."""
     shape = tuple(len(column.names) for column in columns)
-    return counted([column.original for column in columns], shape).astype(np.float64)
+    return count_cells([column.original for column in columns], shape).astype(np.float64)
 
 
-def table_after(*columns: Binned) -> NDArray[np.float64]:
+def table_after(*columns: Binned) -> Floats:
     """The table of some released columns, generalised cells spread out."""
     shape = tuple(len(column.spread) for column in columns)
     if math.prod(shape) > MOST_CELLS:
         return _table_of_combinations(columns)
-    table = counted([column.released for column in columns], shape).astype(np.float64)
+    table = count_cells([column.released for column in columns], shape).astype(np.float64)
     for column in columns:  # the first axis is spread out and becomes the last
-        table = (
-            np.moveaxis(table, 0, -1)
-            if column.plain
-            else np.tensordot(table, column.spread, axes=(0, 0))
-        )
+        if column.plain:
+            table = np.moveaxis(table, 0, -1)
+        else:
+            table = np.tensordot(table, column.spread, axes=(0, 0))
     return table
 
 
-def counted(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64]:
+def count_cells(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> Ints:
     """How many rows have each combination of codes; the combinations are written in the narrowest
     type that holds them.
     """
     size = math.prod(shape)
+    # Mixed radix: code of the first column × width of the next + its code, and so on.
     cells = codes[0].astype(np.min_scalar_type(size))
     for code, width in zip(codes[1:], shape[1:], strict=True):
         cells *= cells.dtype.type(width)
@@ -635,7 +639,7 @@ def counted(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np
     return tallied(cells, size, None).reshape(shape)
 
 
-def _table_of_combinations(columns: Sequence[Binned]) -> NDArray[np.float64]:
+def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
     """The same where a table of all kinds of cells would fill the memory: one combination that
     occurs after the other.
     """
@@ -655,17 +659,12 @@ def _table_of_combinations(columns: Sequence[Binned]) -> NDArray[np.float64]:
     return table.reshape(shape)
 
 
-def _combinations(
-    codes: Sequence[NDArray[Any]], sizes: Sequence[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _combinations(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[Ints, Ints]:
     """A row of every combination of codes, and how many rows have it."""
-    ids, first = (
-        np.zeros(len(codes[0]), dtype=np.int64),
-        np.zeros(min(1, len(codes[0])), dtype=np.int64),
-    )
-    for code, size in zip(
-        codes, sizes, strict=True
-    ):  # numbered anew after each: the product of all may not fit a word
+    ids = np.zeros(len(codes[0]), dtype=np.int64)
+    first = np.zeros(min(1, len(codes[0])), dtype=np.int64)
+    # numbered anew after each: the product of all may not fit a word
+    for code, size in zip(codes, sizes, strict=True):
         keys = ids.astype(np.uint64) * np.uint64(size) + code.astype(np.uint64)
         ids, first = kernels.keys.group(keys.reshape(-1, 1))
     return first, np.bincount(ids, minlength=len(first))

@@ -176,11 +176,9 @@ def choose_k(risk: float, *, population: int | None = None, records: int | None 
             "population and records go together: how many people, and how many of them are in the"
             " file"
         )
-    sample = (
-        None
-        if population is None or records is None
-        else _enough_in_sample(risk, strict, population, records)
-    )
+    sample = None
+    if not (population is None or records is None):
+        sample = _enough_in_sample(risk, strict, population, records)
     return ChosenK(risk, strict, k_for(risk, strict=False), published, population, records, sample)
 
 

@@ -41,9 +41,10 @@ class Combined:
         if not 0 < level < 1:
             raise ParameterError("combine: the level of an interval lies between 0 and 1")
         share = 0.5 + level / 2
-        far = (
-            stats.norm.ppf(share) if math.isinf(self.degrees) else stats.t.ppf(share, self.degrees)
-        )
+        if math.isinf(self.degrees):
+            far = stats.norm.ppf(share)
+        else:
+            far = stats.t.ppf(share, self.degrees)
         reach = float(far) * math.sqrt(self.variance)
         return self.estimate - reach, self.estimate + reach
 
@@ -88,18 +89,30 @@ def combine(
     ... )
     (0.06, 64.0, [9.610658, 10.589342])
     """
-    q, u = np.asarray(estimates, dtype=np.float64), np.asarray(variances, dtype=np.float64)
+    q = np.asarray(estimates, dtype=np.float64)
+    u = np.asarray(variances, dtype=np.float64)
     ratio = _checked(q, u, case, n, n_synthetic)
-    m, mean, within = len(q), float(q.mean()), float(u.mean())
+    m = len(q)
+    mean = float(q.mean())
+    within = float(u.mean())
     between = float(q.var(ddof=1)) if m > 1 else 0.0
     if case in ALONE:
-        share = 1 / m if case == "plain" else (1 + ratio) / m
+        if case == "plain":
+            share = 1 / m
+        else:
+            share = (1 + ratio) / m
         return Combined(mean, within * (ratio + share), math.inf, between, within)
     if case == "partly":
-        degrees = (m - 1) * (1 + m * within / between) ** 2 if between > 0 else math.inf
+        if between > 0:
+            degrees = (m - 1) * (1 + m * within / between) ** 2
+        else:
+            degrees = math.inf
         return Combined(mean, within + between / m, degrees, between, within)
     total = (1 + 1 / m) * between - within
-    degrees = (m - 1) * (1 - m * within / ((m + 1) * between)) ** 2 if between > 0 else math.inf
+    if between > 0:
+        degrees = (m - 1) * (1 - m * within / ((m + 1) * between)) ** 2
+    else:
+        degrees = math.inf
     if total >= 0:
         return Combined(mean, total, degrees, between, within)
     return Combined(mean, ratio * within, math.inf, between, within, adjusted=True)

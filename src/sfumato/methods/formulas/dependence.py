@@ -86,12 +86,18 @@ class Figures:
     @property
     def line_gain(self) -> float:
         """The same of the line."""
-        return 0.0 if self.line is None else share_gained(self.line, self.line_base)
+        if self.line is None:
+            return 0.0
+        return share_gained(self.line, self.line_base)
 
     def finding(self, k: int = 2) -> DependenceKind:
         """What the figures mean where classes of ``k`` are promised."""
         steep = self.base > STEEP  # there both are unstable
-        gain, bits = (0.0, 0.0) if steep else (self.gain, self.bits)
+        if steep:
+            gain, bits = (0.0, 0.0)
+        else:
+            gain = self.gain
+            bits = self.bits
         line_gain = 0.0 if self.line_base > STEEP else self.line_gain
         line = self.line is not None and self.line >= LINE and line_gain >= STRONG
         if not self.chance and self.records >= FEWEST_OPEN:
@@ -114,7 +120,9 @@ def share_gained(rate: float, base: float) -> float:
     >>> share_gained(0.75, 0.5), share_gained(0.5, 0.8), share_gained(1.0, 1.0)
     (0.5, 0.0, 0.0)
     """
-    return max(0.0, (rate - base) / (1 - base)) if base < 1 else 0.0
+    if not (base < 1):
+        return 0.0
+    return max(0.0, (rate - base) / (1 - base))
 
 
 # Codes.
@@ -128,7 +136,7 @@ def dense(codes: Codes) -> Codes:
     return np.asarray(new_codes[codes], dtype=np.int64)
 
 
-def counted(keys: Codes) -> tuple[Codes, Codes]:
+def count_keys(keys: Codes) -> tuple[Codes, Codes]:
     """The distinct keys in order, and how often each occurs; few enough are counted without
     sorting.
     """
@@ -196,17 +204,16 @@ def within_labels(values: Numbers, label: Codes, max_codes: int = MOST_QUASI) ->
 
 def _runs(ordered: Codes) -> tuple[Codes, Codes]:
     """Where runs of equal codes start in an ordered array, and how long they are."""
-    starts = (
-        np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
-        if len(ordered)
-        else np.zeros(0, int)
-    )
+    if len(ordered):
+        starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
+    else:
+        starts = np.zeros(0, int)
     return starts, np.diff(np.append(starts, len(ordered)))
 
 
 def open_records(q: Codes, label: Codes) -> NDArray[np.bool_]:
     """Per record whether its label leaves more than one value of the quasi-identifier open."""
-    pairs, _ = counted(label.astype(np.int64) * (int(q.max(initial=0)) + 1) + q)
+    pairs, _ = count_keys(label.astype(np.int64) * (int(q.max(initial=0)) + 1) + q)
     values = np.bincount(
         pairs // (int(q.max(initial=0)) + 1), minlength=int(label.max(initial=0)) + 1
     )
@@ -228,20 +235,25 @@ def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
     """
     width = int(q.max(initial=0)) + 1
     own = context * width + q
-    keys, counts = counted(own)
-    which, of = (
-        np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own),
-        keys // width,
-    )
+    keys, counts = count_keys(own)
+    which = np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own)
+    of = keys // width
     totals = np.bincount(context)
     starts, _ = _runs(of)
     best = np.zeros(len(totals), dtype=np.int64)
-    best[of[starts]] = np.maximum.reduceat(counts, starts) if len(starts) else 0
+    if len(starts):
+        best[of[starts]] = np.maximum.reduceat(counts, starts)
+    else:
+        best[of[starts]] = 0
     tied = np.bincount(of, weights=counts == best[of], minlength=len(totals))
     lesser = np.where(counts < best[of], counts, 0)
     second = np.zeros(len(totals), dtype=np.int64)
-    second[of[starts]] = np.maximum.reduceat(lesser, starts) if len(starts) else 0
-    same_count, other_count = counts[which] - 1, totals[context] - 1
+    if len(starts):
+        second[of[starts]] = np.maximum.reduceat(lesser, starts)
+    else:
+        second[of[starts]] = 0
+    same_count = counts[which] - 1
+    other_count = totals[context] - 1
     own_is_best = same_count + 1 == best[context]
     rival = np.where(own_is_best & (tied[context] == 1), second[context], best[context])
     hit = np.where(
@@ -256,7 +268,9 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     records = int(is_open.sum())
     if records < 2:
         return Figures(records=records)
-    q, label, r = dense(q[is_open]), dense(label[is_open]), dense(r[is_open])
+    q = dense(q[is_open])
+    label = dense(label[is_open])
+    r = dense(r[is_open])
     label_and_released = dense(label * (int(r.max()) + 1) + r)
     same0, others0, hit0 = leave_one_out(q, label)
     same1, others1, hit1 = leave_one_out(q, label_and_released)
@@ -264,8 +278,11 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     width = int(q.max()) + 1
     p0 = (same0 + 1 / width) / (others0 + 1)
     p1 = (same1 + 2 * p0) / (others1 + 2)
-    before, after = -float(np.log2(p0).mean()), -float(np.log2(p1).mean())
-    bits = max(0.0, 1 - after / before) if before >= LEAST_ENTROPY else 0.0
+    before = -float(np.log2(p0).mean())
+    after = -float(np.log2(p1).mean())
+    bits = 0.0
+    if before >= LEAST_ENTROPY:
+        bits = max(0.0, 1 - after / before)
     sure = _sure_values(r, hit0, hit1, same0 / np.maximum(1, others0))
     counts = np.bincount(r)
     return Figures(
@@ -301,7 +318,9 @@ def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
     marked = np.zeros(len(q), dtype=bool)
     if len(open_rows) < 2:
         return marked
-    quasi, labels, released = dense(q[open_rows]), dense(label[open_rows]), dense(r[open_rows])
+    quasi = dense(q[open_rows])
+    labels = dense(label[open_rows])
+    released = dense(r[open_rows])
     same_count, other_count, before = leave_one_out(quasi, labels)
     _, known_count, after = leave_one_out(
         quasi, dense(labels * (int(released.max()) + 1) + released)
@@ -317,7 +336,8 @@ def permuted_within(
     r: NDArray[np.generic], label: Codes, rng: np.random.Generator
 ) -> NDArray[np.generic]:
     """A released column whose values were exchanged at random among records with the same label."""
-    fixed, mixed = np.argsort(label, kind="stable"), np.lexsort((rng.random(len(label)), label))
+    fixed = np.argsort(label, kind="stable")
+    mixed = np.lexsort((rng.random(len(label)), label))
     changed = np.empty_like(r)
     changed[fixed] = r[mixed]
     return changed
@@ -327,19 +347,28 @@ def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
     """Without labels: the share of hits gained, the bits saved by every value of the released
     column, and how many records have it.
     """
-    width, height = int(q.max(initial=0)) + 1, int(r.max(initial=0)) + 1
-    records, totals = len(q), np.bincount(r, minlength=height).astype(np.int64)
+    width = int(q.max(initial=0)) + 1
+    height = int(r.max(initial=0)) + 1
+    records = len(q)
+    totals = np.bincount(r, minlength=height).astype(np.int64)
     prior = np.bincount(q, minlength=width) / max(1, records)
-    cells, counts = counted(r * width + q)
-    value, of = cells % width, cells // width
+    cells, counts = count_keys(r * width + q)
+    value = cells % width
+    of = cells // width
     starts, _ = _runs(of)
-    best = np.maximum.reduceat(counts, starts) if len(starts) else counts
+    if len(starts):
+        best = np.maximum.reduceat(counts, starts)
+    else:
+        best = counts
     top = np.zeros(height, dtype=np.int64)
     top[of[starts]] = best
     tied = np.bincount(of, weights=counts == top[of], minlength=height)
     lesser = np.where(counts < top[of], counts, 0)
     second = np.zeros(height, dtype=np.int64)
-    second[of[starts]] = np.maximum.reduceat(lesser, starts) if len(starts) else lesser
+    if len(starts):
+        second[of[starts]] = np.maximum.reduceat(lesser, starts)
+    else:
+        second[of[starts]] = lesser
     # The own record left out, a value stays the most frequent one if it led by two; by one, it is
     # tied with another.
     lead = np.where(tied > 1, 0, top - second)
@@ -378,8 +407,10 @@ class Spans:
         order = np.lexsort((values, label))
         starts, sizes = _runs(label[order])
         ranked = values[order]
-        low, high = ranked[starts], ranked[starts + sizes - 1]
-        lower, upper = ranked[starts + sizes // 4], ranked[starts + (3 * (sizes - 1) + 3) // 4]
+        low = ranked[starts]
+        high = ranked[starts + sizes - 1]
+        lower = ranked[starts + sizes // 4]
+        upper = ranked[starts + (3 * (sizes - 1) + 3) // 4]
         middle = (ranked[starts + (sizes - 1) // 2] + ranked[starts + sizes // 2]) / 2
         near = np.minimum(high - low, upper - lower) / 4
         group_numbers = np.empty(len(order), dtype=np.int64)
@@ -402,7 +433,8 @@ def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers
     both_numbers = ~np.isnan(q) & ~np.isnan(r)
     if int(both_numbers.sum()) < FEWEST_REPEATS:
         return None
-    values, released = q[both_numbers], r[both_numbers]
+    values = q[both_numbers]
+    released = r[both_numbers]
     spans = Spans.of(values, label[both_numbers])
     hidden = spans.width > 0
     if int(hidden.sum()) < FEWEST_REPEATS:
@@ -446,7 +478,8 @@ def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
     exceptions do not bend it.
     """
     is_kept = np.ones(len(x), dtype=bool)
-    slope, intercept = 0.0, float(np.median(y))
+    slope = 0.0
+    intercept = float(np.median(y))
     for _ in range(5):
         spread = float(np.var(x[is_kept]))
         if spread <= 0:
@@ -466,7 +499,8 @@ def nearest_median(x: Numbers, y: Numbers, points: Numbers) -> Numbers:
     the middle of them.
     """
     order = np.argsort(x, kind="stable")
-    ordered, ordered_values = x[order], y[order]
+    ordered = x[order]
+    ordered_values = y[order]
     positions = (
         np.searchsorted(ordered, points, "left") + np.searchsorted(ordered, points, "right")
     ) // 2

@@ -41,7 +41,8 @@ class RecordColumn:
 
     def __init__(self, read: Reader, rows: Codes) -> None:
         """``rows`` has the row of every record."""
-        self._read, self._rows = read, rows
+        self._read = read
+        self._rows = rows
 
     def __getitem__(self, selection: Any) -> NDArray[Any]:
         """The values of some records; ``slice(None)`` stands for all."""

@@ -34,7 +34,7 @@ from sfumato.methods.formulas.dependence import (
     Figures,
     NumberBlock,
     chosen_sum,
-    counted,
+    count_keys,
     dense,
     figures_of,
     frequent_codes,
@@ -159,7 +159,10 @@ def find_dependences(
     A quasi-identifier that was dropped counts as one label for all. Where rows belong to persons,
     one row of each is looked at. ``quasi`` limits the quasi-identifiers that are looked at.
     """
-    identifiers = pair.original.schema.quasi if quasi is None else tuple(quasi)
+    if quasi is None:
+        identifiers = pair.original.schema.quasi
+    else:
+        identifiers = tuple(quasi)
     # Released columns but for quasi-identifiers themselves and numbers of units.
     not_compared = {Role.QUASI, *UNITS, Role.DROP, Role.KEY}
     columns = tuple(
@@ -196,7 +199,9 @@ class _Search:
     """
 
     def __init__(self, pair: TablePair, columns: Sequence[str], k: int | None) -> None:
-        self.pair, self.columns, self.k = pair, columns, k
+        self.pair = pair
+        self.columns = columns
+        self.k = k
         # Released rows that are looked at: all, or one of each person.
         person = pair.original.schema.person
         if person is None:
@@ -204,8 +209,13 @@ class _Search:
         else:
             persons = pair.original.encoded(person).narrow[pair.rows]
             self.rows = np.sort(np.unique(persons, return_index=True)[1]).astype(np.int64)
-        self.origin = pair.rows if len(self.rows) == len(pair.released) else pair.rows[self.rows]
+        if len(self.rows) == len(pair.released):
+            self.origin = pair.rows
+        else:
+            self.origin = pair.rows[self.rows]
         self.records = len(self.rows)
+        # Seeded by the number of records alone: the same sample for the same table, on every
+        # machine.
         rng = np.random.default_rng(self.records)
         self.sets: dict[str, Any] = {
             "all": slice(None),
@@ -248,10 +258,15 @@ class _Search:
                 if own_dependence.refused
                 for column in own_dependence.columns
             }
+            # Columns that tell enough alone would make every sum with them tell.
             own += self.sums(identifier, [c for c in self.columns if c not in alone])
             dependences += own
+            # Codes within labels belong to one quasi-identifier; memory stays that of one.
             self.known = {key: value for key, value in self.known.items() if name != key[-1]}
-        classes = self.classes() if dependences else np.zeros(0, dtype=np.int64)
+        if dependences:
+            classes = self.classes()
+        else:
+            classes = np.zeros(0, dtype=np.int64)
         return Dependences(tuple(dependences), compared, tuple(unknown), classes, self.rows, self.k)
 
     # quasi-identifiers
@@ -267,9 +282,10 @@ class _Search:
         own, label = self.labels(name, values)
         if own and self.records == len(self.pair.released):
             joint = self.pair.joint(name)
-            of, counts = joint.label, joint.count
+            of = joint.label
+            counts = joint.count
         else:
-            pairs, counts = counted(label.whole * len(before.labels) + codes.whole)
+            pairs, counts = count_keys(label.whole * len(before.labels) + codes.whole)
             of = pairs // len(before.labels)
         # How many bits of the values the labels leave open: one of T records, c of them with a
         # value, leaves Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c; a value that one record has adds
@@ -310,7 +326,8 @@ class _Search:
         selection = self.sets[records]
         if q.values is None:
             return np.asarray(q.codes[selection])
-        values, label = q.values[selection], q.label[selection]
+        values = q.values[selection]
+        label = q.label[selection]
         codes: Codes = self.once(("inside", records, q.name), lambda: within_labels(values, label))
         return codes
 
@@ -332,7 +349,9 @@ class _Search:
 
         def numbers_of_records() -> RecordColumn | None:
             read = number_reader(self.pair.released, column)
-            return None if read is None else RecordColumn(read, self.rows)
+            if read is None:
+                return None
+            return RecordColumn(read, self.rows)
 
         numbers: RecordColumn | None = self.once(("numbers", column, None), numbers_of_records)
         return numbers
@@ -348,9 +367,10 @@ class _Search:
         """Codes of a released column; ``view``: bins of numbers, a part of a date, or whether there
         is a value.
         """
-        of = (
-            records if records.startswith("labels of ") else None
-        )  # forgotten with the quasi-identifier
+        # forgotten with the quasi-identifier
+        of = None
+        if records.startswith("labels of "):
+            of = records
         key = (
             "codes",
             column,
@@ -363,7 +383,8 @@ class _Search:
 
     def coded(self, column: str, selection: Any, view: str | int) -> Codes:
         """Codes made anew."""
-        released, rows = self.pair.released, self.rows[selection]
+        released = self.pair.released
+        rows = self.rows[selection]
         if view == THERE:
             return np.asarray(
                 released.column(column).gather(rows).is_null().to_numpy().astype(np.int64)
@@ -399,14 +420,15 @@ class _Search:
     def compared(self, q: _Quasi, column: str) -> Dependence | DependenceKind:
         """What a released column tells of a quasi-identifier: a dependence, unknown, or nothing."""
         near = self.near(q, column)
-        views = [view for view in self.views(column) if self.kept(q, column, view)]
+        views = [view for view in self.views(column) if self.is_preserved(q, column, view)]
         if not views and not near:
             return self.unknown(q, column)
         flagged = (*REFUSED, DependenceKind.NARROWS)
+        # A sample decides first; only what it flags is measured on all records.
         first = self.whole_labels(q)
-        figures = self.measured(q, column, views, first, near=near)
+        figures = self.measure_column(q, column, views, first, near=near)
         if first != "all" and figures.finding(self.k or 2) in flagged:
-            figures = self.measured(q, column, views, "all", near=near)
+            figures = self.measure_column(q, column, views, "all", near=near)
         if figures.finding(self.k or 2) not in flagged:
             return self.unknown(q, column)
         if figures.records < FEW_ROWS:
@@ -428,11 +450,9 @@ class _Search:
         """
 
         def same() -> bool:
-            classes, codes = (
-                self.classes(),
-                self.pair.released.encoded(column).narrow[self.rows].astype(np.int64),
-            )
-            pairs, _ = counted(classes * (int(codes.max(initial=0)) + 1) + codes)
+            classes = self.classes()
+            codes = self.pair.released.encoded(column).narrow[self.rows].astype(np.int64)
+            pairs, _ = count_keys(classes * (int(codes.max(initial=0)) + 1) + codes)
             return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
 
         is_same: bool = self.once(("same in classes", column, None), same)
@@ -451,7 +471,8 @@ class _Search:
         sure = np.zeros(self.records, dtype=bool)
         for view in views:
             sure |= sure_records(inside, q.label.whole, self.codes(column, "all", view))
-        classes, quasi = self.classes(), dense(inside)
+        classes = self.classes()
+        quasi = dense(inside)
         combination = classes * (int(quasi.max(initial=0)) + 1) + quasi
         concerned = np.flatnonzero(np.isin(combination, combination[sure]))
         people = concerned[
@@ -475,20 +496,20 @@ class _Search:
         """
         if q.values is not None and self.numbers(column) is not None:
             return DependenceKind.SILENT
-        r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]
+        r = self.codes(column, "sample")
+        label = q.label[self.sets["sample"]]
         label_and_released = dense(label * (int(r.max(initial=0)) + 1) + r)
         repeated = np.bincount(label_and_released)[label_and_released] > 1
-        return (
-            DependenceKind.UNKNOWN
-            if int(repeated.sum()) < FEWEST_REPEATS
-            else DependenceKind.SILENT
-        )
+        if int(repeated.sum()) < FEWEST_REPEATS:
+            return DependenceKind.UNKNOWN
+        return DependenceKind.SILENT
 
-    def kept(self, q: _Quasi, column: str, view: str | int) -> bool:
+    def is_preserved(self, q: _Quasi, column: str, view: str | int) -> bool:
         """Whether a pair is looked at closely: without labels, on a sample, anything at all goes
         along.
         """
-        quasi, r = self.plain(q, "sample"), self.codes(column, "sample", view)
+        quasi = self.plain(q, "sample")
+        r = self.codes(column, "sample", view)
         gain, saved, totals = screened_bits(quasi, r)
         remaining_bits = max(KEPT_BITS, q.remaining)
         if gain >= KEPT_GAIN or float(saved.sum()) >= KEPT_BITS * remaining_bits * len(r):
@@ -503,7 +524,8 @@ class _Search:
         numbers = self.numbers(column)
         if q.values is None or numbers is None:
             return False
-        values, released = q.values[self.sets["few"]], numbers[self.sets["few"]]
+        values = q.values[self.sets["few"]]
+        released = numbers[self.sets["few"]]
         differences = values - released
         both_numbers = ~np.isnan(differences)
         if int(both_numbers.sum()) < FEWEST_REPEATS:
@@ -545,14 +567,16 @@ class _Search:
             self.sets[name] = rows[_sample_records(rng, len(rows), SAMPLE)]
         return name
 
-    def measured(
+    def measure_column(
         self, q: _Quasi, column: str, views: Sequence[str | int], records: str, *, near: bool
     ) -> Figures:
         """The figures of a pair over a set of records: those of the view that tells most, and the
         line.
         """
         selection = self.sets[records]
-        inside, label, numbers = self.inside(q, records), q.label[selection], self.numbers(column)
+        inside = self.inside(q, records)
+        label = q.label[selection]
+        numbers = self.numbers(column)
         used = views or [MOST_RELEASED]  # none: the line alone was followed
         tables = [figures_of(inside, label, self.codes(column, records, view)) for view in used]
         best = max(tables, key=lambda figures: max(figures.gain, figures.bits))
@@ -562,17 +586,17 @@ class _Search:
         # A function is fitted and judged on labels as a whole; the other labels tell the same of
         # it.
         which = self.sets[self.whole_labels(q)]
-        values, labels, released = q.values[which], q.label[which], numbers[which]
+        values = q.values[which]
+        labels = q.label[which]
+        released = numbers[which]
         line_figures: Any = (0.0, 0.0)
         if near:
             line_figures = self.once(
                 ("line", column, q.name), lambda: line_of(values, labels, released)
             )
-        return (
-            best
-            if line_figures is None
-            else dataclasses.replace(best, line=line_figures[0], line_base=line_figures[1])
-        )
+        if line_figures is None:
+            return best
+        return dataclasses.replace(best, line=line_figures[0], line_base=line_figures[1])
 
     def beyond_chance(
         self, q: _Quasi, column: str, views: Sequence[str | int], figures: Figures, *, near: bool
@@ -581,8 +605,10 @@ class _Search:
         well.
         """
         rng = np.random.default_rng(figures.records)
-        numbers, used = self.numbers(column), views or [MOST_RELEASED]
-        inside, r = self.inside(q, "all"), [self.codes(column, "all", view) for view in used]
+        numbers = self.numbers(column)
+        used = views or [MOST_RELEASED]
+        inside = self.inside(q, "all")
+        r = [self.codes(column, "all", view) for view in used]
         by_chance = np.zeros((PERMUTATIONS, 4))
         for turn in range(PERMUTATIONS):
             order = permuted_within(np.arange(self.records), q.label.whole, rng)
@@ -592,7 +618,10 @@ class _Search:
             by_chance[turn, 2] = max(table.sure for table in tables)
             if near and numbers is not None and q.values is not None:
                 line = line_of(q.values.whole, q.label.whole, numbers[order])
-                by_chance[turn, 3] = 0.0 if line is None else share_gained(line[0], line[1])
+                if line is None:
+                    by_chance[turn, 3] = 0.0
+                else:
+                    by_chance[turn, 3] = share_gained(line[0], line[1])
         usual = np.quantile(by_chance, QUANTILE, axis=0)
         usual = np.maximum(usual, by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0))
         return dataclasses.replace(
@@ -653,11 +682,9 @@ class _Search:
         predicted = predicted_sum(values, block.columns[:, list(term_numbers)])
         off = np.abs(values - predicted)
         is_known = ~np.isnan(off)
-        spread = (
-            np.median(np.abs(values[is_known] - np.median(values[is_known])))
-            if is_known.any()
-            else 0.0
-        )
+        spread = 0.0
+        if is_known.any():
+            spread = np.median(np.abs(values[is_known] - np.median(values[is_known])))
         if (
             len(term_numbers) < 2
             or not is_known.any()
@@ -689,7 +716,9 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     in rank.
     """
     number_rows = np.flatnonzero(~np.isnan(released))
-    training, test_rows = number_rows[::2], number_rows[1::2]
+    # Every other record teaches, the rest is predicted from its nearest three.
+    training = number_rows[::2]
+    test_rows = number_rows[1::2]
     order = training[np.argsort(released[training], kind="stable")]
     ranked = released[order]
     positions = (

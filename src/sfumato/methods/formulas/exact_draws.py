@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.step import Goal
 
+    Ints = NDArray[np.int64]
+
 Below = Callable[[int], int]
 """A whole number from 0 up to one below the given one, all equally likely."""
 
@@ -38,10 +40,14 @@ class Draws:
     def __init__(self, generator: np.random.Generator | None = None) -> None:
         self.secure = generator is None
         self._generator = generator
-        self._bytes: Callable[[int], bytes] = (
-            secrets.token_bytes if generator is None else generator.bytes
-        )
-        self._below: Below = secrets.randbelow if generator is None else _seeded(generator)
+        if generator is None:
+            self._bytes: Callable[[int], bytes] = secrets.token_bytes
+        else:
+            self._bytes = generator.bytes
+        if generator is None:
+            self._below: Below = secrets.randbelow
+        else:
+            self._below = _seeded(generator)
 
     @classmethod
     def of(cls, goal: Goal, purpose: str) -> Draws:
@@ -58,11 +64,11 @@ class Draws:
             return np.ones(count, dtype=np.bool_)
         return self._words(count) < np.uint64(limit)
 
-    def permutation(self, count: int) -> NDArray[np.int64]:
+    def permutation(self, count: int) -> Ints:
         """A random order of 0, 1, …, by keys of 128 bits."""
         return np.lexsort((self._words(count), self._words(count))).astype(np.int64)
 
-    def laplace(self, scale: Fraction, count: int) -> NDArray[np.int64]:
+    def laplace(self, scale: Fraction, count: int) -> Ints:
         r"""So many numbers of the discrete Laplace distribution, :math:`P(x) \propto e^{-|x|/s}`, s
         = ``scale``.
 
@@ -79,7 +85,7 @@ class Draws:
             [discrete_laplace(scale, self._below) for _ in range(count)], dtype=np.int64
         )
 
-    def gaussian(self, l2: float, rho: Fraction, count: int) -> NDArray[np.int64]:
+    def gaussian(self, l2: float, rho: Fraction, count: int) -> Ints:
         r"""So many numbers of the discrete Gaussian distribution that hides a change of L2 norm
         ``l2`` at the loss ρ: :math:`\sigma = l_2/\sqrt{2\rho}`.
 
@@ -91,7 +97,7 @@ class Draws:
         sigma = l2 / math.sqrt(2 * rho)
         return np.rint(self._generator.normal(0.0, sigma, count)).astype(np.int64)
 
-    def best(self, scores: NDArray[np.int64], sensitivity: int, rho: Fraction) -> int:
+    def best(self, scores: Ints, sensitivity: int, rho: Fraction) -> int:
         r"""The place of a score, chosen by the exponential mechanism at the loss ρ.
 
         With whole scores q that one unit moves by ``sensitivity`` Δ
@@ -121,7 +127,8 @@ def discrete_laplace(scale: Fraction, below: Below = secrets.randbelow) -> int:
     >>> isinstance(discrete_laplace(Fraction(5, 2)), int)
     True
     """
-    numerator, denominator = scale.numerator, scale.denominator
+    numerator = scale.numerator
+    denominator = scale.denominator
     while True:
         fine = below(numerator)
         if not _coin_of_exp(Fraction(fine, numerator), below):
@@ -156,7 +163,10 @@ def _by_opendp(scale: Fraction, count: int) -> Any | None:
         return None
     dp.enable_features("contrib")
     near = float(scale)
-    wide = near if Fraction(near) >= scale else math.nextafter(near, math.inf)
+    if Fraction(near) >= scale:
+        wide = near
+    else:
+        wide = math.nextafter(near, math.inf)
     vectors = dp.vector_domain(dp.atom_domain(T="i64"))
     return dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=wide)([0] * count)
 

@@ -41,7 +41,8 @@ def _add(sums: list[int], values: NDArray[np.float64], groups: NDArray[np.int64]
     lowest_power = int(powers.min(initial=0))
     width = int(powers.max(initial=0)) - lowest_power + 1
     positions = groups * width + (powers - lowest_power)
-    upper, lower = np.bincount(positions, high), np.bincount(positions, low)
+    upper = np.bincount(positions, high)
+    lower = np.bincount(positions, low)
     for at in np.flatnonzero((upper != 0) | (lower != 0)).tolist():
         total = (int(upper[at]) << HALF) + int(lower[at])
         sums[at // width] += total << (at % width + lowest_power - 53 + DEEPEST)

@@ -56,7 +56,8 @@ class TableEvidence:
         """P(value of the person | released value of the member), the member's own record left
         out.
         """
-        value, released = self.q[person], self.r[members]
+        value = self.q[person]
+        released = self.r[members]
         pair_keys = released * len(self.prior) + value
         positions = np.minimum(np.searchsorted(self.keys, pair_keys), len(self.keys) - 1)
         together = np.where(self.keys[positions] == pair_keys, self.counts[positions], 0) - (
@@ -124,15 +125,23 @@ def implied_linkage(
     are multiplied.
     """
     rng = np.random.default_rng(len(classes))
-    rows = np.arange(len(classes)) if people is None else people
+    if people is None:
+        rows = np.arange(len(classes))
+    else:
+        rows = people
     if people is None and len(rows) > MOST_PEOPLE:
         rows = np.sort(rng.choice(rows, MOST_PEOPLE, replace=False))
     order = np.argsort(classes, kind="stable")
     ends = np.cumsum(np.bincount(classes))
-    credit, alone, nearly = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    credit = np.zeros(len(rows))
+    alone = np.zeros(len(rows))
+    nearly = np.zeros(len(rows))
     for number, person in enumerate(rows.tolist()):
         end = int(ends[classes[person]])
-        start = int(ends[classes[person] - 1]) if classes[person] else 0
+        if classes[person]:
+            start = int(ends[classes[person] - 1])
+        else:
+            start = 0
         members = order[start:end]
         alone[number] = 1 / len(members)
         share = 1.0
@@ -152,7 +161,9 @@ def implied_linkage(
             credit[number] = 1 / (1 + (int(tied.sum()) - 1) * share)
         nearly[number] = int((scores >= best / 4).sum()) * share
     rate = float(credit.mean()) if len(rows) else 0.0
-    error = float(credit.std() / np.sqrt(len(rows))) if len(rows) else 0.0
+    error = 0.0
+    if len(rows):
+        error = float(credit.std() / np.sqrt(len(rows)))
     return Linkage(
         rate=rate,
         class_only=float(alone.mean()) if len(rows) else 0.0,

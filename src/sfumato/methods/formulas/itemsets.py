@@ -22,10 +22,16 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+
 MOST_LISTED = 20_000_000
 """Sets that are listed at most; beyond they are counted."""
 MOST_CLOSED = 20_000
 """Closed sets up to which all of them are looked at."""
+MOST_BITS = 2**32
+"""People times items up to which everybody is a bit of every item."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,7 +43,7 @@ class ItemSets:
     [1, 1, 2]
     """
 
-    pointers: NDArray[np.int64]
+    pointers: Ints
     items: NDArray[np.int32]
     size: int
 
@@ -69,22 +75,22 @@ class ItemSets:
         return self.items[self.pointers[person] : self.pointers[person + 1]]
 
     @cached_property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """How many items everybody has."""
         return np.diff(self.pointers)
 
     @cached_property
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Ints:
         """Per entry of ``items`` whose it is."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
 
     @cached_property
-    def supports(self) -> NDArray[np.int64]:
+    def supports(self) -> Ints:
         """How many people have each item."""
         return np.bincount(self.items, minlength=self.size).astype(np.int64)
 
     @cached_property
-    def posted(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    def posted(self) -> tuple[Ints, NDArray[np.int32], Ints]:
         """Per item who has it (starts, people), and where it stands in ``items``."""
         posted: tuple[Any, Any, Any] = kernels.baskets.transpose_items(
             self.pointers, self.items, self.size
@@ -96,7 +102,7 @@ class ItemSets:
         starts, people, _ = self.posted
         return people[starts[item] : starts[item + 1]]
 
-    def taken(self, people: NDArray[np.int64]) -> ItemSets:
+    def taken(self, people: Ints) -> ItemSets:
         """Some of the people, in the order given."""
         lengths = self.lengths[people]
         pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -122,16 +128,17 @@ def without_items(people: int) -> ItemSets:
     return ItemSets(np.zeros(people + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), 0)
 
 
-def ranked(
-    sets: ItemSets, first: NDArray[np.bool_] | None = None
-) -> tuple[ItemSets, NDArray[np.int64]]:
+def ranked(sets: ItemSets, first: Flags | None = None) -> tuple[ItemSets, Ints]:
     """The sets with items renumbered by rising support (ties: as before), and the old number of
     every new one.
 
     Items that nobody has are left out. ``first`` marks items that come before all others.
     """
     supports = sets.supports
-    late = np.zeros(sets.size, dtype=bool) if first is None else ~first
+    if first is None:
+        late = np.zeros(sets.size, dtype=bool)
+    else:
+        late = ~first
     order = np.lexsort((np.arange(sets.size), supports, late))
     order = order[supports[order] > 0].astype(np.int64)
     image = np.full(sets.size, -1, dtype=np.int32)
@@ -151,9 +158,9 @@ class Violations:
     """
 
     members: NDArray[np.int32]
-    supports: NDArray[np.int64]
-    private: NDArray[np.int64]
-    carriers: NDArray[np.bool_]
+    supports: Ints
+    private: Ints
+    carriers: Flags
     count: int
     least: int | None
     worst: float = 0.0
@@ -181,7 +188,7 @@ def violating(
     *,
     private: ItemSets | None = None,
     share: float = 1.0,
-    new: NDArray[np.bool_] | None = None,
+    new: Flags | None = None,
     limit: int = MOST_LISTED,
     enough: int = 0,
 ) -> Violations:
@@ -198,7 +205,10 @@ def violating(
     if m < 1 or k < 0:
         raise ParameterError("sets have at least one item, and k is not negative")
     work, order = ranked(sets, new)
-    roots = len(order) if new is None else int(new[order].sum())
+    if new is None:
+        roots = len(order)
+    else:
+        roots = int(new[order].sum())
     listed = _listed(work, m, limit)
     secret = without_items(len(sets)) if private is None else private
     room = max(secret.size, 1)
@@ -233,7 +243,7 @@ def _listed(sets: ItemSets, m: int, limit: int) -> Any:
     )
 
 
-def _renumbered(members: NDArray[np.int32], order: NDArray[np.int64]) -> NDArray[np.int32]:
+def _renumbered(members: NDArray[np.int32], order: Ints) -> NDArray[np.int32]:
     """Rows of new numbers as ascending rows of the old ones."""
     if not len(order):
         return members.copy()
@@ -269,7 +279,7 @@ def _minimal(violations: Violations) -> Violations:
     )
 
 
-def _holds_one(rows: NDArray[np.int32], known_sets_given: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _holds_one(rows: NDArray[np.int32], known_sets_given: NDArray[np.int32]) -> Flags:
     """Which rows hold all items of one of the known ones."""
     from itertools import combinations
 
@@ -293,12 +303,15 @@ def smallest_support(sets: ItemSets, m: int) -> int | None:
     return violating(sets, m, 0, limit=0, enough=1).least
 
 
-def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> Ints:
     """How many people carry each of some sets; everybody carries the empty one."""
     counts = np.empty(len(queries), dtype=np.int64)
     for number, query in enumerate(queries):
         items = sorted(set(query), key=lambda item: int(sets.supports[item]))
-        carriers = np.arange(len(sets)) if not items else sets.carriers(items[0]).astype(np.int64)
+        if not items:
+            carriers = np.arange(len(sets))
+        else:
+            carriers = sets.carriers(items[0]).astype(np.int64)
         for item in items[1:]:
             carriers = np.intersect1d(carriers, sets.carriers(item), assume_unique=True)
         counts[number] = len(carriers)
@@ -316,7 +329,7 @@ class KnownSets:
 
     alone: NDArray[np.float64]
     chance: NDArray[np.float64]
-    rarest: NDArray[np.int64]
+    rarest: Ints
     sets: NDArray[np.float64]
 
 
@@ -327,7 +340,8 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
     [0.0, 0.0, 0.5]
     """
     work, _ = ranked(sets)
-    alone, inverse = np.zeros(len(sets)), np.zeros(len(sets))
+    alone = np.zeros(len(sets))
+    inverse = np.zeros(len(sets))
     rarest = np.full(len(sets), len(sets) + 1, dtype=np.int64)
     kernels.baskets.count_known_sets(work.kernel(), m, alone, inverse, rarest)
     lengths = sets.lengths
@@ -344,19 +358,19 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
 
 
 def frequent(
-    sets: ItemSets, m: int, least: int, limit: int = MOST_LISTED
+    sets: ItemSets, m: int, minimum_support: int, limit: int = MOST_LISTED
 ) -> dict[tuple[int, ...], int]:
-    """Sets of at most ``m`` items that at least ``least`` people carry, with their supports;
-    refused beyond ``limit``.
+    """Sets of at most ``m`` items that at least ``minimum_support`` people carry, with their
+    supports; refused beyond ``limit``.
 
     >>> frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
     {(0,): 3, (1,): 2, (0, 1): 2}
     """
-    if least < 1:
+    if minimum_support < 1:
         raise ParameterError("a frequent set has at least one carrier")
     work, order = ranked(sets)
     listed = _listed(work, m, limit)
-    kernels.baskets.list_frequent_sets(work.kernel(), m, least, listed)
+    kernels.baskets.list_frequent_sets(work.kernel(), m, minimum_support, listed)
     listed_count, count, _ = (int(number) for number in listed.tallies)
     if count > listed_count:
         raise ParameterError(
@@ -418,10 +432,6 @@ def _closure(sets: ItemSets, bits: Sequence[int], carriers: int) -> frozenset[in
     )
 
 
-MOST_BITS = 2**32
-"""People times items up to which everybody is a bit of every item."""
-
-
 def carrier_bits(sets: ItemSets) -> list[int] | None:
     """Per item a number whose bit *t* says whether person *t* has it; None where that would fill
     the memory.
@@ -436,7 +446,7 @@ def carrier_bits(sets: ItemSets) -> list[int] | None:
     return bits
 
 
-def whole_classes(sets: ItemSets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def whole_classes(sets: ItemSets) -> tuple[Ints, Ints]:
     """The number of the class of people with exactly the same items, and the sizes of the classes.
 
     >>> whole_classes(ItemSets.of([[0], [0, 1], [0]]))[1].tolist()

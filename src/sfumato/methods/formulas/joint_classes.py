@@ -77,7 +77,8 @@ def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[n
         enumerate(patterns), repeat=2
     ):
         common_columns = np.flatnonzero(own_pattern & other_pattern)
-        rows, other_rows = np.flatnonzero(which == first), np.flatnonzero(which == second)
+        rows = np.flatnonzero(which == first)
+        other_rows = np.flatnonzero(which == second)
         keys = np.concatenate(
             [kinds[other_rows][:, common_columns], kinds[rows][:, common_columns]]
         )
@@ -126,7 +127,10 @@ def overlap_bounds(
     >>> overlap_bounds(5, 5, 25), overlap_bounds(20, 20, 25), overlap_bounds(5, 5, 25, common=3)
     ((1, 5), (15, 20), (1, 3))
     """
-    largest = min(first, second) if common is None else min(first, second, common)
+    if common is None:
+        largest = min(first, second)
+    else:
+        largest = min(first, second, common)
     return max(1, first + second - people), max(1, largest)
 
 

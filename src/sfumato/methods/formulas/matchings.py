@@ -36,7 +36,8 @@ def matchings_with(joined: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64]]:
         raise ParameterError(
             f"matchings of at most {MOST} records are counted exactly, not of {size}"
         )
-    first, last = _ways(joined), _ways(joined[::-1])
+    first = _ways(joined)
+    last = _ways(joined[::-1])
     full = (1 << size) - 1
     sizes = _bits(size)
     counts = np.zeros((size, size), dtype=np.int64)

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+
 ARROWS = ("->", "→")
+Support = Annotated[int, Field(ge=1, description="records from which on a rule is found")]
+Confidence = Annotated[
+    float, Field(gt=0, le=1, description="confidence from which on a rule is found")
+]
 
 
 class Item(NamedTuple):
@@ -92,7 +97,12 @@ def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
 
 
 def _item(text: str, *, values: bool) -> Item:
-    name, equals, value = (text, "", "") if not values else text.partition("=")
+    if not values:
+        name = text
+        equals = ""
+        value = ""
+    else:
+        name, equals, value = text.partition("=")
     if not name.strip() or (equals and not value.strip()):
         raise ValueError("must name columns and values, such as 'a=x, b=y -> c=z'")
     return Item(name.strip(), value.strip() if equals else None)
@@ -111,7 +121,9 @@ def _listed(side: Any, *, values: bool) -> list[Item]:
 
 
 def _as_list(rules: Any) -> Any:
-    return [rules] if isinstance(rules, str | Mapping) else rules
+    if isinstance(rules, str | Mapping):
+        return [rules]
+    return rules
 
 
 def _readable(rules: Sequence[str | Mapping[str, Any]], *, values: bool = True) -> tuple[Any, ...]:
@@ -140,6 +152,8 @@ Spoken = Annotated[
     AfterValidator(_readable),
 ]
 """Rules of a table, in a recipe."""
+
+
 SpokenItems = Annotated[
     str | Sequence[str | Mapping[str, Any]],
     BeforeValidator(_as_list),
@@ -147,10 +161,6 @@ SpokenItems = Annotated[
     AfterValidator(_readable_items),
 ]
 """Rules of baskets, in a recipe."""
-Support = Annotated[int, Field(ge=1, description="records from which on a rule is found")]
-Confidence = Annotated[
-    float, Field(gt=0, le=1, description="confidence from which on a rule is found")
-]
 
 
 def all_parsed(
@@ -231,11 +241,10 @@ class TableItems:
         for at, name in enumerate(columns):
             encoded = dataset.encoded(name)
             own_labels = [text for text in encoded.labels if text not in (None, TOP)]
-            all_labels = (
-                own_labels
-                if known_labels is None
-                else [*known_labels[at], *sorted(set(own_labels) - set(known_labels[at]))]
-            )
+            if known_labels is None:
+                all_labels = own_labels
+            else:
+                all_labels = [*known_labels[at], *sorted(set(own_labels) - set(known_labels[at]))]
             label_codes: dict[str | None, int] = {text: i for i, text in enumerate(all_labels)}
             new_codes = np.array(
                 [label_codes.get(text, -1) for text in encoded.labels], dtype=np.int64
@@ -247,7 +256,10 @@ class TableItems:
         first = tuple(
             itertools.accumulate((len(column_labels) for column_labels in labels), initial=0)
         )
-        cells = np.stack(codes, axis=1) if codes else np.zeros((len(order), 0), dtype=np.int64)
+        if codes:
+            cells = np.stack(codes, axis=1)
+        else:
+            cells = np.zeros((len(order), 0), dtype=np.int64)
         has_item = cells >= 0
         items = (cells + np.array(first[:-1], dtype=np.int64))[has_item]
         starts = np.r_[0, np.cumsum(has_item.sum(axis=1))].astype(np.int64)
@@ -263,11 +275,9 @@ class TableItems:
         if item.value is None:
             return list(range(self.first[at], self.first[at] + len(self.labels[at])))
         column_labels = self.labels[at]
-        return (
-            [self.first[at] + column_labels.index(item.value)]
-            if item.value in column_labels
-            else []
-        )
+        if item.value not in column_labels:
+            return []
+        return [self.first[at] + column_labels.index(item.value)]
 
     def column_of(self, item: int) -> str:
         """The column of an item."""
@@ -320,7 +330,8 @@ class TableItems:
 
     def _cells(self, at: int) -> NDArray[np.int64]:
         """The item of one column in every row, −1 where there is none."""
-        low, high = self.first[at], self.first[at] + len(self.labels[at])
+        low = self.first[at]
+        high = self.first[at] + len(self.labels[at])
         cells = np.full(len(self.transactions), -1, dtype=np.int64)
         inside = (self.transactions.items >= low) & (self.transactions.items < high)
         cells[self.transactions.owners[inside]] = self.transactions.items[inside]

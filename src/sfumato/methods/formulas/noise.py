@@ -24,13 +24,15 @@ from sfumato.errors import InternalError, ParameterError, require
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 LARGEST_SCALE = 2.0**53
 """Noise of a larger scale would leave the range of 64-bit numbers; draws beyond it have a
 probability below e^-1000.
 """
-
 WHOLE = "i64"  # OpenDP takes Python's int for 32 bits and cuts what is larger
 EXACT_TAIL = 10_000.0
+LAPLACE = "discrete Laplace"
+GAUSSIAN = "discrete Gaussian"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,10 +70,6 @@ class Noise:
             return _gaussian_tail(self.scale, failure)
         p = math.exp(-1 / self.scale)
         return max(0, math.ceil(self.scale * math.log(2 / (failure * (1 + p))) - 1))
-
-
-LAPLACE = "discrete Laplace"
-GAUSSIAN = "discrete Gaussian"
 
 
 def noise_for(loss: PrivacyLoss, l1: int, l2: float) -> Noise:

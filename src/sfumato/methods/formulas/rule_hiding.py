@@ -39,6 +39,8 @@ from sfumato.methods.formulas.rules import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+
 Method = Literal["isl", "dsr", "2a", "exact"]
 
 EFFORT = 10_000
@@ -69,7 +71,9 @@ class Proof:
     @property
     def gap(self) -> float:
         """How far the cost may be above the best one, as a share of it."""
-        return 0.0 if self.optimal else (self.cost - self.bound) / max(1.0, self.cost)
+        if self.optimal:
+            return 0.0
+        return (self.cost - self.bound) / max(1.0, self.cost)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,6 +160,8 @@ def hide(
         "2a": work.drop_most_frequent,
     }[method]
     changed = True
+    # Hiding one rule may show another again, so all are looked at until nothing changes; every
+    # change takes an item out or puts one in, so it ends.
     while changed:
         changed = False
         for number, rule in enumerate(sensitive):
@@ -168,7 +174,9 @@ class _Work:
     """Transactions on their way: what was taken out and put in so far."""
 
     def __init__(self, transactions: Transactions, thresholds: Thresholds) -> None:
-        self.before, self.now, self.thresholds = transactions, transactions, thresholds
+        self.before = transactions
+        self.now = transactions
+        self.thresholds = thresholds
         self.gone = np.zeros(len(transactions.items), dtype=np.bool_)
         self.more: set[tuple[int, int]] = set()
 
@@ -186,18 +194,21 @@ class _Work:
 
     def supporting(self, rule: Association) -> list[int]:
         """The transactions that hold a rule, the shortest first."""
+        # Shortest transactions first: an item out of them costs fewest other rules.
         holders = np.flatnonzero(self.now.holding(rule.both))
         ordered: list[int] = holders[np.argsort(self.now.sizes[holders], kind="stable")].tolist()
         return ordered
 
     def drop_right(self, rule: Association) -> bool:
         """Take an item of the right side out of as many transactions as it needs."""
-        holders, left_support = self.supporting(rule), self.now.support(rule.left)
+        holders = self.supporting(rule)
+        left_support = self.now.support(rule.left)
         if not self.thresholds.found(len(holders), left_support):
             return False
-        largest_support = (
-            self.thresholds.most_hidden(left_support) if rule.right else self.thresholds.support - 1
-        )
+        if rule.right:
+            largest_support = self.thresholds.most_hidden(left_support)
+        else:
+            largest_support = self.thresholds.support - 1
         item = _most_frequent(self.now, rule.right or rule.left)
         return self.take([(t, item) for t in holders[: len(holders) - largest_support]])
 
@@ -205,7 +216,8 @@ class _Work:
         """Take the most frequent item of the rule out of the shortest transaction that holds it,
         until it is hidden.
         """
-        waiting, left_support = self.supporting(rule), self.now.support(rule.left)
+        waiting = self.supporting(rule)
+        left_support = self.now.support(rule.left)
         supports = {item: int(self.now.supports[item]) for item in rule.both}
         pairs_taken: list[tuple[int, int]] = []
         for number, transaction in enumerate(waiting):
@@ -221,21 +233,21 @@ class _Work:
         """Put the left side into transactions that hold neither it nor the right side, until the
         rule is hidden.
         """
-        rule_support, left_support = self.now.support(rule.both), self.now.support(rule.left)
+        rule_support = self.now.support(rule.both)
+        left_support = self.now.support(rule.left)
         if not rule.right or not self.thresholds.found(rule_support, left_support):
             return False
         in_left = np.isin(self.now.items, rule.left)
-        items_missing = len(rule.left) - np.bincount(
-            self.now.owners[in_left], minlength=len(self.now)
-        )
+        items_held = np.bincount(self.now.owners[in_left], minlength=len(self.now))
+        items_missing = len(rule.left) - items_held
         free = np.flatnonzero((items_missing > 0) & ~self.now.holding(rule.right))
         free = free[np.lexsort((free, self.now.sizes[free], items_missing[free]))]
         exact = self.thresholds.confidence
+        # Confidence falls below the threshold once left_support > rule_support / confidence.
         transactions_needed = exact.denominator * rule_support // exact.numerator + 1 - left_support
         for transaction in free[:transactions_needed].tolist():
-            own_items = self.now.items[
-                self.now.starts[transaction] : self.now.starts[transaction + 1]
-            ].tolist()
+            start, end = self.now.starts[transaction : transaction + 2]
+            own_items = self.now.items[start:end].tolist()
             self.more |= {(transaction, item) for item in rule.left if item not in own_items}
         self.now = self.before.having(self.more)
         return bool(len(free[:transactions_needed]))
@@ -284,14 +296,12 @@ def hide_exactly(
     may take; when it does not suffice, the best found so far is taken, and the :class:`Proof` has
     the bound.
     """
-    rules_found = [
-        rule for rule in dict.fromkeys(sensitive) if is_found(transactions, rule, thresholds)
-    ]
-    if not rules_found:
-        return Hidden(
-            transactions, np.zeros(len(transactions.items), dtype=np.bool_), proof=Proof(0, 0, 1)
-        )
-    rules = _Rules.of(transactions, list(dict.fromkeys(sensitive)), thresholds, largest)
+    distinct_rules = list(dict.fromkeys(sensitive))
+    if not any(is_found(transactions, rule, thresholds) for rule in distinct_rules):
+        nothing = np.zeros(len(transactions.items), dtype=np.bool_)
+        return Hidden(transactions, nothing, proof=Proof(0, 0, 1))
+    rules = _Rules.of(transactions, distinct_rules, thresholds, largest)
+    # One side effect costs more than all items that could be taken out.
     weight = 1 + int(np.isin(transactions.items, sorted(rules.deletable)).sum())
     pairs: list[tuple[int, int]] = []
     proofs = []
@@ -359,14 +369,16 @@ class _Rules:
                 (),
                 tuple(Association(itemset) for itemset in touched if itemset in border),
             )
-        keep, ghosts = [], []
+        keep = []
+        ghosts = []
         for rule, rule_support, left_support in candidates(itemsets):
             if rule in hide:
                 continue
-            if thresholds.found(rule_support, left_support):
-                keep += [rule] if gone & set(rule.both) else []
-            else:
-                ghosts += [rule] if gone & set(rule.left) else []
+            is_shown = thresholds.found(rule_support, left_support)
+            if is_shown and gone & set(rule.both):
+                keep.append(rule)
+            elif not is_shown and gone & set(rule.left):
+                ghosts.append(rule)
         return cls(tuple(hide), tuple(keep), tuple(ghosts))
 
     def parts(self) -> list[_Rules]:
@@ -383,6 +395,8 @@ class _Rules:
             for rule in (*self.hide, *self.keep, *self.ghosts)
         }
         for items in touched.values():
+            # Union-find: items of one rule belong together; parts without a common item are solved
+            # apart.
             for first_item, second_item in itertools.pairwise(items):
                 group[head(first_item)] = head(second_item)
         heads = sorted({head(item) for item in group})
@@ -406,32 +420,33 @@ class _Patterns:
 
     items: list[int]
     members: list[list[int]]
-    types: NDArray[np.int64]
+    types: Ints
     taken: list[Itemset]
     left: NDArray[np.bool_]
 
     @classmethod
     def of(cls, transactions: Transactions, rules: _Rules) -> _Patterns:
         """What there is in some transactions, for rules that hang together."""
-        items = sorted(
-            {item for rule in (*rules.hide, *rules.keep, *rules.ghosts) for item in rule.both}
-        )
+        rule_items: set[int] = set()
+        for rule in (*rules.hide, *rules.keep, *rules.ghosts):
+            rule_items.update(rule.both)
+        items = sorted(rule_items)
         is_sensitive = np.isin(transactions.items, items)
-        owners, sensitive_items = (
-            transactions.owners[is_sensitive],
-            transactions.items[is_sensitive],
-        )
+        owners = transactions.owners[is_sensitive]
+        sensitive_items = transactions.items[is_sensitive]
         ends = np.searchsorted(owners, np.arange(len(transactions) + 1)).tolist()
         listed = sensitive_items.tolist()
         members: dict[Itemset, list[int]] = {}
         for transaction in range(len(transactions)):
-            members.setdefault(tuple(listed[ends[transaction] : ends[transaction + 1]]), []).append(
-                transaction
-            )
+            own_items = tuple(listed[ends[transaction] : ends[transaction + 1]])
+            members.setdefault(own_items, []).append(transaction)
         deletable = rules.deletable
-        types, items_taken, items_left = [], [], []
+        types = []
+        items_taken = []
+        items_left = []
         kinds = sorted(members)
         for number, kind in enumerate(kinds):
+            # All ways to take sensitive items out of this type, taking nothing among them.
             for out in _subsets([item for item in kind if item in deletable]):
                 types.append(number)
                 items_taken.append(out)
@@ -457,7 +472,7 @@ class _Patterns:
     def holding(self, itemset: Itemset) -> NDArray[np.float64]:
         """Per pattern, 1 where an itemset is still held."""
         item_columns_wanted = [self.items.index(item) for item in itemset]
-        items_held: NDArray[np.int64] = self.left[:, item_columns_wanted].sum(axis=1)
+        items_held: Ints = self.left[:, item_columns_wanted].sum(axis=1)
         return np.asarray(items_held == len(itemset), dtype=np.float64)
 
 
@@ -505,7 +520,7 @@ def _solved(
     return pairs, Proof(weight * (lost + ghosts) + len(pairs), bound or 0.0, weight)
 
 
-def _as_pairs(patterns: _Patterns, amounts: NDArray[np.int64]) -> list[tuple[int, int]]:
+def _as_pairs(patterns: _Patterns, amounts: Ints) -> list[tuple[int, int]]:
     """What is taken out of which transaction: of each type the first ones lose most."""
     pairs: list[tuple[int, int]] = []
     waiting: Mapping[int, list[int]] = {
@@ -514,10 +529,8 @@ def _as_pairs(patterns: _Patterns, amounts: NDArray[np.int64]) -> list[tuple[int
     order = sorted(np.flatnonzero(amounts).tolist(), key=lambda j: (-len(patterns.taken[j]), j))
     for j in order:
         transactions_waiting = waiting[int(patterns.types[j])]
-        transactions_chosen, transactions_waiting[: amounts[j]] = (
-            transactions_waiting[: amounts[j]],
-            [],
-        )
+        transactions_chosen = transactions_waiting[: amounts[j]]
+        transactions_waiting[: amounts[j]] = []
         pairs += [
             (transaction, item) for transaction in transactions_chosen for item in patterns.taken[j]
         ]
@@ -530,7 +543,9 @@ class _Program:
     def __init__(
         self, transactions: Transactions, rules: _Rules, patterns: _Patterns, thresholds: Thresholds
     ) -> None:
-        self.rules, self.patterns, self.thresholds = rules, patterns, thresholds
+        self.rules = rules
+        self.patterns = patterns
+        self.thresholds = thresholds
         needed = {
             part
             for rule in (*rules.hide, *rules.keep, *rules.ghosts)
@@ -540,7 +555,7 @@ class _Program:
         self.most = {itemset: transactions.support(itemset) for itemset in needed}
         self.sizes = np.array([len(members) for members in patterns.members], dtype=np.float64)
 
-    def cost(self, amounts: NDArray[np.int64], weight: int) -> float:
+    def cost(self, amounts: Ints, weight: int) -> float:
         """What a solution costs, counted anew."""
         supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
         still_found = [
@@ -558,7 +573,7 @@ class _Program:
         )
         return float(weight * (still_found.count(False) + ghosts.count(True)) + out)
 
-    def hides(self, amounts: NDArray[np.int64]) -> bool:
+    def hides(self, amounts: Ints) -> bool:
         """Whether a solution hides all it must, counted in whole numbers."""
         supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
         return not any(
@@ -568,19 +583,22 @@ class _Program:
 
     def solve(
         self, keep: Sequence[Association], weight: int, effort: int, *, hard: bool
-    ) -> tuple[NDArray[np.int64] | None, float | None]:
+    ) -> tuple[Ints | None, float | None]:
         """Amounts per pattern and a proved bound of the cost; None where there are none, or none
         were found in time.
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_matrix, hstack
 
-        rules_shown, ghosts = (*self.rules.hide, *self.rules.ghosts), len(self.rules.ghosts)
+        rules_shown = (*self.rules.hide, *self.rules.ghosts)
+        ghosts = len(self.rules.ghosts)
         lost = 0 if hard else len(keep)
         width = len(self.patterns.taken)
         variable_count = width + 2 * len(rules_shown) + ghosts + lost
         rows = _Rows(self.held, width)
-        self._types(rows)
+        # Every transaction of a type follows one pattern
+        for number, size in enumerate(self.sizes):
+            rows.add({}, {}, size, size, plain=np.flatnonzero(self.patterns.types == number))
         self._hidden(rows, rules_shown)
         self._keep_rules(rows, keep, width + 2 * len(rules_shown) + ghosts, hard=hard)
         matrix = hstack([rows.supports(), csr_matrix(rows.others(variable_count - width))]).tocsr()
@@ -595,11 +613,9 @@ class _Program:
             constraints=LinearConstraint(matrix, rows.low, rows.high),
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
-        bound = (
-            None
-            if solution.mip_dual_bound is None or not np.isfinite(solution.mip_dual_bound)
-            else solution.mip_dual_bound
-        )
+        bound = None
+        if not (solution.mip_dual_bound is None or not np.isfinite(solution.mip_dual_bound)):
+            bound = solution.mip_dual_bound
         if solution.x is None:
             return None, bound
         amounts = np.rint(solution.x[:width]).astype(np.int64)
@@ -610,23 +626,22 @@ class _Program:
             return None, bound
         return amounts, bound
 
-    def _types(self, rows: _Rows) -> None:
-        """Every transaction of a type follows one pattern."""
-        for number, size in enumerate(self.sizes):
-            rows.add({}, {}, size, size, plain=np.flatnonzero(self.patterns.types == number))
-
     def _hidden(self, rows: _Rows, rules_shown: Sequence[Association]) -> None:
         """A rule loses its support (a), or its confidence (b), or is a ghost (g)."""
         p, q = _fraction(self.thresholds.confidence)
         smallest_support = self.thresholds.support
         sensitive = len(self.rules.hide)
         for number, rule in enumerate(rules_shown):
-            a, b = 2 * number, 2 * number + 1
+            a = 2 * number
+            b = 2 * number + 1
             slack = max(0, self.most[rule.both] - smallest_support + 1)
             rows.add({rule.both: 1.0}, {a: slack}, -np.inf, smallest_support - 1 + slack)
             slack = (q - p) * self.most[rule.both] + 1
             rows.add(_difference(rule, p, q), {b: slack}, -np.inf, slack - 1)
-            g = {2 * len(rules_shown) + number - sensitive: 1.0} if number >= sensitive else {}
+            if number >= sensitive:
+                g = {2 * len(rules_shown) + number - sensitive: 1.0}
+            else:
+                g = {}
             rows.add({}, {a: 1.0, b: 1.0, **g}, 1, np.inf)
 
     def _keep_rules(
@@ -660,7 +675,9 @@ def _fraction(exact: Fraction) -> tuple[int, int]:
 
 def _difference(rule: Association, p: int, q: int) -> dict[Itemset, float]:
     """The coefficients of q·s(X ∪ Y) − p·s(X)."""
-    return {rule.both: float(q), rule.left: -float(p)} if rule.right else {rule.both: float(q - p)}
+    if rule.right:
+        return {rule.both: float(q), rule.left: -float(p)}
+    return {rule.both: float(q - p)}
 
 
 class _Rows:
@@ -669,8 +686,9 @@ class _Rows:
     """
 
     def __init__(self, holds: Mapping[Itemset, NDArray[np.float64]], width: int) -> None:
-        self.held, self.width = holds, width
-        self.sums: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self.held = holds
+        self.width = width
+        self.sums: list[tuple[Ints, NDArray[np.float64]]] = []
         self.rest: list[Mapping[int, float]] = []
         self.low: list[float] = []
         self.high: list[float] = []
@@ -681,7 +699,7 @@ class _Rows:
         other_terms: Mapping[int, float],
         low: float,
         high: float,
-        plain: NDArray[np.int64] | None = None,
+        plain: Ints | None = None,
     ) -> None:
         """One more row; ``plain`` are patterns with the coefficient 1."""
         total = np.zeros(self.width)
@@ -711,5 +729,10 @@ class _Rows:
         cells = [
             (row, at, value) for row, terms in enumerate(self.rest) for at, value in terms.items()
         ]
-        rows, column_numbers, values = zip(*cells, strict=True) if cells else ((), (), ())
+        if cells:
+            rows, column_numbers, values = zip(*cells, strict=True)
+        else:
+            rows = ()
+            column_numbers = ()
+            values = ()
         return csr_matrix((values, (rows, column_numbers)), shape=(len(self.rest), width))

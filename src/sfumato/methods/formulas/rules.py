@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
 
 Itemset = tuple[int, ...]
 """Items by number, ascending."""
@@ -55,8 +58,8 @@ class Transactions:
     ascending; items are numbers below ``kinds``.
     """
 
-    starts: NDArray[np.int64]
-    items: NDArray[np.int64]
+    starts: Ints
+    items: Ints
     kinds: int
 
     @classmethod
@@ -67,7 +70,7 @@ class Transactions:
         [0, 2]
         """
         rows = [sorted(set(item_set)) for item_set in sets]
-        items = np.array([item for row in rows for item in row], dtype=np.int64)
+        items = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
         starts = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
         return cls(starts, items, int(items.max(initial=-1)) + 1 if kinds is None else kinds)
 
@@ -75,17 +78,17 @@ class Transactions:
         return len(self.starts) - 1
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Number of items per transaction."""
         return np.diff(self.starts)
 
     @cached_property
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Ints:
         """Per occurrence of an item the transaction it is in."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
 
     @cached_property
-    def supports(self) -> NDArray[np.int64]:
+    def supports(self) -> Ints:
         """Per item, how many transactions hold it."""
         return np.bincount(self.items, minlength=self.kinds)
 
@@ -93,9 +96,7 @@ class Transactions:
         """Per transaction, whether it holds all of an itemset; all hold the empty one."""
         if not itemset:
             return np.ones(len(self), dtype=np.bool_)
-        hits: NDArray[np.int64] = np.bincount(
-            self.owners[np.isin(self.items, itemset)], minlength=len(self)
-        )
+        hits: Ints = np.bincount(self.owners[np.isin(self.items, itemset)], minlength=len(self))
         holds: NDArray[np.bool_] = hits == len(itemset)
         return holds
 
@@ -140,9 +141,10 @@ class Thresholds:
         >>> Thresholds.of(2, 0.7).confidence
         Fraction(7, 10)
         """
-        exact = (
-            confidence if isinstance(confidence, Fraction) else Fraction(repr(float(confidence)))
-        )
+        if isinstance(confidence, Fraction):
+            exact = confidence
+        else:
+            exact = Fraction(repr(float(confidence)))
         return cls(support, exact)
 
     def found(self, rule_support: int, left_support: int) -> bool:
@@ -190,8 +192,8 @@ def frequent_itemsets(
 def _grown(
     prefix: Itemset,
     transactions: Transactions,
-    holders: NDArray[np.int64],
-    positions: NDArray[np.int64],
+    holders: Ints,
+    positions: Ints,
     limits: tuple[int, int],
 ) -> Iterator[tuple[Itemset, int]]:
     """The frequent itemsets that begin with a prefix; ``positions`` are where the items behind it
@@ -200,7 +202,8 @@ def _grown(
     smallest_support, largest = limits
     if len(holders) < smallest_support or len(prefix) >= largest:
         return
-    starts, items = transactions.starts, transactions.items
+    starts = transactions.starts
+    items = transactions.items
     counts = kernels.rules.count_later_items(starts, items, holders, positions, transactions.kinds)
     frequent = np.flatnonzero(counts >= smallest_support)
     if len(prefix) + 1 == largest or not len(frequent):
@@ -229,7 +232,7 @@ def candidates(itemsets: Mapping[Itemset, int]) -> Iterator[tuple[Association, i
                 )
 
 
-def mine(
+def mine_rules(
     transactions: Transactions, thresholds: Thresholds, largest: int = LARGEST_RULE
 ) -> set[Association]:
     """The rules that are found, with at most ``largest`` items each."""
@@ -284,7 +287,8 @@ def side_effects(
     """Compare the rules that are found before and after; the transactions are the same ones in the
     same order.
     """
-    old, new = mine(before, thresholds, largest), mine(after, thresholds, largest)
+    old = mine_rules(before, thresholds, largest)
+    new = mine_rules(after, thresholds, largest)
     hidden = frozenset(sensitive)
     kinds = max(1, before.kinds, after.kinds)
     changed = np.setxor1d(before.owners * kinds + before.items, after.owners * kinds + after.items)

@@ -17,7 +17,6 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
@@ -78,7 +77,8 @@ def two_stage_invariant(matrix: Any, shares: Any, alpha: float = 1.0) -> Floats:
     ... ).round(4).tolist()
     [[0.7073, 0.1806, 0.1121], [0.301, 0.4994, 0.1996], [0.2802, 0.2994, 0.4204]]
     """
-    first, p = checked_matrix(matrix), np.asarray(shares, dtype=np.float64)
+    first = checked_matrix(matrix)
+    p = np.asarray(shares, dtype=np.float64)
     q = p @ first
     reached = q > 0
     back = np.eye(len(p))
@@ -121,7 +121,8 @@ def local_epsilon(matrix: Any) -> float:
     inf
     """
     square = checked_matrix(matrix)
-    highest, lowest = square.max(axis=0), square.min(axis=0)
+    highest = square.max(axis=0)
+    lowest = square.min(axis=0)
     if (lowest[highest > 0] == 0).any():
         return math.inf
     return float((np.log(highest[highest > 0]) - np.log(lowest[highest > 0])).max())
@@ -138,7 +139,8 @@ def estimate_frequencies(released_counts: Any, matrix: Any) -> Floats:
     >>> estimate_frequencies([40, 60], [[.75, .25], [.25, .75]]).round(6).tolist()
     [30.0, 70.0]
     """
-    square, counts = checked_matrix(matrix), np.asarray(released_counts, dtype=np.float64)
+    square = checked_matrix(matrix)
+    counts = np.asarray(released_counts, dtype=np.float64)
     if counts.shape != (len(square),):
         raise ParameterError(
             f"there must be one count for each of the {len(square)} values of the matrix"

@@ -21,11 +21,25 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Floats = NDArray[np.float64]
+
+
+MANY = 50
+"""From this size on the risk is integrated: scipy's hypergeometric series breaks down at 100."""
+STARTS = ((10.0, 0.3), (100.0, 0.5), (1000.0, 0.5), (500.0, 0.8), (1.0, 0.1))
+BOUNDS = ((-20.0, 40.0), (-12.0, 12.0))
+"""Where ln(θ + α) and the logit of α are looked for."""
+AT_ONCE = 1_000_000
+"""Terms of a sum that are held at a time."""
+TURNS = 100
+Estimator = Literal["zayatz", "pitman", "snb", "dankar"]
+_SNB_STARTS = ((-1.0, -2.0), (0.0, 0.0), (-2.0, -4.0), (-0.5, -5.0), (1.0, 1.0))
+
 
 # The risk of a record from a sample: how many people of the population it could be.
 
 
-def individual_risk(sample: ArrayLike, population: ArrayLike) -> NDArray[np.float64]:
+def individual_risk(sample: ArrayLike, population: ArrayLike) -> Floats:
     r"""Chance that a record of the sample is linked rightly: the mean of 1/F given f sampled
     records of the same keys.
 
@@ -62,11 +76,7 @@ def individual_risk(sample: ArrayLike, population: ArrayLike) -> NDArray[np.floa
     return risk
 
 
-MANY = 50
-"""From this size on the risk is integrated: scipy's hypergeometric series breaks down at 100."""
-
-
-def _of_many(f: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.float64]:
+def _of_many(f: Floats, share: Floats) -> Floats:
     """The same by Gauss–Laguerre quadrature of exp(−x)/(1 + (1/p − 1) exp(−x/f)), exact to ten
     digits for these sizes.
     """
@@ -78,13 +88,6 @@ def _of_many(f: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.f
 
 # Pitman's model of class sizes: where its likelihood has a maximum, and how many are unique in the
 # population there.
-
-STARTS = ((10.0, 0.3), (100.0, 0.5), (1000.0, 0.5), (500.0, 0.8), (1.0, 0.1))
-BOUNDS = ((-20.0, 40.0), (-12.0, 12.0))
-"""Where ln(θ + α) and the logit of α are looked for."""
-AT_ONCE = 1_000_000
-"""Terms of a sum that are held at a time."""
-TURNS = 100
 
 
 def pitman(sample: Frequencies) -> float | None:
@@ -129,6 +132,8 @@ def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
 
     starts = [(math.log(theta + alpha), math.log(alpha / (1 - alpha))) for theta, alpha in STARTS]
     options = {"maxiter": 4000, "xatol": 1e-8, "fatol": 1e-8}
+    # The likelihood may have several hills: five starts, the best one is refined by Newton's
+    # steps.
     fits = [
         minimize(unlikely, at, method="Nelder-Mead", bounds=BOUNDS, options=options)
         for at in starts
@@ -137,6 +142,7 @@ def pitman_maximum(sample: Frequencies) -> tuple[float, float] | None:
     if top is None:
         return None
     theta, slope = _ewens(sample)
+    # At the border α = 0 (Ewens) it may be higher still; then there is no maximum inside.
     if slope > 0 or _likelihood(sample, *top) > _likelihood(sample, theta, 0.0):
         return top
     return None
@@ -150,32 +156,34 @@ def _parameters(at: Any) -> tuple[float, float]:
     return math.exp(at[0]) - alpha, alpha
 
 
-def _without_slope(sample: Frequencies, at: NDArray[np.float64]) -> tuple[float, float] | None:
+def _without_slope(sample: Frequencies, at: Floats) -> tuple[float, float] | None:
     """The maximum that Newton's steps reach from a point, or None where they reach none inside the
     range.
     """
     for _ in range(TURNS):
         slope, curve = _derivatives(sample, at)
         values, vectors = np.linalg.eigh(curve)
+        # Absolute eigenvalues: uphill also where the surface is not concave.
         step = vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), 1e-300))
         if np.abs(step).max() < 1e-7:
             return _parameters(at) if values.max() < 0 else None
+        # Steps of at most 1 in either coordinate.
         at = at + step / max(1.0, float(np.abs(step).max()))
         if any(not low < x < high for x, (low, high) in zip(at, BOUNDS, strict=True)):
             return None
     return None
 
 
-def _derivatives(
-    sample: Frequencies, at: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _derivatives(sample: Frequencies, at: Floats) -> tuple[Floats, Floats]:
     """Slope and curvature of the likelihood in ln(θ + α) and the logit of α."""
     from scipy.special import polygamma, psi
 
     theta, alpha = _parameters(at)
-    first, second = np.zeros(2), np.zeros(3)
+    first = np.zeros(2)
+    second = np.zeros(3)
     for i in _numbers(1, sample.classes):
-        part, whole = theta + i * alpha, theta + i
+        part = theta + i * alpha
+        whole = theta + i
         # written as one quotient: the difference of two is lost where both are small
         first += [(i * (1 - alpha) / (part * whole)).sum(), (i / part).sum()]
         second += [
@@ -192,8 +200,8 @@ def _derivatives(
 
 
 def _in_coordinates(
-    theta: float, alpha: float, first: NDArray[np.float64], second: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    theta: float, alpha: float, first: Floats, second: Floats
+) -> tuple[Floats, Floats]:
     """Derivatives by θ and α (and θθ, θα, αα) as those by ln(θ + α) and the logit of α."""
     rate = alpha * (1 - alpha)
     turn = np.array([[theta + alpha, -rate], [0.0, rate]])
@@ -215,6 +223,7 @@ def _ewens(sample: Frequencies) -> tuple[float, float]:
         return sum(float(p.sum()) for p, _ in parts) - spare, -sum(float(p @ q) for p, q in parts)
 
     spare = sample.records - sample.classes
+    # Bisection finds the root roughly, four Newton steps to full precision.
     at = float(brentq(lambda x: missing(x)[0], -50.0, 2 * math.log(sample.records) + 1, xtol=1e-2))
     for _ in range(4):
         value, slope = missing(at)
@@ -238,7 +247,7 @@ def _likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
     return total
 
 
-def _numbers(first: float, end: float) -> Iterator[NDArray[np.float64]]:
+def _numbers(first: float, end: float) -> Iterator[Floats]:
     """The whole numbers from ``first`` up to, not including, ``end``, some at a time."""
     for start in range(int(first), int(end), AT_ONCE):
         yield np.arange(start, min(start + AT_ONCE, int(end)), dtype=np.float64)
@@ -248,7 +257,8 @@ def _rough_likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
     """The log-likelihood in a time that does not grow with the sample."""
     from scipy.special import gammaln
 
-    classes, records = sample.classes, sample.records
+    classes = sample.classes
+    records = sample.records
     rising = (classes - 1) * math.log(alpha) + _log_rising(theta / alpha + 1, classes - 1)
     within = float(sample.counts @ (gammaln(sample.sizes - alpha) - gammaln(1 - alpha)))
     return rising - _log_rising(theta + 1, records - 1) + within
@@ -263,15 +273,12 @@ def _log_rising(start: float, factors: float) -> float:
     return float(gammaln(factors) - betaln(start, factors))
 
 
-Estimator = Literal["zayatz", "pitman", "snb", "dankar"]
-
-
 @dataclasses.dataclass(frozen=True)
 class Frequencies:
     """``counts[i]`` classes of the sample have ``sizes[i]`` records; sizes ascend."""
 
-    sizes: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    sizes: Floats
+    counts: Floats
     fraction: float
 
     @classmethod
@@ -319,14 +326,16 @@ class Uniques:
     @property
     def share(self) -> float:
         """Share of the population that is unique, which is also that of the sample."""
-        return self.number / self.population if self.population else 0.0
+        if not self.population:
+            return 0.0
+        return self.number / self.population
 
     @property
     def how(self) -> str:
         """By which estimator, and whether it was capped."""
-        return (
-            f"{self.estimator}, capped at what the sample allows" if self.capped else self.estimator
-        )
+        if self.capped:
+            return f"{self.estimator}, capped at what the sample allows"
+        return self.estimator
 
 
 def population_uniques(
@@ -355,14 +364,14 @@ def population_uniques(
 
 def _estimate(sample: Frequencies, estimator: Estimator) -> tuple[float, str]:
     simple = zayatz(sample)
-    estimator_used = (
-        ("pitman" if sample.fraction <= 0.1 else "snb") if estimator == "dankar" else estimator
-    )
-    fitted = (
-        {"pitman": pitman, "snb": slide_negative_binomial}[estimator_used](sample)
-        if estimator_used != "zayatz"
-        else None
-    )
+    if estimator == "dankar":
+        # Dankar's rule: Pitman for small fractions, SNB for larger ones, Zayatz where it is lower.
+        estimator_used = "pitman" if sample.fraction <= 0.1 else "snb"
+    else:
+        estimator_used = estimator
+    fitted = None
+    if estimator_used != "zayatz":
+        fitted = {"pitman": pitman, "snb": slide_negative_binomial}[estimator_used](sample)
     if fitted is None or (estimator == "dankar" and estimator_used == "snb" and simple < fitted):
         return simple, "zayatz"
     return fitted, estimator_used
@@ -409,13 +418,16 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
     """
     from scipy.optimize import least_squares
 
-    unique, double, f = sample.having(1), sample.having(2), sample.fraction
+    unique = sample.having(1)
+    double = sample.having(2)
+    f = sample.fraction
     classes = classes_of_population(sample)
     if not unique or not double or not math.isfinite(classes):
         return None
 
     def misses(at: Any) -> list[float]:
-        alpha, beta = math.exp(at[0]), 1 / (1 + math.exp(-at[1]))
+        alpha = math.exp(at[0])
+        beta = 1 / (1 + math.exp(-at[1]))
         hidden = (1 - f) * (1 - beta)
         first = classes * f * (beta / (1 - hidden)) ** alpha * (alpha * hidden / (1 - hidden) + 1)
         second = (
@@ -431,15 +443,13 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
         return [first / unique - 1, second / double - 1]
 
     bounds = ([-20.0, -30.0], [10.0, 30.0])
+    # Two equations in two unknowns; several starts, as one may end in a hollow.
     best = min(
         (least_squares(misses, at, bounds=bounds) for at in _SNB_STARTS), key=lambda r: r.cost
     )
     if best.cost > 1e-10:
         return None
     return float(classes * (1 / (1 + np.exp(-best.x[1]))) ** np.exp(best.x[0]))
-
-
-_SNB_STARTS = ((-1.0, -2.0), (0.0, 0.0), (-2.0, -4.0), (-0.5, -5.0), (1.0, 1.0))
 
 
 def classes_of_population(sample: Frequencies) -> float:
@@ -451,11 +461,14 @@ def classes_of_population(sample: Frequencies) -> float:
 
     Reference: Haas, Naughton, Seshadri & Stokes 1995; Shlosser 1981.
     """
-    i, u, f = sample.sizes, sample.counts, sample.fraction
+    i = sample.sizes
+    u = sample.counts
+    f = sample.fraction
     seen_twice = u @ (i * f**2 * (1 - f**2) ** (i - 1))
     # (1−f)^i ((1+f)^i − 1) in a form that large classes do not overflow
     pairs = u @ ((1 - f**2) ** i - (1 - f) ** i)
-    hidden, once = u @ (1 - f) ** i, u @ (i * f * (1 - f) ** (i - 1))
+    hidden = u @ (1 - f) ** i
+    once = u @ (i * f * (1 - f) ** (i - 1))
     if not pairs or not once:
         return float("inf")
     return float(sample.classes + sample.having(1) * seen_twice / pairs * np.square(hidden / once))

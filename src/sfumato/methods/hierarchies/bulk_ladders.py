@@ -25,13 +25,19 @@ from sfumato.core.labels import labels_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+
+
 MANY_VALUES = 2_000
 """Below this number of distinct values paths are made one by one: that takes some milliseconds."""
-
 PLAIN_NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?$"
 LONGEST_NUMBER = 15
 """Characters of a number whose position on the axis surely fits a float without rounding (2^53 has
 16 digits).
+"""
+DENSE = 1 << 20
+"""Numbers of nodes that span less than this, or less than there are values, are told apart by a
+table.
 """
 
 
@@ -43,7 +49,7 @@ def has_many_values(values: Sequence[str]) -> bool:
 def ladder_by_nodes(
     hierarchy: Hierarchy,
     values: pl.Series,
-    nodes: NDArray[np.int64],
+    nodes: Ints,
     deciding: Sequence[int],
     *,
     missing: bool,
@@ -66,15 +72,15 @@ def ladder_by_nodes(
     rank[node_order] = np.arange(len(above))
     # Numbers of two bytes are sorted by counting them.
     rank = rank.astype(np.min_scalar_type(len(above)))
-    place = rank[node]
+    node_rank = rank[node]
     if values.is_sorted():
-        order = np.argsort(place, kind="stable")
+        order = np.argsort(node_rank, kind="stable")
     else:
         by_text = values.arg_sort().to_numpy().astype(np.int64)
-        order = by_text[np.argsort(place[by_text], kind="stable")]
+        order = by_text[np.argsort(node_rank[by_text], kind="stable")]
     bound = np.empty(len(values), dtype=np.int64)
     bound[order] = np.arange(len(values))
-    sizes = np.bincount(place, minlength=len(above))
+    sizes = np.bincount(node_rank, minlength=len(above))
 
     columns = list(zip(*(above[i] for i in node_order), strict=True))
     names: list[list[str | None]] = [list(dict.fromkeys(column)) for column in columns]
@@ -104,17 +110,12 @@ def ladder_by_nodes(
     return Ladder(labels, tuple(ups), tuple(counts), tuple(losses), paths.measured, bound=bound)
 
 
-DENSE = 1 << 20
-"""Numbers of nodes that span less than this, or less than there are values, are told apart by a
-table.
-"""
-
-
-def _first_and_number(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _first_and_number(nodes: Ints) -> tuple[Ints, Ints]:
     """Of every node, in order, the first value that belongs to it; and of every value the place of
     its node in that order.
     """
-    low, high = int(nodes.min()), int(nodes.max())
+    low = int(nodes.min())
+    high = int(nodes.max())
     if high - low >= max(DENSE, len(nodes)):
         _, first, node = np.unique(nodes, return_index=True, return_inverse=True)
         return first, node
@@ -129,7 +130,7 @@ def _first_and_number(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
     return earliest[used], number[shifted]
 
 
-def _codes_of(column: Sequence[str]) -> NDArray[np.int64]:
+def _codes_of(column: Sequence[str]) -> Ints:
     """The code of each label, numbered in the order in which labels come first."""
     code = {name: i for i, name in enumerate(dict.fromkeys(column))}
     return np.array([code[name] for name in column], dtype=np.int64)
@@ -137,7 +138,7 @@ def _codes_of(column: Sequence[str]) -> NDArray[np.int64]:
 
 def _add_missing(
     names: list[list[str | None]],
-    ups: list[NDArray[np.int64]],
+    ups: list[Ints],
     counts: list[NDArray[np.float64]],
     losses: list[NDArray[np.float64]],
 ) -> None:
@@ -146,7 +147,10 @@ def _add_missing(
     """
     top = len(names)
     for level in range(top):
-        parent = len(names[level]) if level + 1 < top else 0
+        if level + 1 < top:
+            parent = len(names[level])
+        else:
+            parent = 0
         ups[level] = np.append(ups[level], parent)
         counts[level] = np.append(counts[level], 1.0)
         losses[level] = np.append(losses[level], 0.0)
@@ -154,7 +158,7 @@ def _add_missing(
             names[level - 1].append(None)
 
 
-def decimal_positions(values: pl.Series, digits: int) -> tuple[NDArray[np.int64], int] | None:
+def decimal_positions(values: pl.Series, digits: int) -> tuple[Ints, int] | None:
     """Numbers as whole positions on an axis with steps of 10^−digits, and the digits needed: at
     least those given.
 

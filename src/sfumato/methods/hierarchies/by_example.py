@@ -7,6 +7,7 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
@@ -22,9 +23,9 @@ from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight
 from sfumato.methods.hierarchies.number_intervals import (
     CellReading,
     Intervals,
+    format_position,
     on_axis,
     read,
-    written,
 )
 from sfumato.methods.hierarchies.public_classification import SCHEMES
 from sfumato.methods.hierarchies.suppressed_value import SuppressedValue
@@ -69,9 +70,9 @@ class KeptCharacters:
         if count == length:
             return "as it is"
         side = "first" if not self.start else "last"
-        marked = (
-            f", the others as {(self.before or self.after)[0]}" if self.before or self.after else ""
-        )
+        marked = ""
+        if self.before or self.after:
+            marked = f", the others as {(self.before or self.after)[0]}"
         return f"the {side} {count} of {length} characters{marked}"
 
 
@@ -89,18 +90,18 @@ def ways_to_keep(text: str, label: str) -> Iterator[KeptCharacters]:
         yield from (KeptCharacters(0, len(label)),) if text.startswith(label) else ()
         yield from (KeptCharacters(length - len(label), length),) if text.endswith(label) else ()
     if len(label) == length:
-        yield from _masked(text, label, label[-1], left=False)
-        yield from _masked(text, label, label[0], left=True)
+        yield from _masked(text, label, label[-1], from_left=False)
+        yield from _masked(text, label, label[0], from_left=True)
 
 
-def _masked(text: str, label: str, mark: str, *, left: bool) -> Iterator[KeptCharacters]:
-    visible = label.lstrip(mark) if left else label.rstrip(mark)
+def _masked(text: str, label: str, mark: str, *, from_left: bool) -> Iterator[KeptCharacters]:
+    visible = label.lstrip(mark) if from_left else label.rstrip(mark)
     hidden = len(label) - len(visible)
     if mark.isalnum() or not visible or not hidden:
         return
-    if left and text.endswith(visible):
+    if from_left and text.endswith(visible):
         yield KeptCharacters(hidden, len(text), before=mark * hidden)
-    elif not left and text.startswith(visible):
+    elif not from_left and text.startswith(visible):
         yield KeptCharacters(0, len(visible), after=mark * hidden)
 
 
@@ -147,7 +148,8 @@ class CodeForms(Hierarchy):
         if form_of(text) not in self.inner:
             return None
         form, own = self.inner[form_of(text)]
-        label, labels = text, [text] * (own + 1)
+        label = text
+        labels = [text] * (own + 1)
         for level in range(own, self.depth - 2):
             label = _step(self.levels[form], level).label(label)
             labels.append(label)
@@ -185,8 +187,8 @@ def codes_of(rows: Sequence[Row]) -> CodeForms:
     ways: dict[str, list[set[KeptCharacters]]] = {}
     for number, row in enumerate(rows, 1):
         options = [set(ways_to_keep(row[0], label)) for label in row[1:]]
-        for level, some in enumerate(options, 1):
-            if not some:
+        for level, candidates in enumerate(options, 1):
+            if not candidates:
                 raise ParameterError(
                     f"example {number}, level {level}: the label is neither the beginning nor the"
                     " end of the value, nor an interval, a period or the same last label in all"
@@ -199,17 +201,19 @@ def codes_of(rows: Sequence[Row]) -> CodeForms:
 
 def _only(levels: Sequence[set[KeptCharacters]], form: str) -> Iterator[KeptCharacters]:
     lower = KeptCharacters(0, len(form))
-    for level, some in enumerate(levels, 1):
-        nested = [one for one in some if lower.start <= one.start and one.stop <= lower.stop]
+    for level, candidates in enumerate(levels, 1):
+        nested = [
+            candidate
+            for candidate in candidates
+            if lower.start <= candidate.start and candidate.stop <= lower.stop
+        ]
         if not nested:
-            why = (
-                "is not part of the level below it"
-                if some
-                else "is cut differently in two examples of the same form"
-            )
+            why = "is cut differently in two examples of the same form"
+            if candidates:
+                why = "is not part of the level below it"
             raise ParameterError(f"level {level} {why}; no rule explains all examples")
         if len(nested) > 1:
-            ways = join_words(sorted(one.words(len(form)) for one in nested), "or")
+            ways = join_words(sorted(candidate.words(len(form)) for candidate in nested), "or")
             raise ParameterError(
                 f"level {level} can be {ways}; give an example in which they differ"
             )
@@ -240,13 +244,16 @@ def intervals_of(rows: Sequence[Row]) -> Intervals | None:
     are none.
     """
     readings = [[read(label) for label in row[1:]] for row in rows]
-    cells = [reading for some in readings for reading in some]
+    cells = list(chain.from_iterable(readings))
     if any(read(row[0]) is None for row in rows) or any(
         r is None or r.low is r.high for r in cells
     ):
         return None
     closed = [
-        (level, r) for some in readings for level, r in enumerate(some) if r and r.low and r.high
+        (level, r)
+        for level_readings in readings
+        for level, r in enumerate(level_readings)
+        if r and r.low and r.high
     ]
     above = {r.low for r in cells if r and r.high is None and r.low is not None}
     below = {r.high for r in cells if r and r.low is None and r.high is not None}
@@ -269,8 +276,10 @@ def _width(reading: CellReading, digits: int) -> int:
 
 
 def _number(position: int, digits: int) -> int | float:
-    text = written(position, digits)
-    return float(text) if "." in text else int(text)
+    text = format_position(position, digits)
+    if "." in text:
+        return float(text)
+    return int(text)
 
 
 def dates_of(rows: Sequence[Row]) -> list[Dates]:
@@ -279,12 +288,14 @@ def dates_of(rows: Sequence[Row]) -> list[Dates]:
     """
     periods = [[read_period(label) for label in row[1:]] for row in rows]
     levels: list[Level] = [period[0] for period in periods[0] if period is not None]
-    if not levels or any([p[0] for p in some if p] != levels or None in some for some in periods):
+    if not levels or any(
+        [p[0] for p in cells if p] != levels or None in cells for cells in periods
+    ):
         return []
     forms = [(None,), FORMATS]  # what is written as in ISO 8601 is read so
     calendars = [
-        [c for form in some if (c := _calendar(levels, form)) and _explains(c, rows)]
-        for some in forms
+        [c for form in cells if (c := _calendar(levels, form)) and _explains(c, rows)]
+        for cells in forms
     ]
     return calendars[0] or calendars[1]
 
@@ -322,7 +333,9 @@ def masks_of(rows: Sequence[Row]) -> Iterator[Hierarchy]:
 def rows_of(rows: Any) -> Any:
     """One example or several, as text."""
     examples = [rows] if isinstance(rows, str) else rows
-    if not isinstance(examples, Sequence) or not all(isinstance(one, str) for one in examples):
+    if not isinstance(examples, Sequence) or not all(
+        isinstance(example, str) for example in examples
+    ):
         raise ValueError("must be one example or a list of them, like '75001 → 75 → FR'")
     return tuple(examples)
 
@@ -349,12 +362,18 @@ def infer(examples: Sequence[str]) -> InferredRule:
     rows = [tuple(ARROW.split(example.strip())) for example in examples]
     _require_alike(rows)
     constant = _constant(rows)
-    below = [row[:-1] for row in rows] if constant else rows
+    if constant:
+        below = [row[:-1] for row in rows]
+    else:
+        below = rows
     hierarchy = _inferred(below)
     top = rows[0][-1] if constant else TOP
     if constant and top != TOP:
         _refuse_classified(rows)
-    words = hierarchy.words() if isinstance(hierarchy, CodeForms) else _recipe_words(hierarchy)
+    if isinstance(hierarchy, CodeForms):
+        words = hierarchy.words()
+    else:
+        words = _recipe_words(hierarchy)
     return InferredRule(hierarchy, top, (*words, f"level {len(below[0])}: always {top}"))
 
 
@@ -363,11 +382,15 @@ def _recipe_words(hierarchy: Hierarchy) -> list[str]:
     not.
     """
     fields = ", ".join(f"{name}: {_plain(value)}" for name, value in values_of(hierarchy).items())
-    return [f"{hierarchy.name}: {{{fields}}}"] if fields else []
+    if not fields:
+        return []
+    return [f"{hierarchy.name}: {{{fields}}}"]
 
 
 def _plain(value: Any) -> str:
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value)
 
 
 def _require_alike(rows: Sequence[Row]) -> None:
@@ -500,18 +523,18 @@ class Like(Hierarchy):
         if rule.top in values and TOP in values:
             return _two_tops(rule, values, counts)
         texts = [TOP if value == rule.top else value for value in values]
-        return _renamed(rule.hierarchy.paths(texts, counts), rule.top, named=rule.top in values)
+        return _renamed(rule.hierarchy.paths(texts, counts), rule.top, is_named=rule.top in values)
 
 
-def _renamed(paths: Paths, top: str, *, named: bool) -> Paths:
+def _renamed(paths: Paths, top: str, *, is_named: bool) -> Paths:
     """The same paths under a top of another name; cells that hold this name are the top."""
     below = [dict(level) for level in paths.loss[:-1]], [dict(level) for level in paths.leaves[:-1]]
-    if named:
+    if is_named:
         for level in itertools.chain(*below):
             if TOP in level:
                 level[top] = level.pop(TOP)
     rows = tuple(
-        (*((top if named and label == TOP else label) for label in row[:-1]), top)
+        (*((top if is_named and label == TOP else label) for label in row[:-1]), top)
         for row in paths.rows
     )
     ends = [
@@ -524,17 +547,19 @@ def _renamed(paths: Paths, top: str, *, named: bool) -> Paths:
 
 def _two_tops(rule: InferredRule, values: Sequence[str], counts: Sequence[int]) -> Paths:
     """Paths of a column that holds both the top's own name and a suppressed cell."""
-    others = [
+    other_cells = [
         (value, count) for value, count in zip(values, counts, strict=True) if value != rule.top
     ]
     paths = _renamed(
-        rule.hierarchy.paths([v for v, _ in others], [c for _, c in others]), rule.top, named=False
+        rule.hierarchy.paths([v for v, _ in other_cells], [c for _, c in other_cells]),
+        rule.top,
+        is_named=False,
     )
     inner = [{**level, rule.top: level[TOP]} for level in paths.loss[:-1]]
     leaves = [{**level, rule.top: level[TOP]} for level in paths.leaves[:-1]]
-    rest = iter(paths.rows)
+    other_rows = iter(paths.rows)
     rows = tuple(
-        (rule.top,) * len(paths.loss) if value == rule.top else next(rest) for value in values
+        (rule.top,) * len(paths.loss) if value == rule.top else next(other_rows) for value in values
     )
     return dataclasses.replace(
         paths, rows=rows, loss=(*inner, paths.loss[-1]), leaves=(*leaves, paths.leaves[-1])

@@ -84,7 +84,17 @@ class Dates(Hierarchy):
                     " (day, month, quarter, year, decade), and week can only be the last one"
                 )
         if self.format is not None:
-            _require_whole_date(self.format)
+            # A format that leaves out the day would make every month begin on its first: refuse
+            # it
+            directives = set(_directives(self.format))
+            if not (
+                directives & set("Yy")
+                and (directives >= {"j"} or (directives & set("mbB") and "d" in directives))
+            ):
+                raise ParameterError(
+                    "format must hold a year (%Y or %y), a month (%m, %b or %B) and a day (%d),"
+                    " such as %d.%m.%Y"
+                )
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; what is neither a date nor a period is counted and
@@ -119,9 +129,10 @@ class Dates(Hierarchy):
         if moments.null_count():  # refused with a message, path by path
             return None
         first = self.periods(timed=timed)[0]
-        starts = (
-            moments.dt.truncate(_EVERY[first]) if first != "decade" else moments.dt.year() // 10
-        )
+        if first != "decade":
+            starts = moments.dt.truncate(_EVERY[first])
+        else:
+            starts = moments.dt.year() // 10
         nodes = starts.to_physical().cast(pl.Int64).to_numpy()
         # they decide the domain
         ends = [int(moments.arg_min()), int(moments.arg_max())]  # type: ignore[arg-type]
@@ -252,7 +263,10 @@ class _Calendar:
         if key not in self._seen:
             self._seen[key] = label = written(level, day)
             extent = _seconds(bounds(level, day))
-            self.extents[index][label] = _point(extent) if level == self.finest else extent
+            if level == self.finest:
+                self.extents[index][label] = _point(extent)
+            else:
+                self.extents[index][label] = extent
         return self._seen[key]
 
     def range(self, moments: Sequence[_Moment]) -> Extent | None:
@@ -262,7 +276,9 @@ class _Calendar:
             for m in moments
             if m.period != "top"
         ]
-        return (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else None
+        if not ends:
+            return None
+        return (min(e[0] for e in ends), max(e[1] for e in ends))
 
 
 def _point(extent: Extent) -> Extent:
@@ -276,19 +292,6 @@ def _directives(pattern: str) -> Iterator[str]:
 
 def _has_time(pattern: str) -> bool:
     return bool(set(_directives(pattern)) & set("HI"))
-
-
-def _require_whole_date(pattern: str) -> None:
-    """A format that leaves out the day would make every month begin on its first: refuse it."""
-    directives = set(_directives(pattern))
-    if not (
-        directives & set("Yy")
-        and (directives >= {"j"} or (directives & set("mbB") and "d" in directives))
-    ):
-        raise ParameterError(
-            "format must hold a year (%Y or %y), a month (%m, %b or %B) and a day (%d), such as"
-            " %d.%m.%Y"
-        )
 
 
 def dates(*levels: Level, format: str | None = None) -> Dates:  # noqa: A002

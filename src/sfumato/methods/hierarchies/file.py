@@ -92,7 +92,7 @@ class HierarchyFile(CatchesOthers):
             _rows(text, self.path, self.delimiter)
         )
         require_other_below_top(self.other, leaves.top)
-        return paths_under(leaves, values, _called(self.path), self.other)
+        return paths_under(leaves, values, _hierarchy_name(self.path), self.other)
 
     def listed(self) -> tuple[str, ...]:
         """The leaves of the file, in their order."""
@@ -125,18 +125,16 @@ def read_hierarchy(
     Raises :class:`UnreadableInput` when it is no such file and :class:`SchemaError` with the lines
     that are wrong.
     """
-    place = hierarchy_file(path, delimiter=delimiter, encoding=encoding)
-    return TableHierarchy(
-        rows=_rows(_text(place.path, encoding), place.path, delimiter), other=other
-    )
+    file = hierarchy_file(path, delimiter=delimiter, encoding=encoding)
+    return TableHierarchy(rows=_rows(_text(file.path, encoding), file.path, delimiter), other=other)
 
 
-def _called(path: Path) -> str:
+def _hierarchy_name(path: Path) -> str:
     return f"hierarchy file {path.name!r}"
 
 
 @functools.lru_cache(maxsize=8)  # by its text: a run binds the same file several times
-def columns_of(text: str, delimiter: str, few: int = FEW_LINES) -> LeafColumns | None:
+def columns_of(text: str, delimiter: str, fewest_lines: int = FEW_LINES) -> LeafColumns | None:
     """Read a long file without quotes level by level; None for any other, and for one in which
     anything is wrong.
 
@@ -144,7 +142,7 @@ def columns_of(text: str, delimiter: str, few: int = FEW_LINES) -> LeafColumns |
     """
     text = text.replace("\r\n", "\n")
     if (
-        text.count("\n") < few
+        text.count("\n") < fewest_lines
         or any(mark in text for mark in ('"', "\r"))
         or delimiter in ('"', "\r", "\n")
     ):
@@ -153,7 +151,7 @@ def columns_of(text: str, delimiter: str, few: int = FEW_LINES) -> LeafColumns |
         lines = pl.Series([text]).str.split("\n").explode()
     except UnicodeEncodeError:  # half a character, which some encodings allow
         return None
-    lines = lines.filter(_written(lines, delimiter))
+    lines = lines.filter(_quote_labels(lines, delimiter))
     parts = lines.str.count_matches(delimiter, literal=True)
     if parts.n_unique() != 1 or (lines.str.len_bytes() > csv.field_size_limit()).any():
         return None
@@ -162,7 +160,7 @@ def columns_of(text: str, delimiter: str, few: int = FEW_LINES) -> LeafColumns |
     )
 
 
-def _written(lines: pl.Series, delimiter: str) -> pl.Series:
+def _quote_labels(lines: pl.Series, delimiter: str) -> pl.Series:
     """Whether anything but white space stands in a line; what Python takes for white space is asked
     only where no plain letter is.
     """
@@ -186,9 +184,10 @@ def _rows(text: str, path: Path, delimiter: str) -> tuple[Row, ...]:
                 lines.append(reader.line_num)
     except csv.Error:
         raise UnreadableInput(
-            f"{_called(path)}, line {reader.line_num}: is not CSV; check the quotes on this line"
+            f"{_hierarchy_name(path)}, line {reader.line_num}: is not CSV; check the quotes on"
+            " this line"
         ) from None
-    require_sound(rows, _called(path), lambda i: f"line {lines[i]}")
+    require_sound(rows, _hierarchy_name(path), lambda i: f"line {lines[i]}")
     return tuple(rows)
 
 
@@ -199,6 +198,6 @@ def _text(path: Path, encoding: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UnreadableInput(
-            f"{_called(path)}, line {line}: is not {encoding} text; give its encoding, such as"
-            " encoding='cp1252'"
+            f"{_hierarchy_name(path)}, line {line}: is not {encoding} text; give its encoding, such"
+            " as encoding='cp1252'"
         ) from None

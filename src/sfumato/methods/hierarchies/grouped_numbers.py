@@ -25,25 +25,33 @@ from sfumato.methods.hierarchies.number_intervals import (
     CellReading,
     Exact,
     exact,
+    format_position,
     on_axis,
     read,
-    written,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
 MOST_BINS = 256
 """Columns with more distinct numbers are cut into this many bins of like size first."""
 MOST_CATEGORIES = 1000
 """Sensitive values beyond this number are no categories."""
+Cuts = Annotated[
+    Sequence[Annotated[Sequence[Number], AfterValidator(tuple)]],
+    AfterValidator(tuple),
+]
 
 
 # Optimal cuts: the partition of an ordered list into groups that costs least.
 
 
 def optimal_cuts(
-    costs: NDArray[np.float64], sizes: NDArray[np.int64], groups: int, at_least: int
+    costs: Floats, sizes: Ints, groups: int, at_least: int
 ) -> tuple[float, tuple[int, ...]] | None:
     r"""The least total cost of cutting items into at most ``groups`` runs of at least ``at_least``
     records, and where they begin.
@@ -64,21 +72,24 @@ def optimal_cuts(
     total = np.concatenate([[0], np.cumsum(sizes)])
     allowed = np.where(total[None, :] - total[:, None] >= at_least, costs, np.inf)
     best = allowed[0].copy()
-    best_cut, least = (0, best[count]), []
+    best_cut = (0, best[count])
+    best_starts = []
     for group in range(2, groups + 1):
         with_one_more = best[:, None] + allowed
-        least.append(np.argmin(with_one_more, axis=0))
+        best_starts.append(np.argmin(with_one_more, axis=0))
         best = np.min(with_one_more, axis=0)
         if best[count] < best_cut[1]:
             best_cut = (group - 1, best[count])
     cuts, end = [], count
     for step in range(best_cut[0] - 1, -1, -1):
-        end = int(least[step][end])
+        end = int(best_starts[step][end])
         cuts.append(end)
-    return (float(best_cut[1]), tuple(reversed(cuts))) if np.isfinite(best_cut[1]) else None
+    if not np.isfinite(best_cut[1]):
+        return None
+    return (float(best_cut[1]), tuple(reversed(cuts)))
 
 
-def entropy_costs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def entropy_costs(counts: Ints) -> Floats:
     """Bits lost about the category by joining items *i* to *j − 1*: records times the entropy
     within the group.
 
@@ -93,13 +104,11 @@ def entropy_costs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.maximum(costs, 0.0)
 
 
-def _times_log(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _times_log(counts: Floats) -> Floats:
     return counts * np.log2(np.maximum(counts, 1.0))
 
 
-def variance_costs(
-    records: NDArray[np.float64], sums: NDArray[np.float64], squares: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def variance_costs(records: Floats, sums: Floats, squares: Floats) -> Floats:
     """Sum of squares within the group of items *i* to *j − 1*, from the records, sums and squares
     of each item.
 
@@ -127,16 +136,19 @@ class Items:
     digits: int
     low: tuple[int, ...]
     high: tuple[int, ...]
-    sizes: NDArray[np.int64]
-    costs: NDArray[np.float64]
+    sizes: Ints
+    costs: Floats
 
-    def cut(self, place: int) -> int | float:
-        """The roundest number that lies above item ``place − 1`` and not above item ``place``."""
-        below, above = self.high[place - 1], self.low[place]
+    def cut(self, position: int) -> int | float:
+        """The roundest number that lies above item ``position − 1`` and not above ``position``."""
+        below = self.high[position - 1]
+        above = self.low[position]
         for power in range(len(str(abs(above))), -1, -1):
             if (rounded := above // 10**power * 10**power) > below:
-                text = written(rounded, self.digits)
-                return float(text) if "." in text else int(text)
+                text = format_position(rounded, self.digits)
+                if "." in text:
+                    return float(text)
+                return int(text)
         return above
 
 
@@ -149,16 +161,24 @@ def items_of(together: JointCounts, measure: str) -> Items:
     digits = max([0, *(-number[1] for number in numbers if number is not None)])
     position = {code: on_axis(numbers[code], digits) for code in present}  # type: ignore[arg-type]
     axis = sorted(set(position.values()))
-    place = {at: i for i, at in enumerate(axis)}
+    item_of_position = {at: i for i, at in enumerate(axis)}
     own = np.array(
-        [place[position[code]] if code in position else -1 for code in range(len(numbers))],
+        [
+            item_of_position[position[code]] if code in position else -1
+            for code in range(len(numbers))
+        ],
         dtype=np.int64,
     )
     rows = own[together.own] >= 0
-    item, other, counts = own[together.own[rows]], together.other[rows], together.counts[rows]
+    item = own[together.own[rows]]
+    other = together.other[rows]
+    counts = together.counts[rows]
     sizes = np.bincount(item, weights=counts, minlength=len(axis)).astype(np.int64)
     bins = _bins(sizes)
-    starts = np.flatnonzero(np.append(True, np.diff(bins) > 0)) if len(bins) else bins
+    if len(bins):
+        starts = np.flatnonzero(np.append(True, np.diff(bins) > 0))
+    else:
+        starts = bins
     ends = np.append(starts[1:], len(axis))[: len(starts)] - 1
     joined = np.bincount(bins, weights=sizes, minlength=len(starts)).astype(np.int64)
     costs = _costs(bins[item], other, counts, together.others, len(starts), measure)
@@ -167,7 +187,7 @@ def items_of(together: JointCounts, measure: str) -> Items:
     )
 
 
-def _bins(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _bins(sizes: Ints) -> Ints:
     """The bin of every number: one each, or as many as are allowed, by the share of records at or
     below a number.
     """
@@ -180,13 +200,13 @@ def _bins(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _costs(
-    item: NDArray[np.int64],
-    other: NDArray[np.int64],
-    counts: NDArray[np.int64],
+    item: Ints,
+    other: Ints,
+    counts: Ints,
     others: Sequence[str | None],
     length: int,
     measure: str,
-) -> NDArray[np.float64]:
+) -> Floats:
     if measure == "entropy":
         if len(others) > MOST_CATEGORIES:
             raise SchemaError(
@@ -219,15 +239,12 @@ def _costs(
 
 def _float(name: str | None) -> float:
     number = None if name is None else exact(name)
-    return float("nan") if number is None else float(f"{number[0]}e{number[1]}")
+    if number is None:
+        return float("nan")
+    return float(f"{number[0]}e{number[1]}")
 
 
 # The hierarchy.
-
-Cuts = Annotated[
-    Sequence[Annotated[Sequence[Number], AfterValidator(tuple)]],
-    AfterValidator(tuple),
-]
 
 
 @parameters
@@ -350,18 +367,20 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
     """The cuts of every level, from fine to coarse; none where there are too few records for two
     groups.
     """
-    best = optimal_cuts(items.costs, items.sizes, groups, at_least) if len(items.sizes) else None
+    best = None
+    if len(items.sizes):
+        best = optimal_cuts(items.costs, items.sizes, groups, at_least)
     levels: list[tuple[float, ...]] = []
     while best is not None and best[1]:
         starts = (0, *best[1])
-        levels.append(tuple(items.cut(place) for place in best[1]))
+        levels.append(tuple(items.cut(position) for position in best[1]))
         ends = np.array([*starts, len(items.sizes)])
         sizes = np.array([items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)])
         joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, (len(starts) + 1) // 2, 1)
         halved = len(starts) > 2 and joined is not None
-        best = (
-            (joined[0], tuple(starts[place] for place in joined[1])) if halved and joined else None
-        )
+        best = None
+        if halved and joined:
+            best = (joined[0], tuple(starts[position] for position in joined[1]))
     return levels
 
 
@@ -401,7 +420,9 @@ class _Groups:
             if self.around(level, start) == (low, high)
         )
         own = next(levels, None)
-        return None if own is None else (own, (low, high))
+        if own is None:
+            return None
+        return (own, (low, high))
 
     def around(self, level: int, position: float) -> Extent:
         """The group of a level around a position."""
@@ -418,28 +439,38 @@ class _Groups:
                 level[text] = extent
         if own > len(self.cuts):
             return (text,) * own + (TOP,)
-        position = extent[0] if extent[0] > EVERYWHERE[0] else extent[1] - 1
+        if extent[0] > EVERYWHERE[0]:
+            position = extent[0]
+        else:
+            position = extent[1] - 1
         above = [self._label(level, position) for level in range(max(own, 1), len(self.cuts) + 1)]
         return (text,) * max(own, 1) + tuple(above) + (TOP,)
 
     def _label(self, level: int, position: float) -> str:
         low, high = extent = self.around(level, position)
         if low == EVERYWHERE[0]:
-            label = f"<{written(int(high), self.digits)}"
+            label = f"<{format_position(int(high), self.digits)}"
         elif high == EVERYWHERE[1]:
-            label = f">={written(int(low), self.digits)}"
+            label = f">={format_position(int(low), self.digits)}"
         elif self.whole:
-            first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
-            label = str(first) if first == last else f"{first}-{last}"
+            first = int(low) // 10**self.digits
+            last = int(high) // 10**self.digits - 1
+            if first == last:
+                label = str(first)
+            else:
+                label = f"{first}-{last}"
         else:
-            label = f"[{written(int(low), self.digits)}, {written(int(high), self.digits)})"
+            bounds = [format_position(int(bound), self.digits) for bound in (low, high)]
+            label = f"[{bounds[0]}, {bounds[1]})"
         self.extents[level][label] = extent
         return label
 
     def domain(self, spans: Sequence[Extent]) -> Extent | None:
         """From the least to the greatest number that occurs, the ends of groups among them."""
         ends = [end for span in spans for end in span if end not in EVERYWHERE]
-        return (min(ends), max(ends)) if ends else None
+        if not ends:
+            return None
+        return (min(ends), max(ends))
 
 
 def _exact(number: Any) -> Exact:

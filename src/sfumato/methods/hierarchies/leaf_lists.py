@@ -26,9 +26,16 @@ from sfumato.errors import OutputError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Ints = NDArray[np.int64]
+
+
 Row = tuple[str, ...]
 SHOWN = 5
 """How many problems of one kind are spelled out."""
+Extent = tuple[float, float]
+"""Where a node begins and ends on the axis of its column; a leaf begins where it ends."""
+EVERYWHERE: Extent = (float("-inf"), float("inf"))
+"""The extent of the top."""
 
 
 class Leaves(Protocol):
@@ -105,7 +112,7 @@ class LeafColumns(Leaves):
     """
 
     levels: tuple[pl.Series, ...]
-    codes: tuple[NDArray[np.int64], ...]
+    codes: tuple[Ints, ...]
 
     @classmethod
     def sound(cls, levels: Sequence[pl.Series]) -> LeafColumns | None:
@@ -138,8 +145,8 @@ class LeafColumns(Leaves):
     def nodes(self, labels: Sequence[str]) -> dict[str, Row]:
         """The paths of those labels that the list has."""
         paths: dict[str, Row] = {}
-        for level, places in self._places(labels).items():
-            above = [column.gather(places).to_list() for column in self.levels[level:]]
+        for level, positions in self._leaf_rows(labels).items():
+            above = [column.gather(positions).to_list() for column in self.levels[level:]]
             paths.update({row[0]: row[:1] * level + row for row in zip(*above, strict=True)})
         return paths
 
@@ -147,12 +154,12 @@ class LeafColumns(Leaves):
         """Per level how many rows the labels on the paths of these have."""
         totals: list[dict[str, float]] = [{} for _ in self.levels]
         totals[-1][self.top] = self.total
-        for own, places in self._places(labels).items():
+        for own, positions in self._leaf_rows(labels).items():
             for level in range(own, self.depth - 1):
                 codes = self.codes[level]
-                rows = np.bincount(codes)[codes[places]].tolist()
+                rows = np.bincount(codes)[codes[positions]].tolist()
                 totals[level].update(
-                    zip(self.levels[level].gather(places).to_list(), rows, strict=True)
+                    zip(self.levels[level].gather(positions).to_list(), rows, strict=True)
                 )
         return totals
 
@@ -163,11 +170,11 @@ class LeafColumns(Leaves):
         The rows of the values are sorted from the top down, so that those below one node are
         neighbours on every level.
         """
-        places = self._places(values).get(0, np.empty(0, dtype=np.int64))
-        if not len(values) or len(places) < len(values) or self.total < 2:
+        positions = self._leaf_rows(values).get(0, np.empty(0, dtype=np.int64))
+        if not len(values) or len(positions) < len(values) or self.total < 2:
             return None
-        order = np.lexsort([codes[places] for codes in self.codes])
-        rows = places[order]
+        order = np.lexsort([codes[positions] for codes in self.codes])
+        rows = positions[order]
         parts = [self._rung(level, rows) for level in range(self.depth)]
         gap = [missing and level < self.depth - 1 for level in range(self.depth)]
         ups = [parts[level + 1][0][first] for level, (_, first, _) in enumerate(parts[:-1])]
@@ -178,20 +185,20 @@ class LeafColumns(Leaves):
         counts = [leaves for _, _, leaves in parts]
         return Ladder(
             labels=tuple(
-                (*some, None) if blank else tuple(some)
-                for some, blank in zip(names, gap, strict=True)
+                (*entries, None) if blank else tuple(entries)
+                for entries, blank in zip(names, gap, strict=True)
             ),
             up=tuple(
                 np.append(up, up.max() + gap[i + 1]) if gap[i] else up for i, up in enumerate(ups)
             ),
             leaves=tuple(
-                np.append(some, 1.0) if blank else some
-                for some, blank in zip(counts, gap, strict=True)
+                np.append(entries, 1.0) if blank else entries
+                for entries, blank in zip(counts, gap, strict=True)
             ),
             loss=tuple(
                 np.append(lost, 0.0) if blank else lost
                 for lost, blank in zip(
-                    [(some - 1.0) / (self.total - 1.0) for some in counts], gap, strict=True
+                    [(entries - 1.0) / (self.total - 1.0) for entries in counts], gap, strict=True
                 )
             ),
             bound=(
@@ -199,34 +206,35 @@ class LeafColumns(Leaves):
             ),  # places are in the order of labels
         )
 
-    def _rung(
-        self, level: int, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def _rung(self, level: int, rows: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
         """The code of every row on a level, the first row that has each, and how many leaves are
         below each.
         """
         own = self.codes[level][rows]
         begins = np.append(True, own[1:] != own[:-1])
         first = np.flatnonzero(begins)
-        leaves = np.bincount(self.codes[level])[own[first]] if level else np.ones(len(first))
-        return np.cumsum(begins) - 1, first, leaves.astype(np.float64)
+        leaves = np.ones(len(first))
+        if level:
+            leaves[:] = np.bincount(self.codes[level])[own[first]]
+        return np.cumsum(begins) - 1, first, leaves
 
-    def _places(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
+    def _leaf_rows(self, labels: Sequence[str]) -> dict[int, Ints]:
         """By the lowest level that has labels: one row for each of them."""
-        missing, places = text_of(labels), {}
+        missing = text_of(labels)
+        positions = {}
         for level, column in enumerate(self.levels):
             rows = column.is_in(missing.implode()).arg_true().to_numpy()
             if len(rows):
                 first = np.unique(self.codes[level][rows], return_index=True)[1]
-                places[level] = rows[first].astype(np.int64)
-                missing = missing.filter(~missing.is_in(column.gather(places[level]).implode()))
+                positions[level] = rows[first].astype(np.int64)
+                missing = missing.filter(~missing.is_in(column.gather(positions[level]).implode()))
             if not len(missing):
                 break
-        return places
+        return positions
 
 
 def paths_under(
-    leaves: Leaves, values: Sequence[str], what: str, other: str | None = None
+    leaves: Leaves, values: Sequence[str], source: str, other: str | None = None
 ) -> Paths:
     """Paths of values under listed leaves; ``other`` adopts the values that are not listed.
 
@@ -234,12 +242,13 @@ def paths_under(
     The label ``*`` (a suppressed cell) is always understood as the top.
     """
     texts = [*values, *([] if other is None else [other])]
-    paths, inner = leaves.nodes(texts), leaves.depth - 1
+    paths = leaves.nodes(texts)
+    inner = leaves.depth - 1
     paths.setdefault(TOP, (TOP,) * inner + (leaves.top,))
     listed = None if other is None else paths.get(other)
     if other is not None and listed is None:
         paths[other] = (other,) * inner + (leaves.top,)
-    adopted = _adopted([v for v in values if v not in paths], len(values), paths, what, other)
+    adopted = _adopted([v for v in values if v not in paths], len(values), paths, source, other)
     if other is not None and listed is None and not adopted and other in values:
         adopted[other] = paths[other]  # nothing below it is known: it is a leaf like the others
     rows = [adopted.get(v) or paths[v] for v in values]
@@ -251,13 +260,13 @@ def paths_under(
 
 
 def _adopted(
-    uncovered: list[str], total: int, paths: dict[str, Row], what: str, other: str | None
+    uncovered: list[str], total: int, paths: dict[str, Row], source: str, other: str | None
 ) -> dict[str, Row]:
     if uncovered and other is None:
         raise SchemaError(
-            f"{what}: {len(uncovered)} of {total} distinct values are not covered; add them to the"
-            " hierarchy, give other='…' to put them under one label below the top, or use another"
-            " hierarchy"
+            f"{source}: {len(uncovered)} of {total} distinct values are not covered; add them to"
+            " the hierarchy, give other='…' to put them under one label below the top, or use"
+            " another hierarchy"
         )
     return {value: (value, *paths[str(other)][1:]) for value in uncovered}
 
@@ -268,42 +277,42 @@ def require_other_below_top(other: str | None, top: str) -> None:
         raise SchemaError("other must be a label below the top, not the top itself")
 
 
-def require_sound(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> None:
+def require_sound(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> None:
     """Raise one error with all that is wrong with a list of leaf rows.
 
-    ``place`` says where row *i* is written: ``line 7`` of a file, ``row 7`` of a table. Rows that
-    repeat another one are fine.
+    ``row_label`` says where row *i* is written: ``line 7`` of a file, ``row 7`` of a table. Rows
+    that repeat another one are fine.
     """
     if not rows:
         raise SchemaError(
-            f"{what} is empty; write one row for each value: the value, its coarser values, one"
+            f"{source} is empty; write one row for each value: the value, its coarser values, one"
             " common top"
         )
-    problems = _uneven(rows, what, place)
+    problems = _uneven(rows, source, row_label)
     if not problems and len(rows[0]) == 1:
         needs = "each needs at least a value and the top"
-        more = (
+        remedy = (
             "if there are more in a file, say what stands between them: delimiter: ',' (without it,"
             " ';')"
         )
-        problems = [f"{what}: rows have one level only; {needs}; {more}"]
-    problems = problems or _torn(rows, what, place) + _several_tops(rows, what, place)
+        problems = [f"{source}: rows have one level only; {needs}; {remedy}"]
+    problems = problems or _torn(rows, source, row_label) + _several_tops(rows, source, row_label)
     if problems:
         raise SchemaError(problems)
 
 
-def _uneven(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[str]:
+def _uneven(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> list[str]:
     depth = len(rows[0])
     wrong = [i for i, row in enumerate(rows) if len(row) != depth]
     problems = [
-        f"{what}, {place(i)}: has {len(rows[i])} levels where {place(0)} has {depth}; give all rows"
-        " as many levels (repeat the value on the levels where it does not change)"
+        f"{source}, {row_label(i)}: has {len(rows[i])} levels where {row_label(0)} has {depth};"
+        " give all rows as many levels (repeat the value on the levels where it does not change)"
         for i in wrong[:SHOWN]
     ]
-    return problems + _more(wrong, what)
+    return problems + _count_hidden_problems(wrong, source)
 
 
-def _torn(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[str]:
+def _torn(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> list[str]:
     """Nodes with two different parents."""
     problems = []
     for level in range(len(rows[0]) - 1):
@@ -314,36 +323,34 @@ def _torn(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[s
             if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]
         ]
         problems += [
-            f"{what}, {place(i)} and {place(j)}: the same label of level {level} stands under two"
-            f" different labels of level {level + 1}; every label needs one parent, so correct one"
-            " of the rows"
+            f"{source}, {row_label(i)} and {row_label(j)}: the same label of level {level} stands"
+            f" under two different labels of level {level + 1}; every label needs one parent, so"
+            " correct one of the rows"
             for i, j in clashes[:SHOWN]
-        ] + _more(clashes, what)
+        ] + _count_hidden_problems(clashes, source)
     return problems
 
 
-def _several_tops(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[str]:
+def _several_tops(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> list[str]:
     tops = {row[-1] for row in rows}
     if len(tops) == 1:
         return []
     second = next(i for i, row in enumerate(rows) if row[-1] != rows[0][-1])
-    where = f"the first two on {place(0)} and {place(second)}"
+    where = f"the first two on {row_label(0)} and {row_label(second)}"
     cure = f"add a last level with the same label in every row, such as {TOP}"
-    return [f"{what}: the last level must be one single value, it has {len(tops)}, {where}; {cure}"]
+    return [
+        f"{source}: the last level must be one single value, it has {len(tops)}, {where}; {cure}"
+    ]
 
 
-def _more(wrong: Sequence[object], what: str) -> list[str]:
-    rest = len(wrong) - SHOWN
-    return [f"{what}: {rest} more of this kind"] if rest > 0 else []
+def _count_hidden_problems(wrong: Sequence[object], source: str) -> list[str]:
+    hidden_problems = len(wrong) - SHOWN
+    if not (hidden_problems > 0):
+        return []
+    return [f"{source}: {hidden_problems} more of this kind"]
 
 
 # Counting leaves and loss for hierarchies that are rules: only the values that occur are known.
-
-Extent = tuple[float, float]
-"""Where a node begins and ends on the axis of its column; a leaf begins where it ends."""
-
-EVERYWHERE: Extent = (float("-inf"), float("inf"))
-"""The extent of the top."""
 
 
 def category_paths(rows: Sequence[tuple[str, ...]], own: Sequence[int], depth: int) -> Paths:
@@ -386,7 +393,9 @@ def _share(span: Extent, domain: Extent | None) -> float:
         return 1.0
     low, high = domain
     inside = min(span[1], high) - max(span[0], low)
-    return max(0.0, inside / (high - low)) if high > low else 0.0
+    if not (high > low):
+        return 0.0
+    return max(0.0, inside / (high - low))
 
 
 def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple[str, ...]]:
@@ -434,8 +443,14 @@ def finite(value: Any) -> int | float:
 
 
 Label = Annotated[str, BeforeValidator(label_text)]
+
+
 Number = Annotated[int | float, BeforeValidator(finite)]
+
+
 PositiveNumber = Annotated[int | float, BeforeValidator(finite), Field(gt=0)]
+
+
 Catch = Annotated[
     Label | None,
     Field(description="label below the top that adopts the values the hierarchy does not list"),
@@ -480,11 +495,10 @@ def write_hierarchy(
     Missing values are left out. ``counts`` says how often each value occurs, for hierarchies that
     depend on it; without it all count the same. The file appears whole or not at all.
     """
-    ladder = (
-        hierarchy
-        if isinstance(hierarchy, Ladder)
-        else bind(hierarchy, values, counts or [1] * len(values))
-    )
+    if isinstance(hierarchy, Ladder):
+        ladder = hierarchy
+    else:
+        ladder = bind(hierarchy, values, counts or [1] * len(values))
     rows = list(_rows(ladder, values))
     target = Path(path)
     try:

@@ -67,14 +67,20 @@ class Mask(Hierarchy):
                 rows.append((TOP,) * (self.length + 1))
                 levels.append(self.length)
                 continue
-            bare = value.lstrip(self.char) if self.from_left else value.rstrip(self.char)
+            if self.from_left:
+                bare = value.lstrip(self.char)
+            else:
+                bare = value.rstrip(self.char)
             hidden = len(value) - len(bare)
             own = min(hidden, self.length)
             # A value is filled up to the length of the codes; up to its own level it is as it came.
             filled = value
             if self.pad is not None and not (self.from_left and hidden):
                 filled = value.rjust(self.length, self.pad)
-            row = [value] * (own + 1) if own < self.length else [filled] * self.length
+            if own < self.length:
+                row = [value] * (own + 1)
+            else:
+                row = [filled] * self.length
             for level in range(hidden + 1, min(len(filled), self.length - 1) + 1):
                 blanks = self.char * level
                 row.append(blanks + filled[level:] if self.from_left else filled[:-level] + blanks)
@@ -101,16 +107,24 @@ class Mask(Hierarchy):
         # refused with a message, path by path
         if int(texts.str.len_chars().max()) > self.length:  # type: ignore[arg-type]
             return None
-        filled = texts if self.pad is None else texts.str.pad_start(self.length, self.pad)
-        shown = filled.str.tail(-1) if self.from_left else filled.str.head(-1)
+        if self.pad is None:
+            filled = texts
+        else:
+            filled = texts.str.pad_start(self.length, self.pad)
+        if self.from_left:
+            visible = filled.str.tail(-1)
+        else:
+            visible = filled.str.head(-1)
         # Codes of different length never meet below the top.
         lengths = filled.str.len_chars().cast(pl.String)
-        nodes = (lengths + ":" + shown).rank("dense").to_numpy().astype(np.int64)
+        nodes = (lengths + ":" + visible).rank("dense").to_numpy().astype(np.int64)
         return ladder_by_nodes(self, texts, nodes, [], missing=missing)
 
     def too_short(self, values: Sequence[str]) -> int:
         """How many values are shorter than the codes are and not filled up."""
-        return 0 if self.pad is not None else sum(len(v) < self.length for v in values)
+        if self.pad is not None:
+            return 0
+        return sum(len(v) < self.length for v in values)
 
 
 @parameters

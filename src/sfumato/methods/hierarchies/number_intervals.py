@@ -27,16 +27,21 @@ from sfumato.methods.hierarchies.leaf_lists import (
     extent_paths,
 )
 
-# Numbers as they are written: exact, whatever their size, on one axis of whole steps.
-
 Exact = tuple[int, int]
 """``(m, e)`` stands for m · 10^e."""
-
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?"
 _PARTS = re.compile(r"([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 LONGEST = 400
 """Digits and powers of ten beyond this do not come from measurements; a float has no more than 309.
 """
+_HALF_OPEN = re.compile(rf"\[\s*({NUMBER})\s*,\s*({NUMBER})\s*\)", re.ASCII)
+_WHOLE = re.compile(r"(\d{1,300})-(\d{1,300})", re.ASCII)
+_OPEN = re.compile(rf"(<|>=)\s*({NUMBER})", re.ASCII)
+Ends = tuple[int | None, int | None]
+"""Where a cell begins and ends on the axis, as far as it says."""
+
+
+# Numbers as they are written: exact, whatever their size, on one axis of whole steps.
 
 
 def exact(text: str) -> Exact | None:
@@ -46,7 +51,9 @@ def exact(text: str) -> Exact | None:
     ((205, -1), (1, 3), None, None)
     """
     text = text.strip()
-    parts = _PARTS.fullmatch(text) if len(text) <= LONGEST else None
+    parts = None
+    if len(text) <= LONGEST:
+        parts = _PARTS.fullmatch(text)
     if parts is None:
         return None
     sign, whole, fraction, power = parts.groups()
@@ -65,22 +72,20 @@ def on_axis(number: Exact, digits: int) -> int:
     return mantissa * int(10 ** (exponent + digits))
 
 
-def written(position: int, digits: int) -> str:
+def format_position(position: int, digits: int) -> str:
     """A position as a plain decimal number.
 
-    >>> written(2050, 2), written(-5, 1), written(20, 0)
+    >>> format_position(2050, 2), format_position(-5, 1), format_position(20, 0)
     ('20.5', '-0.5', '20')
     """
-    whole, rest = divmod(abs(position), 10**digits)
-    fraction = str(rest).zfill(digits).rstrip("0") if rest else ""
+    whole, decimals = divmod(abs(position), 10**digits)
+    fraction = ""
+    if decimals:
+        fraction = str(decimals).zfill(digits).rstrip("0")
     return f"{'-' if position < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
 
 
 # The grid of interval limits: where a number or an interval label stands on it.
-
-_HALF_OPEN = re.compile(rf"\[\s*({NUMBER})\s*,\s*({NUMBER})\s*\)", re.ASCII)
-_WHOLE = re.compile(r"(\d{1,300})-(\d{1,300})", re.ASCII)
-_OPEN = re.compile(rf"(<|>=)\s*({NUMBER})", re.ASCII)
 
 
 class CellReading(NamedTuple):
@@ -109,13 +114,17 @@ def read(text: str) -> CellReading | None:
         end = exact(match[2])
         if end is None:
             return None
-        return CellReading(None, end) if match[1] == "<" else CellReading(end, None)
+        if match[1] == "<":
+            return CellReading(None, end)
+        return CellReading(end, None)
     low: Exact | None = None
     high: Exact | None = None
     if bracket := _HALF_OPEN.fullmatch(text):
-        low, high = exact(bracket[1]), exact(bracket[2])
+        low = exact(bracket[1])
+        high = exact(bracket[2])
     elif match := _WHOLE.fullmatch(text):
-        low, high = (int(match[1]), 0), (int(match[2]) + 1, 0)
+        low = (int(match[1]), 0)
+        high = (int(match[2]) + 1, 0)
     if low is None or high is None:
         return None
     digits = max(0, -low[1], -high[1])
@@ -139,10 +148,6 @@ class Fields(Protocol):
     def open_below(self) -> float | None: ...  # noqa: D102
     @property
     def open_above(self) -> float | None: ...  # noqa: D102
-
-
-Ends = tuple[int | None, int | None]
-"""Where a cell begins and ends on the axis, as far as it says."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,12 +192,18 @@ class Grid:
         """
         low, high = ends
         if low == high:
-            return len(self.widths) + 1 if low is None else 0
+            if low is not None:
+                return 0
+            return len(self.widths) + 1
         if low is None or high is None:
-            return 1 if ends in ((None, self.below), (self.above, None)) else None
+            if ends in ((None, self.below), (self.above, None)):
+                return 1
+            return None
         if high - low not in self.widths or (low - self.origin) % (high - low):
             return None
-        return 1 if self.open_end(low) else self.widths.index(high - low) + 1
+        if self.open_end(low):
+            return 1
+        return self.widths.index(high - low) + 1
 
     def open_end(self, position: int) -> int:
         """Whether a position lies in the open end below (−1), above (1) or in none (0)."""
@@ -225,13 +236,17 @@ class Grid:
         """How an interval is written."""
         low, high = extent
         if low == EVERYWHERE[0]:
-            return f"<{written(int(high), self.digits)}"
+            return f"<{format_position(int(high), self.digits)}"
         if high == EVERYWHERE[1]:
-            return f">={written(int(low), self.digits)}"
+            return f">={format_position(int(low), self.digits)}"
         if not whole:
-            return f"[{written(int(low), self.digits)}, {written(int(high), self.digits)})"
-        first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
-        return str(first) if first == last else f"{first}-{last}"
+            bounds = [format_position(int(bound), self.digits) for bound in (low, high)]
+            return f"[{bounds[0]}, {bounds[1]})"
+        first = int(low) // 10**self.digits
+        last = int(high) // 10**self.digits - 1
+        if first == last:
+            return str(first)
+        return f"{first}-{last}"
 
     def rows(
         self, values: Sequence[str], ends: Sequence[Ends], own: Sequence[int], *, whole: bool
@@ -337,14 +352,14 @@ class Intervals(Hierarchy):
                     f"widths must be growing multiples of each other; {width} is none of the one"
                     " before"
                 )
-        for what, bound, end in (
+        for parameter, bound, end in (
             ("open_below", self.open_below, grid.below),
             ("open_above", self.open_above, grid.above),
         ):
             if end is not None and (end - grid.origin) % grid.widths[-1]:
                 raise ParameterError(
-                    f"{what}={bound} must be a limit of the widest intervals: {self.origin} plus a"
-                    f" multiple of {self.widths[-1]}"
+                    f"{parameter}={bound} must be a limit of the widest intervals: {self.origin}"
+                    f" plus a multiple of {self.widths[-1]}"
                 )
         if grid.below is not None and grid.above is not None and grid.below > grid.above:
             raise ParameterError("open_below must not be greater than open_above")
@@ -364,10 +379,14 @@ class Intervals(Hierarchy):
         # Where every cell begins and ends on the axis, as far as it says.
         ends: list[Ends] = []
         for reading in readings:
-            low = None if reading.low is None else on_axis(reading.low, grid.digits)
+            low = None
+            if reading.low is not None:
+                low = on_axis(reading.low, grid.digits)
             high = low
             if reading.high is not reading.low:
-                high = None if reading.high is None else on_axis(reading.high, grid.digits)
+                high = None
+                if reading.high is not None:
+                    high = on_axis(reading.high, grid.digits)
             ends.append((low, high))
         own = [level for level in map(grid.level, ends) if level is not None]
         if len(own) < len(values):
@@ -381,10 +400,11 @@ class Intervals(Hierarchy):
         # The domain, given or found.
         spans = []
         for cell in ends:
-            known = [position for position in cell if position is not None]
-            if known:
-                spans.append((min(known), max(known)))
-        low, high = grid.lower, grid.upper
+            positions = [position for position in cell if position is not None]
+            if positions:
+                spans.append((min(positions), max(positions)))
+        low = grid.lower
+        high = grid.upper
         if low is None:
             low = min((first for first, _ in spans), default=None)
         if high is None:
@@ -445,11 +465,13 @@ class Intervals(Hierarchy):
             return value
         grid = Grid.of(self, [CellReading(number, number)])
         position = on_axis(number, grid.digits)
-        position = position if grid.lower is None else max(position, grid.lower)
-        position = position if grid.upper is None else min(position, grid.upper)
+        if grid.lower is not None:
+            position = max(position, grid.lower)
+        if grid.upper is not None:
+            position = min(position, grid.upper)
         unit = 10**grid.digits
         whole = not any(limit % unit for limit in (*grid.widths, grid.origin))
-        return written(position // unit * unit if whole else position, grid.digits)
+        return format_position(position // unit * unit if whole else position, grid.digits)
 
 
 def intervals(

@@ -15,6 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.methods.hierarchies.leaf_lists import Label, LeafRows, paths_under
 
 Size = Annotated[int, Field(ge=2)]
+_NUMBER = re.compile(r"[<>=\[( ]*(-?\d+(?:\.\d+)?)")
 
 
 @parameters
@@ -80,9 +81,6 @@ class Order(Hierarchy):
     def _rows(self) -> list[tuple[str, ...]]:
         levels = [_group_labels(self.values, size) for size in self.sizes]
         return [(v, *(labels[i] for labels in levels), TOP) for i, v in enumerate(self.values)]
-
-
-_NUMBER = re.compile(r"[<>=\[( ]*(-?\d+(?:\.\d+)?)")
 
 
 def in_reading_order(

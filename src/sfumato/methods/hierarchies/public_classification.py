@@ -34,6 +34,12 @@ from sfumato.methods.hierarchies.number_intervals import Intervals
 
 Read = Callable[[str], tuple[str, ...] | None]
 """A code → the labels from its own node up to below the top; None for what is no code."""
+_ICD = re.compile(r"([A-Z]\d\d)(?:\.?\d{1,2})?", re.ASCII)
+_ISCO = re.compile(r"(\d)(?:(\d)(?:[1-9]\d?)?)?", re.ASCII)
+_NACE = re.compile(r"(?:(\d\d)(?:\.(\d)\d?)?)", re.ASCII)
+_NACE_CLASS = re.compile(r"([A-U]?)(\d\d)\.?(\d)\d", re.ASCII)
+_NUTS = re.compile(r"([A-Z]{2})[0-9A-Z]{0,3}", re.ASCII)
+_ISCED = re.compile(r"(?:ED|ISCED ?)?([0-8])", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,13 +74,6 @@ class Scheme:
 
 # How the codes of each are read.
 
-_ICD = re.compile(r"([A-Z]\d\d)(?:\.?\d{1,2})?", re.ASCII)
-_ISCO = re.compile(r"(\d)(?:(\d)(?:[1-9]\d?)?)?", re.ASCII)
-_NACE = re.compile(r"(?:(\d\d)(?:\.(\d)\d?)?)", re.ASCII)
-_NACE_CLASS = re.compile(r"([A-U]?)(\d\d)\.?(\d)\d", re.ASCII)
-_NUTS = re.compile(r"([A-Z]{2})[0-9A-Z]{0,3}", re.ASCII)
-_ISCED = re.compile(r"(?:ED|ISCED ?)?([0-8])", re.ASCII)
-
 
 def chapter_of(category: str) -> str | None:
     """The chapter of ICD-10 a three-character category lies in.
@@ -99,7 +98,9 @@ def _icd10(text: str) -> tuple[str, ...] | None:
     chapter = chapter_of(match[1]) if match else None
     if match is None or chapter is None:
         return None
-    return (text, chapter) if text == match[1] else (text, match[1], chapter)
+    if text == match[1]:
+        return (text, chapter)
+    return (text, match[1], chapter)
 
 
 def _icd10_blocks(text: str) -> tuple[str, ...] | None:
@@ -139,12 +140,16 @@ def _nace(text: str) -> tuple[str, ...] | None:
         return (text,)
     class_match = _NACE_CLASS.fullmatch(text)
     match = class_match or _NACE.fullmatch(text)
-    section = _section(match[2] if class_match else match[1]) if match else None
+    section = None
+    if match:
+        section = _section(match[2] if class_match else match[1])
     if section is None or (class_match and class_match[1] not in ("", section)):
         return None
     if class_match:
         return text, f"{class_match[2]}.{class_match[3]}", class_match[2], section
-    return (text, section) if len(text) == 2 else (text, text[:2], section)
+    if len(text) == 2:
+        return (text, section)
+    return (text, text[:2], section)
 
 
 def _section(division: str) -> str | None:
@@ -387,7 +392,9 @@ class PublicClassification(CatchesOthers):
         if self.other is None:
             return ()
         listed = self.scheme.node(self.other)
-        return listed[0] if listed else (self.other,) * len(self.scheme.levels) + (TOP,)
+        if listed:
+            return listed[0]
+        return (self.other,) * len(self.scheme.levels) + (TOP,)
 
     def uncovered(self, values: Sequence[str]) -> int:
         """How many values are no codes."""
@@ -397,7 +404,10 @@ class PublicClassification(CatchesOthers):
 
     def too_short(self, values: Sequence[str]) -> int:
         """How many numbers are groups of codes made of digits: zeros at their ends may be lost."""
-        nodes = [self.scheme.node(value) for value in values] if self.scheme.digits else []
+        if self.scheme.digits:
+            nodes = [self.scheme.node(value) for value in values]
+        else:
+            nodes = []
         return sum(node is None or node[1] > 0 for node in nodes)
 
 

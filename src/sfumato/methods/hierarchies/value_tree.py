@@ -98,7 +98,9 @@ class Tree(CatchesOthers):
             tree = cls(nested={rows[0][-1]: nested_paths([row[:-1] for row in rows])}, other=other)
         except SfumatoError:
             return None
-        return tree if set(tree._rows()) == set(rows) else None
+        if set(tree._rows()) == set(rows):
+            return tree
+        return None
 
     def _rows(self) -> list[tuple[str, ...]]:
         """One path per leaf, the short ones filled up at the bottom."""

@@ -89,7 +89,8 @@ def view_hierarchy(
     >>> [level.spread for level in view.levels], view.uncovered_values, view.uncovered_records
     ([(1, 1.0, 3), (1, 2.5, 4), (5, 5.0, 5)], 1, 4)
     """
-    covered, ladder = [True] * len(values), None
+    covered = [True] * len(values)
+    ladder = None
     try:
         ladder = bind(hierarchy, values, counts)
     except SchemaError:

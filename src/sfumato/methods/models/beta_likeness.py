@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
+    Flags = NDArray[np.bool_]
+
+
+LARGEST = 700.0
+"""Beyond this δ its factor does not fit a number."""
+
 
 @parameters
 class BetaLikeness(SensitiveModel):
@@ -102,16 +108,14 @@ class BetaLikeness(SensitiveModel):
         """The sensitive column, counted per class and in the original table."""
         return needs_of(self.promise, self.sensitive, schema, reference=True)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that make some value too likely."""
         return self._gains(evidence) > self.beta + TOLERANCE
 
     def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive),
-        )
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
         shares = reference / max(1, reference.sum())
         limits = np.full(len(shares), self.beta)
         if self.kind == "enhanced":
@@ -145,10 +149,8 @@ class BetaLikeness(SensitiveModel):
         """Per class the relative gain of the value that gains most; infinite where no β holds."""
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive),
-        )
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
         if self.kind == "enhanced":
             gains: NDArray[Any] = kernels.distributions.measure_gains(
                 counts.starts, counts.codes, counts.counts, reference, TOLERANCE
@@ -160,9 +162,7 @@ class BetaLikeness(SensitiveModel):
             gains = np.maximum(largest - 1.0, 0.0)
         return gains
 
-    def _sentence(
-        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
-    ) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: Flags, attained: float) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
@@ -174,7 +174,9 @@ class BetaLikeness(SensitiveModel):
         limit = f"{1 + self.beta:.3g} times" + (
             " (frequent ones: 1 − ln p)" if self.kind == "enhanced" else ""
         )
-        worst = f"{1 + attained:.3g} times" if attained < float("inf") else "beyond any β"
+        worst = "beyond any β"
+        if attained < float("inf"):
+            worst = f"{1 + attained:.3g} times"
         return (
             f"{share_of_records(evidence, failing)} stand in a class that makes a value of {column}"
             f" more than {limit} as likely as in the original table; the worst {worst}"
@@ -182,9 +184,6 @@ class BetaLikeness(SensitiveModel):
 
 
 # δ-disclosure privacy: no class changes what is known about a sensitive value by much, up or down.
-
-LARGEST = 700.0
-"""Beyond this δ its factor does not fit a number."""
 
 
 @parameters
@@ -247,7 +246,7 @@ class DeltaDisclosure(SensitiveModel):
         """The sensitive column, counted per class and in the original table."""
         return needs_of(self.promise, self.sensitive, schema, reference=True)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that change some value's share too much."""
         return self._changes(evidence) >= self.delta - TOLERANCE
 
@@ -257,11 +256,10 @@ class DeltaDisclosure(SensitiveModel):
         """
         if not self.monotone:
             return np.zeros(len(evidence.classes), dtype=np.int64)
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive),
-        )
-        shares, factor = reference / max(1, reference.sum()), factor_of(self.delta)
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
+        shares = reference / max(1, reference.sum())
+        factor = factor_of(self.delta)
         fewest_removed = kernels.distributions.count_least_removed(
             counts.starts, counts.codes, counts.counts, shares * factor, shares / factor
         )
@@ -299,10 +297,8 @@ class DeltaDisclosure(SensitiveModel):
         """Per class the largest absolute logarithm of a change of share."""
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive),
-        )
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
         smallest, largest, complete = kernels.distributions.find_ratio_ranges(
             counts.starts, counts.codes, counts.counts, reference
         )
@@ -311,9 +307,7 @@ class DeltaDisclosure(SensitiveModel):
             changes[~complete] = np.inf
         return changes
 
-    def _sentence(
-        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
-    ) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: Flags, attained: float) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
@@ -322,11 +316,9 @@ class DeltaDisclosure(SensitiveModel):
                 f"no class changes how likely a value of {column} is by more than a factor of"
                 f" {math.exp(attained):.3g}"
             )
-        worst = (
-            f"the worst by a factor of {math.exp(attained):.3g}"
-            if attained < math.inf
-            else "some lack a value altogether, which rules it out"
-        )
+        worst = "some lack a value altogether, which rules it out"
+        if attained < math.inf:
+            worst = f"the worst by a factor of {math.exp(attained):.3g}"
         return (
             f"{share_of_records(evidence, failing)} stand in a class that changes how likely a"
             f" value of {column} is by a factor of {factor_of(self.delta):.3g} or more; {worst}"

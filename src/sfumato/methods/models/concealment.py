@@ -190,10 +190,8 @@ class KKAnonymity(_OnPairs):
         with too few.
         """
         pairs = self._pairs(evidence)
-        original_neighbours, released_neighbours = (
-            pairs.neighbours_of_originals(),
-            pairs.neighbours_of_released(),
-        )
+        original_neighbours = pairs.neighbours_of_originals()
+        released_neighbours = pairs.neighbours_of_released()
         short = (original_neighbours[pairs.same[0]] < self.k) | (
             released_neighbours[pairs.same[1]] < self.k
         )

@@ -67,7 +67,9 @@ class KConfusion(Model):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        return f"{self.k}-confusion" if self.t is None else f"({self.k}, {self.t:.4g})-confusion"
+        if self.t is None:
+            return f"{self.k}-confusion"
+        return f"({self.k}, {self.t:.4g})-confusion"
 
     def needs(self, schema: Schema) -> Needs:
         """What the attacks found."""
@@ -148,11 +150,10 @@ def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray
                 f" {records:,}"
             )
         return matrix.likely(threshold)
-    table = (
-        csr_array(matrix)
-        if issparse(matrix)
-        else csr_array(np.atleast_2d(np.asarray(matrix, dtype=np.float64)))
-    )
+    if issparse(matrix):
+        table = csr_array(matrix)
+    else:
+        table = csr_array(np.atleast_2d(np.asarray(matrix, dtype=np.float64)))
     table.sum_duplicates()
     if table.shape[0] != records:
         raise SchemaError(
@@ -167,6 +168,9 @@ def _count_likely(matrix: Any, records: int, threshold: float | None) -> NDArray
             f"an attack gives {wrong:,} of {records:,} released records probabilities that do not"
             " sum to 1"
         )
-    enough = table.data > 0 if threshold is None else table.data >= threshold - TOLERANCE
+    if threshold is None:
+        enough = table.data > 0
+    else:
+        enough = table.data >= threshold - TOLERANCE
     rows = np.repeat(np.arange(records), np.diff(table.indptr))
     return np.bincount(rows[enough], minlength=records)

@@ -123,13 +123,14 @@ class HiddenRules(Model):
         ]
         supported = [occurrence.support / occurrence.left_support for occurrence in every]
         rule_count = len({occurrence.rule for occurrence in rules_found})
-        sentence = (
-            f"{rule_count} of {len(self.rules)} can be found; the largest support is"
-            f" {max(occurrence.support for occurrence in rules_found):,}, the largest confidence"
-            f" {max(supported):.3g}"
-            if rules_found
-            else f"none has {self.support:,} records and a confidence of {self.confidence:g}"
-        )
+        if rules_found:
+            sentence = (
+                f"{rule_count} of {len(self.rules)} can be found; the largest support is"
+                f" {max(occurrence.support for occurrence in rules_found):,}, the largest"
+                f" confidence {max(supported):.3g}"
+            )
+        else:
+            sentence = f"none has {self.support:,} records and a confidence of {self.confidence:g}"
         return verdict(
             self,
             evidence,
@@ -187,10 +188,8 @@ class _Met:
         order = np.lexsort(
             (np.arange(len(self.both_counts)), -self.both_counts / np.maximum(self.left_counts, 1))
         )
-        both_after, left_after = (
-            self.support - np.cumsum(self.both_counts[order]),
-            self.left_support - np.cumsum(self.left_counts[order]),
-        )
+        both_after = self.support - np.cumsum(self.both_counts[order])
+        left_after = self.left_support - np.cumsum(self.left_counts[order])
         hidden = [
             not thresholds.found(b, a)
             for b, a in zip(both_after.tolist(), left_after.tolist(), strict=True)
@@ -201,7 +200,9 @@ class _Met:
 
 
 def _count_column(rule: NamedRule) -> Column:
-    return rule.columns[0] if len(rule.columns) == 1 else rule.columns
+    if len(rule.columns) == 1:
+        return rule.columns[0]
+    return rule.columns
 
 
 def _meetings(

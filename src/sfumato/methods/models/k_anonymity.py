@@ -60,7 +60,8 @@ class KAnonymity(Model):
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The k of the table, and the classes below the promised one."""
-        sizes, classes = evidence.frequencies, evidence.classes
+        sizes = evidence.frequencies
+        classes = evidence.classes
         failing = np.flatnonzero(sizes < self.k)
         short = int(classes.records[failing].sum())
         attained = int(sizes.min()) if len(sizes) else None

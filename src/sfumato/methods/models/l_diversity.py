@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
 
+    Flags = NDArray[np.bool_]
+
 
 @parameters
 class LDiversity(SensitiveModel):
@@ -143,7 +145,7 @@ class LDiversity(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that are not diverse enough."""
         return self._below(self._values(evidence))
 
@@ -154,7 +156,8 @@ class LDiversity(SensitiveModel):
         ``(ln l − H)/(ln l + ln q₁)`` for the entropy kind, and more than ``r₁ − c·tail`` for the
         recursive one.
         """
-        values, records = self._values(evidence), evidence.classes.records
+        values = self._values(evidence)
+        records = evidence.classes.records
         failing = self._below(values)
         if self.kind == "distinct" or not len(values):
             return records * failing
@@ -162,10 +165,8 @@ class LDiversity(SensitiveModel):
         too_few_values_left = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
         top = np.maximum.reduceat(counts.counts, counts.starts[:-1])
         if self.kind == "entropy":
-            shortfall, reach = (
-                math.log(self.l) - np.log(values),
-                math.log(self.l) + np.log(top / records),
-            )
+            shortfall = math.log(self.l) - np.log(values)
+            reach = math.log(self.l) + np.log(top / records)
             fewest_removed = records * shortfall / np.where(failing, reach, 1.0)
         else:
             fewest_removed = top - (self.c or 0) * top / values
@@ -220,13 +221,11 @@ class LDiversity(SensitiveModel):
         ratios = kernels.distributions.compare_head_to_tail(
             counts.starts, counts.counts, int(self.l)
         )
-        return (
-            ratios
-            if evidence.classes.person is None
-            else np.where(evidence.classes.sizes < self.l, np.inf, ratios)
-        )
+        if evidence.classes.person is None:
+            return np.asarray(ratios)
+        return np.where(evidence.classes.sizes < self.l, np.inf, ratios)
 
-    def _below(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def _below(self, values: NDArray[Any]) -> Flags:
         if self.kind == "recursive":
             return (values >= (self.c or 0) - TOLERANCE) & (self.l > 1)
         return values < self.l - TOLERANCE
@@ -246,7 +245,7 @@ class LDiversity(SensitiveModel):
     def _sentence(
         self,
         evidence: ClassEvidence,
-        failing: NDArray[np.bool_],
+        failing: Flags,
         values: NDArray[Any],
         attained: float | None,
     ) -> str:
@@ -340,7 +339,7 @@ class PSensitive(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that are too small or show too few values."""
         return (self._values(evidence) < self.p) | (evidence.frequencies < self.k)
 
@@ -375,8 +374,9 @@ class PSensitive(SensitiveModel):
     def _values(self, evidence: ClassEvidence) -> NDArray[Any]:
         return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)
 
-    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: int) -> str:
-        column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
+    def _sentence(self, evidence: ClassEvidence, failing: Flags, attained: int) -> str:
+        column = spoken(self.sensitive)
+        smallest = extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return (
                 f"every class has at least {smallest} members and {attained} different values of"
@@ -489,7 +489,7 @@ class AlphaKAnonymity(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes that are too small or in which a protected value is too common."""
         return (self._shares(evidence) > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
 
@@ -497,8 +497,10 @@ class AlphaKAnonymity(SensitiveModel):
         """Per class, how many of its records every finer recoding must suppress: all of a small
         class.
         """
-        shares, records = self._shares(evidence), evidence.classes.records
-        small, common = evidence.frequencies < self.k, shares > self.alpha + TOLERANCE
+        shares = self._shares(evidence)
+        records = evidence.classes.records
+        small = evidence.frequencies < self.k
+        common = shares > self.alpha + TOLERANCE
         fewest_removed = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
         return forced_records(evidence, small | common, np.where(small, records, fewest_removed))
 
@@ -553,10 +555,9 @@ class AlphaKAnonymity(SensitiveModel):
                 " not occur in the column; write them as they stand in the file"
             )
 
-    def _sentence(
-        self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
-    ) -> str:
-        column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
+    def _sentence(self, evidence: ClassEvidence, failing: Flags, attained: float) -> str:
+        column = spoken(self.sensitive)
+        smallest = extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return (
                 f"every class has at least {smallest} members and no protected value of {column}"

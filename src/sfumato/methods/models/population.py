@@ -175,11 +175,9 @@ class KMap(Model):
                 f"every class stands for at least {attained:g} people of the population, by their"
                 " survey weights"
             )
-        sure = (
-            f", {percent(self.confidence or USUAL_CONFIDENCE)} sure"
-            if self.fraction is not None
-            else ""
-        )
+        sure = ""
+        if self.fraction is not None:
+            sure = f", {percent(self.confidence or USUAL_CONFIDENCE)} sure"
         return f"everyone could be at least {attained:g} people of the population{sure}"
 
 

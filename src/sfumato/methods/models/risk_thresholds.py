@@ -36,6 +36,18 @@ if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
     from sfumato.core.schema import Schema
 
+    Flags = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+NEAR = 1e-12
+"""Share of the whole excess that rounding may hide."""
+MOST_WORK = 20_000_000
+"""Classes times records up to which the fewest records are decided by trying all sums."""
+IDENTITY = Facts(against="identity", measure="quantitative")
+Chance = Annotated[float, Field(gt=0, le=1)]
+
 
 # Which classes go so that a sum over the rest is small enough and the fewest records are lost.
 #
@@ -46,15 +58,8 @@ if TYPE_CHECKING:
 # largest excess a record, go first, one by one; equal ones by their keys, so that the order of the
 # rows does not matter.
 
-NEAR = 1e-12
-"""Share of the whole excess that rounding may hide."""
-MOST_WORK = 20_000_000
-"""Classes times records up to which the fewest records are decided by trying all sums."""
 
-
-def fewest_records(
-    classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64], slack: float = 0.0
-) -> NDArray[np.bool_]:
+def fewest_records(classes: ClassTable, members: Ints, excess: Floats, slack: float = 0.0) -> Flags:
     """The classes to drop: as few members as possible, so that the excess of the rest is at most
     ``slack``.
 
@@ -65,7 +70,8 @@ def fewest_records(
     """
     gains = excess * members
     dropped = np.zeros(len(gains), dtype=np.bool_)
-    need, near = float(gains.sum()) - slack, NEAR * float(np.abs(gains).sum())
+    need = float(gains.sum()) - slack
+    near = NEAR * float(np.abs(gains).sum())
     if need <= near:
         return dropped
     order = _riskiest_first(classes, members, excess)
@@ -77,13 +83,14 @@ def fewest_records(
 
 
 def _riskiest_first(
-    classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64]
+    classes: ClassTable, members: Ints, excess: Floats
 ) -> NDArray[np.signedinteger[Any]]:
     """The classes whose dropping helps, the largest excess a member first, then the smallest, then
     by their keys.
     """
     useful = np.flatnonzero(excess > 0)
-    keys, sizes = classes.keys[useful], classes.sizes[useful]
+    keys = classes.keys[useful]
+    sizes = classes.sizes[useful]
     return useful[np.lexsort((*keys.T[::-1], members[useful], sizes, -excess[useful]))]
 
 
@@ -93,37 +100,38 @@ class _Sack:
     all.
     """
 
-    costs: NDArray[np.int64]
-    gains: NDArray[np.float64]
+    costs: Ints
+    gains: Floats
     need: float
 
     @property
     def enough(self) -> int | None:
         """How many go, one after the other, until that is enough."""
         sums = np.cumsum(self.gains)
-        return (
-            int(np.searchsorted(sums, self.need)) + 1
-            if len(sums) and sums[-1] >= self.need
-            else None
-        )
+        if not (len(sums) and sums[-1] >= self.need):
+            return None
+        return int(np.searchsorted(sums, self.need)) + 1
 
-    def fewest(self) -> NDArray[np.int64]:
+    def fewest(self) -> Ints:
         """Positions of the classes that go."""
         first = np.arange(self.enough or 0)
         if (np.diff(self.costs) >= 0).all() and (np.diff(self.gains) <= NEAR * self.need).all():
             return first  # no set of fewer classes is enough, and none of as many has fewer records
         needed = self._without_needless(first)
         spent = int(self.costs[needed].sum())
-        return needed if spent <= self._fewest_records(len(first)) else self._hit(spent - 1, needed)
+        if spent <= self._fewest_records(len(first)):
+            return needed
+        return self._hit(spent - 1, needed)
 
     def _fewest_records(self, count: int) -> int:
         """Records that are lost at least: as if a part of the last class could go."""
-        before, last = slice(0, count - 1), count - 1
+        before = slice(0, count - 1)
+        last = count - 1
         part = self.costs[last] * (self.need - float(self.gains[before].sum())) / self.gains[last]
         step = math.gcd(*self.costs.tolist())
         return step * math.ceil((int(self.costs[before].sum()) + float(part)) / step * (1 - NEAR))
 
-    def _without_needless(self, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _without_needless(self, first: Ints) -> Ints:
         """Keep again what need not go, the least risky first; classes alike are taken together."""
         spare = float(self.gains[first].sum()) - self.need
         needless = np.zeros(len(first), dtype=np.bool_)
@@ -139,11 +147,15 @@ class _Sack:
             spare -= count * float(self.gains[start])
         return first[~needless]
 
-    def _hit(self, record_limit: int, incumbent: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _hit(self, record_limit: int, incumbent: Ints) -> Ints:
         """A set with at most so many records that is enough, of the fewest records; ``incumbent``
         where there is none.
         """
-        items = self._few_enough(record_limit)
+        # The classes that may take part: of those with one number of records the most
+        # helpful, as many as fit
+        order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
+        rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
+        items = np.sort(order[(rank + 1) * self.costs[order] <= record_limit])[::-1]
         if len(items) * (record_limit + 1) > MOST_WORK:
             return incumbent
         best = np.zeros(record_limit + 1)
@@ -154,19 +166,11 @@ class _Sack:
             row[cost:] = gains_with > best[cost:] + NEAR * self.need
             best[cost:] = np.where(row[cost:], gains_with, best[cost:])
         hits = np.flatnonzero(best >= self.need)
-        return self._read_back(items, choices, int(hits[0])) if len(hits) else incumbent
+        if not len(hits):
+            return incumbent
+        return self._read_back(items, choices, int(hits[0]))
 
-    def _few_enough(self, record_limit: int) -> NDArray[np.int64]:
-        """The classes that may take part: of those with one number of records the most helpful, as
-        many as fit.
-        """
-        order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
-        rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
-        return np.sort(order[(rank + 1) * self.costs[order] <= record_limit])[::-1]
-
-    def _read_back(
-        self, items: NDArray[np.int64], choices: NDArray[np.bool_], records: int
-    ) -> NDArray[np.int64]:
+    def _read_back(self, items: Ints, choices: Flags, records: int) -> Ints:
         """The set that the table of sums stands for."""
         dropped = []
         for row, item in zip(choices[::-1], items[::-1].tolist(), strict=True):
@@ -174,10 +178,6 @@ class _Sack:
                 dropped.append(item)
                 records -= int(self.costs[item])
         return np.array(dropped, dtype=np.int64)
-
-
-IDENTITY = Facts(against="identity", measure="quantitative")
-Chance = Annotated[float, Field(gt=0, le=1)]
 
 
 class _BelowThreshold(Model, Protocol):
@@ -203,15 +203,15 @@ class _SumOfRecords(_BelowThreshold, Protocol):
     shrinking: ClassVar[bool] = False
     scope: ClassVar[Literal["class", "table"]] = "table"
 
-    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> Floats:
         """Per class what one of its records is above what the promise allows on average."""
         ...
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """The riskiest classes, as few records as must go for the mean to be low enough."""
         return fewest_records(evidence.classes, evidence.classes.records, self._excess(evidence))
 
-    def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float]:
+    def excess(self, evidence: ClassEvidence) -> tuple[Floats, float]:
         """Per class what it adds to a sum over the released ones, and what that may be at most."""
         return self._excess(evidence) * evidence.classes.records, 0.0
 
@@ -247,14 +247,15 @@ class MaximumRisk(_BelowThreshold):
         """The promise in a few words."""
         return f"highest risk {self.threshold:g}"
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """Classes with too high a risk."""
         return evidence.frequencies < self.enough_k
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The highest risk, and the classes above the threshold."""
         risks = 1 / evidence.frequencies
-        failing, attained = self.failing(evidence), extreme(risks, "largest")
+        failing = self.failing(evidence)
+        attained = extreme(risks, "largest")
         sentence = f"nobody is picked rightly with a chance above {attained or 0:.3g}"
         if failing.any():
             sentence = (
@@ -297,13 +298,16 @@ class AverageRisk(_SumOfRecords):
         """The promise in a few words."""
         return f"average risk {self.threshold:g}"
 
-    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> Floats:
         return 1 / evidence.frequencies - (self.threshold + TOLERANCE)
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The mean risk, and the classes that would have to go."""
-        risks, records = 1 / evidence.frequencies, evidence.classes.records
-        attained = float(risks @ records / records.sum()) if len(records) else None
+        risks = 1 / evidence.frequencies
+        records = evidence.classes.records
+        attained = None
+        if len(records):
+            attained = float(risks @ records / records.sum())
         sentence = f"who tries all records gets {attained or 0:.3g} of them right on average"
         return risk_verdict(
             self, evidence, self.failing(evidence), attained, self.threshold, risks, sentence
@@ -348,15 +352,18 @@ class RecordsAtRisk(_SumOfRecords):
         """The promise in a few words."""
         return f"at most {self.share:.4g} of records at risk above {self.threshold:g}"
 
-    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> Floats:
         at_risk = evidence.frequencies < self.enough_k
         return at_risk.astype(float) - (self.share + TOLERANCE)
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The share at risk, and the classes that would have to go."""
-        records, risks = evidence.classes.records, 1 / evidence.frequencies
+        records = evidence.classes.records
+        risks = 1 / evidence.frequencies
         at_risk = int(records[evidence.frequencies < self.enough_k].sum())
-        attained = at_risk / int(records.sum()) if len(records) else None
+        attained = None
+        if len(records):
+            attained = at_risk / int(records.sum())
         sentence = (
             f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked rightly"
             f" with a chance above {self.threshold:g}"
@@ -386,7 +393,7 @@ def classes_only(model: Model, schema: Schema) -> Needs:
 def risk_verdict(
     model: Model,
     evidence: ClassEvidence,
-    failing: NDArray[np.bool_],
+    failing: Flags,
     attained: float | None,
     required: float,
     per_class: NDArray[Any],
@@ -454,18 +461,19 @@ class ExpectedReidentifications(Model):
             weight_column(schema)
         return Needs(weights=self.weights)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """The riskiest classes, as many as must go for the number to be small enough."""
         classes = evidence.classes
         return fewest_records(classes, classes.sizes, self._risks(evidence), self.limit + TOLERANCE)
 
-    def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float]:
+    def excess(self, evidence: ClassEvidence) -> tuple[Floats, float]:
         """Per class what it adds to a sum over the released ones, and what that may be at most."""
         return self._risks(evidence) * evidence.classes.sizes, self.limit + TOLERANCE
 
     def judge(self, evidence: ClassEvidence) -> Verdict:
         """The expected number, and the classes that would have to go."""
-        risks, sizes = self._risks(evidence), evidence.classes.sizes
+        risks = self._risks(evidence)
+        sizes = evidence.classes.sizes
         attained = float(risks @ sizes) if len(sizes) else None
         sentence = (
             f"who tries all records gets {attained or 0:.3g} of {int(sizes.sum()):,} right by"
@@ -481,7 +489,7 @@ class ExpectedReidentifications(Model):
             return False
         return self.weights == model.weights and self.limit <= model.limit
 
-    def _risks(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _risks(self, evidence: ClassEvidence) -> Floats:
         if not self.weights:
             return 1 / evidence.frequencies
         if evidence.classes.weights is None:
@@ -541,7 +549,7 @@ class PopulationUniqueness(Model):
         """Nothing but the classes."""
         return classes_only(self, schema)
 
-    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> Flags:
         """All classes of one record, when the estimate is too high."""
         return self._failing(evidence, self._uniques(evidence))
 
@@ -567,5 +575,5 @@ class PopulationUniqueness(Model):
     def _uniques(self, evidence: ClassEvidence) -> Uniques:
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)
 
-    def _failing(self, evidence: ClassEvidence, uniques: Uniques) -> NDArray[np.bool_]:
+    def _failing(self, evidence: ClassEvidence, uniques: Uniques) -> Flags:
         return np.asarray((evidence.frequencies == 1) & (uniques.share > self.share + TOLERANCE))

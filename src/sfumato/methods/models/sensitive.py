@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import Counts
 
+    Flags = NDArray[np.bool_]
+
 Sensitive = Annotated[
     str | Annotated[tuple[str, ...], Field(min_length=2)],
     SENSITIVE_COLUMNS,
@@ -84,9 +86,9 @@ def reference_of(
     evidence: ClassEvidence, column: Column, which: Reference = "original"
 ) -> NDArray[np.int64]:
     """How often each value occurs in the original table, or in the classes that are released."""
-    return (
-        evidence.reference[column] if which == "original" else counts_of(evidence, column).total()
-    )
+    if which == "original":
+        return evidence.reference[column]
+    return counts_of(evidence, column).total()
 
 
 def too_few_values(
@@ -99,7 +101,10 @@ def too_few_values(
     knows.
     """
     counts = counts_of(evidence, column)
-    distinct = len(counts.labels) if which == "original" else int((counts.total() > 0).sum())
+    if which == "original":
+        distinct = len(counts.labels)
+    else:
+        distinct = int((counts.total() > 0).sum())
     if distinct >= required or not len(evidence.classes):
         return ""
     has = "is constant" if distinct == 1 else f"has only {distinct} different values"
@@ -115,7 +120,7 @@ def is_constant(evidence: ClassEvidence, column: Column, which: Reference = "ori
 
 def known_by_it(
     evidence: ClassEvidence,
-    failing: NDArray[np.bool_],
+    failing: Flags,
     column: Column,
     which: Reference = "original",
 ) -> str:
@@ -135,17 +140,20 @@ def at_most_persons(values: NDArray[Any], evidence: ClassEvidence) -> NDArray[An
     """Diversity of each class, but never more than it has persons: one person's many rows hide
     nobody.
     """
-    return values if evidence.classes.person is None else np.minimum(values, evidence.classes.sizes)
+    if evidence.classes.person is None:
+        return values
+    return np.asarray(np.minimum(values, evidence.classes.sizes))
 
 
-def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str:
+def share_of_records(evidence: ClassEvidence, failing: Flags) -> str:
     """How many records stand in the failing classes: ``12 of 400 records (3.0 %)``."""
-    short, total = int(evidence.classes.records[failing].sum()), evidence.classes.total
+    short = int(evidence.classes.records[failing].sum())
+    total = evidence.classes.total
     return f"{short:,} of {total:,} records ({percent(short / total)})"
 
 
 def forced_records(
-    evidence: ClassEvidence, failing: NDArray[np.bool_], fewest_removed: NDArray[Any]
+    evidence: ClassEvidence, failing: Flags, fewest_removed: NDArray[Any]
 ) -> NDArray[np.int64]:
     """Records that failing classes must lose under every finer recoding: ``fewest_removed`` of
     them, one if that is unknown.
@@ -162,7 +170,7 @@ def forced_records(
 def verdict(
     model: Model,
     evidence: ClassEvidence,
-    failing: NDArray[np.bool_],
+    failing: Flags,
     *,
     attained: float | None,
     required: float,
@@ -194,12 +202,12 @@ def verdict(
 def verdict_of_worst(
     model: Model,
     evidence: ClassEvidence,
-    failing: NDArray[np.bool_],
+    failing: Flags,
     values: NDArray[Any],
     *,
     worst: Literal["smallest", "largest"],
     required: float,
-    sentence: Callable[[ClassEvidence, NDArray[np.bool_], Any], str],
+    sentence: Callable[[ClassEvidence, Flags, Any], str],
     counts_crowds: bool = False,
 ) -> Verdict:
     """A verdict on one value per class: the table attains that of its worst class, which

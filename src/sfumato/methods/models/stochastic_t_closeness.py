@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
+
+    Floats = NDArray[np.float64]
 
 Distance = Literal["multiplicative", "equal", "ordered"]
 CELLS = 4_000_000
@@ -166,11 +169,9 @@ class StochasticTCloseness(SensitiveModel):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        how = (
-            self.mechanism
-            if self.distance == "multiplicative"
-            else f"{self.mechanism}, {self.distance} distance"
-        )
+        how: str = self.mechanism
+        if self.distance != "multiplicative":
+            how += f", {self.distance} distance"
         return f"stochastic {self.t:g}-closeness of {self.sensitive} ({how})"
 
     def needs(self, schema: Schema) -> Needs:
@@ -221,20 +222,40 @@ class StochasticTCloseness(SensitiveModel):
     def _setting(self) -> tuple[Any, ...]:
         return self.sensitive, self.mechanism, self.scale, self.matrix, self.reference
 
-    def _distances(self, evidence: ClassEvidence) -> NDArray[np.float64]:
+    def _distances(self, evidence: ClassEvidence) -> Floats:
         name = before_masking(self.sensitive)
         column = name if name in evidence.classes.counts else self.sensitive
         counts = evidence.classes.counts[column]
-        reference = evidence.reference[column] if self.reference == "original" else counts.total()
+        if self.reference == "original":
+            reference = evidence.reference[column]
+        else:
+            reference = counts.total()
         if not len(evidence.classes):
             return np.zeros(0)
         if self.mechanism == "matrix":
-            return self._after_matrix(evidence, counts, reference)
+            from scipy.sparse import csr_array
+
+            matrix, outcomes = self._matrix_of(counts.labels)
+            rows = csr_array(
+                (counts.counts.astype(np.float64), counts.codes, counts.starts),
+                shape=(len(evidence.classes), len(matrix)),
+            )
+            table = reference @ matrix / reference.sum()
+            order = None
+            if self.distance == "ordered":
+                order = self._order(evidence, outcomes)
+            step = max(1, CELLS // max(1, len(outcomes)))
+            matrices = []
+            for start in range(0, len(evidence.classes), step):
+                block = rows[start : start + step]
+                mixed = np.asarray(block @ matrix) / block.sum(axis=1)[:, None]
+                matrices.append(_distances_to(table, mixed, self.distance, order))
+            return np.concatenate(matrices)
         return self._after_noise(evidence, counts, reference)
 
     def _after_noise(
         self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         attribute = evidence.schema[self.sensitive]
         positions, values = axis(
             counts, reference, self.sensitive, attribute, "numeric", only_reference=False
@@ -254,29 +275,7 @@ class StochasticTCloseness(SensitiveModel):
             )
         )
 
-    def _after_matrix(
-        self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        from scipy.sparse import csr_array
-
-        matrix, outcomes = self._matrix_of(counts.labels)
-        rows = csr_array(
-            (counts.counts.astype(np.float64), counts.codes, counts.starts),
-            shape=(len(evidence.classes), len(matrix)),
-        )
-        table = reference @ matrix / reference.sum()
-        order = self._order(evidence, outcomes) if self.distance == "ordered" else None
-        step = max(1, CELLS // max(1, len(outcomes)))
-        matrices = []
-        for start in range(0, len(evidence.classes), step):
-            block = rows[start : start + step]
-            mixed = np.asarray(block @ matrix) / block.sum(axis=1)[:, None]
-            matrices.append(_distances_to(table, mixed, self.distance, order))
-        return np.concatenate(matrices)
-
-    def _matrix_of(
-        self, labels: Sequence[str | None]
-    ) -> tuple[NDArray[np.float64], list[str | None]]:
+    def _matrix_of(self, labels: Sequence[str | None]) -> tuple[Floats, list[str | None]]:
         """The matrix for the values that occur, and the values they may become."""
         rows_by_label = self.matrix or {}
         unknown = sum(1 for label in labels if label is not None and label not in rows_by_label)
@@ -285,9 +284,7 @@ class StochasticTCloseness(SensitiveModel):
                 f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the"
                 " matrix"
             )
-        outcomes: list[str | None] = [
-            *sorted({after for row in rows_by_label.values() for after in row})
-        ]
+        outcomes: list[str | None] = [*sorted(set(chain.from_iterable(rows_by_label.values())))]
         outcomes += [None] if None in labels else []
         at = {label: i for i, label in enumerate(outcomes)}
         matrix = np.zeros((len(labels), len(outcomes)))
@@ -315,11 +312,10 @@ class StochasticTCloseness(SensitiveModel):
     def _sentence(
         self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float
     ) -> str:
-        far = (
-            f"a factor of {attained:.4g}"
-            if self.distance == "multiplicative"
-            else f"{attained:.4g}"
-        )
+        if self.distance == "multiplicative":
+            far = f"a factor of {attained:.4g}"
+        else:
+            far = f"{attained:.4g}"
         if failing.any():
             return (
                 f"{share_of_records(evidence, failing)} stand in a class too far from the"
@@ -329,11 +325,11 @@ class StochasticTCloseness(SensitiveModel):
 
 
 def _distances_to(
-    table: NDArray[np.float64],
-    mixed: NDArray[np.float64],
+    table: Floats,
+    mixed: Floats,
     distance: Distance,
     order: NDArray[np.int64] | None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Distance of every row of mixtures to that of the table."""
     if distance == "equal":
         return np.asarray(np.abs(mixed - table).sum(axis=1) / 2)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
+    Ints = NDArray[np.int64]
+
 Combination = Annotated[
     Sequence[str],
     COLUMNS,
@@ -49,7 +51,7 @@ class _OnColumns(Model, Protocol):
         """Classes that are in too small a group of some set of columns."""
         return self._smallest(evidence) < self.k
 
-    def _smallest(self, evidence: ClassEvidence) -> NDArray[np.int64]:
+    def _smallest(self, evidence: ClassEvidence) -> Ints:
         """Per class, the size of the smallest group it belongs to."""
         ...
 
@@ -126,7 +128,7 @@ class KOnSubsets(_OnColumns):
             )
         return isinstance(model, KOnSubsets) and self.k >= model.k and self.size >= model.size
 
-    def _smallest(self, evidence: ClassEvidence) -> NDArray[np.int64]:
+    def _smallest(self, evidence: ClassEvidence) -> Ints:
         return smallest_groups(
             evidence, itertools.combinations(evidence.classes.columns, self.size)
         )
@@ -192,13 +194,11 @@ class KOnCombinations(_OnColumns):
             for model_columns in model.combinations
         )
 
-    def _smallest(self, evidence: ClassEvidence) -> NDArray[np.int64]:
+    def _smallest(self, evidence: ClassEvidence) -> Ints:
         return smallest_groups(evidence, self.combinations)
 
 
-def smallest_groups(
-    evidence: ClassEvidence, combinations: Iterable[Sequence[str]]
-) -> NDArray[np.int64]:
+def smallest_groups(evidence: ClassEvidence, combinations: Iterable[Sequence[str]]) -> Ints:
     """Per class, the size of the smallest group it belongs to on any of these combinations of
     columns.
     """
@@ -206,16 +206,14 @@ def smallest_groups(
     smallest = np.full(len(classes), np.iinfo(np.int64).max, dtype=np.int64)
     for names in combinations:
         groups, ids = projected(classes, names)
-        wildcard = (
-            None if evidence.wildcard is None else wildcard_frequencies(groups, evidence.schema)
-        )
+        wildcard = None
+        if evidence.wildcard is not None:
+            wildcard = wildcard_frequencies(groups, evidence.schema)
         np.minimum(smallest, (groups.sizes if wildcard is None else wildcard)[ids], out=smallest)
     return smallest
 
 
-def _judge(
-    model: Model, k: int, evidence: ClassEvidence, smallest: NDArray[np.int64], where: str
-) -> Verdict:
+def _judge(model: Model, k: int, evidence: ClassEvidence, smallest: Ints, where: str) -> Verdict:
     failing = smallest < k
     attained = extreme(smallest, "smallest")
     if not len(smallest):

@@ -47,24 +47,28 @@ if TYPE_CHECKING:
     from sfumato.core.classes import Counts
     from sfumato.core.encoding import Column
 
+    Ints = NDArray[np.int64]
+
+
+T = TypeVar("T")
+Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicative"]
+
 
 # How far apart two values of a column are: their order, their scale or their tree.
 #
 # What is worked out here depends on the values of a column alone and is kept with its counts, so
 # that a search over thousands of nodes does it once.
 
-T = TypeVar("T")
-
 
 def axis(
     counts: Counts,
-    reference: NDArray[np.int64],
+    reference: Ints,
     column: str,
     attribute: Attribute,
     distance: str,
     *,
     only_reference: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Ints, NDArray[np.float64]]:
     """Rank of every value, and the position of every rank on the axis.
 
     Under the ordered distance values are 1 apart, under the numeric one they lie where they are.
@@ -75,14 +79,17 @@ def axis(
         (attribute.kind, attribute.order),
         lambda: _measure_axis(counts, reference, column, attribute),
     )
-    occurring = reference[order] > 0 if only_reference else np.ones(len(order), dtype=np.bool_)
+    if only_reference:
+        occurring = reference[order] > 0
+    else:
+        occurring = np.ones(len(order), dtype=np.bool_)
     if distance == "numeric":
         inside = values[occurring]
         return positions, np.clip(values, inside[0], inside[-1])
     return positions, np.maximum(np.cumsum(occurring) - 1.0, 0.0)
 
 
-def tree(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
+def tree(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
     """Per value the nodes above it, from itself to below the top, numbered over all levels; and how
     many there are.
     """
@@ -99,8 +106,8 @@ def _once(counts: Counts, key: Any, work: Callable[[], T]) -> T:
 
 
 def _measure_axis(
-    counts: Counts, reference: NDArray[np.int64], column: str, attribute: Attribute
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    counts: Counts, reference: Ints, column: str, attribute: Attribute
+) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """Codes from the lowest value to the highest, the rank of each code, and the ascending values
     (0 unless numeric).
     """
@@ -123,11 +130,8 @@ def _measure_axis(
     )
 
 
-def _nodes(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
+def _nodes(counts: Counts, attribute: Attribute) -> tuple[Ints, int]:
     return nodes_above(counts.labels, counts.total().tolist(), attribute)
-
-
-Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicative"]
 
 
 @parameters
@@ -253,17 +257,15 @@ class TCloseness(SensitiveModel):
             failing &= distances >= (self.t + distances.max()) / 2
         return failing
 
-    def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
+    def forced(self, evidence: ClassEvidence) -> Ints:
         """Per class, how many of its records every finer recoding must suppress."""
         if self.reference == "released":
             return np.zeros(len(evidence.classes), dtype=np.int64)
         distances, pulls = self._compared(evidence, "original")
         failing = distances > self.t + TOLERANCE
         if self.distance == "multiplicative":
-            counts, reference = (
-                counts_of(evidence, self.sensitive),
-                reference_of(evidence, self.sensitive),
-            )
+            counts = counts_of(evidence, self.sensitive)
+            reference = reference_of(evidence, self.sensitive)
             shares = reference / max(1, reference.sum())
             fewest_removed = kernels.distributions.count_least_removed(
                 counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t
@@ -338,9 +340,9 @@ class TCloseness(SensitiveModel):
         hierarchy may have been learnt with them, so the equal distance stands for its own.
         """
         distances = self._distances(evidence, "original")
-        slack = (
-            suppressed / (int(evidence.classes.records.sum()) + suppressed) if suppressed else 0.0
-        )
+        slack = 0.0
+        if suppressed:
+            slack = suppressed / (int(evidence.classes.records.sum()) + suppressed)
         if (
             not len(distances)
             or not np.isfinite(distances).all()
@@ -359,7 +361,8 @@ class TCloseness(SensitiveModel):
         elif self.distance == "numeric":
             low = np.zeros_like(distances)
         elif self.distance == "hierarchical":
-            low, high = np.zeros_like(distances), equal
+            low = np.zeros_like(distances)
+            high = equal
         return max(0.0, float(low.max()) - slack), min(1.0, float(high.max()) + slack)
 
     def implies(self, model: Model) -> bool:
@@ -402,10 +405,8 @@ class TCloseness(SensitiveModel):
         """Distance of every class to a reference, and how much of it a single record can account
         for.
         """
-        counts, reference = (
-            counts_of(evidence, self.sensitive),
-            reference_of(evidence, self.sensitive, which),
-        )
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive, which)
         rows = counts.starts, counts.codes, counts.counts, reference
         compared: tuple[NDArray[Any], NDArray[Any]]
         if not len(evidence.classes):
@@ -423,7 +424,8 @@ class TCloseness(SensitiveModel):
                 *rows, *tree(counts, evidence.schema[str(self.sensitive)])
             )
         else:
-            column, only_reference = str(self.sensitive), which == "released"
+            column = str(self.sensitive)
+            only_reference = which == "released"
             attribute = evidence.schema[column]
             positions = axis(
                 counts, reference, column, attribute, self.distance, only_reference=only_reference
@@ -450,8 +452,6 @@ class TCloseness(SensitiveModel):
         if which == "original" and self.sensitive not in evidence.reference:
             return ""
         farthest = extreme(self._distances(evidence, which), "largest")
-        return (
-            ""
-            if abs(farthest - attained) <= TOLERANCE or farthest == attained
-            else f" (from the {which} one {farthest:.4g})"
-        )
+        if abs(farthest - attained) <= TOLERANCE or farthest == attained:
+            return ""
+        return f" (from the {which} one {farthest:.4g})"

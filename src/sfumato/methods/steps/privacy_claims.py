@@ -33,7 +33,7 @@ def facts(
 ) -> dict[str, Any]:
     """ε, δ, neighbours and assumptions; where draws are seeded, or ``broken`` says why, no ε."""
     why_not = broken or (None if draws.secure else REHEARSAL)
-    told: dict[str, Any] = {
+    claim: dict[str, Any] = {
         "epsilon": None if why_not else epsilon,
         "delta": None if why_not else delta,
         "neighbours": neighbours,
@@ -45,19 +45,24 @@ def facts(
             "releases of the same people add up: every run spends ε and δ again",
         ],
     }
-    return told if why_not is None else {**told, "not_certified_because": why_not}
+    return claim if why_not is None else {**claim, "not_certified_because": why_not}
 
 
 def warnings(draws: Draws, step: str, broken: str | None = None) -> tuple[str, ...]:
     """What whoever runs the recipe must know when nothing is certified."""
     why_not = broken or (None if draws.secure else REHEARSAL)
-    return () if why_not is None else (f"{step}: {why_not}",)
+    if why_not is None:
+        return ()
+    return (f"{step}: {why_not}",)
 
 
 def require_one_row_each(dataset: Table, step: str) -> None:
     """Refuse tables in which a person has several rows: ε is about one row."""
     persons = units_of(dataset, "person")
-    repeated = 0 if persons is None else len(persons) - len(np.unique(persons))
+    if persons is None:
+        repeated = 0
+    else:
+        repeated = len(persons) - len(np.unique(persons))
     if repeated:
         raise SchemaError(
             f"{step}: {repeated:,} row(s) belong to persons who have a row already, and ε is about"

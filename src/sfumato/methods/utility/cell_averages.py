@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+
 
 # One rule for what was suppressed, the same in every metric: **a suppressed record has every cell
 # at the top.**
@@ -69,7 +71,9 @@ def share_lost(pair: TablePair, released: float, *, loss_of_suppressed: float = 
     Without any record nothing can be lost.
     """
     records = records_of(pair)
-    return (released + suppressed_of(pair) * loss_of_suppressed) / records if records else 0.0
+    if not records:
+        return 0.0
+    return (released + suppressed_of(pair) * loss_of_suppressed) / records
 
 
 def added(pair: TablePair, amounts: NDArray[np.float64], side: Side = "released") -> float:
@@ -103,7 +107,10 @@ def mean_cost(
     columns: dict[str, float] = {}
     for name in shares:
         cells = cells_of(pair, name)
-        released = float(pair.kept) if cells is None else cells.total(cost(cells))
+        if cells is None:
+            released = float(pair.kept)
+        else:
+            released = cells.total(cost(cells))
         columns[name] = share_lost(pair, released)
     return sum(shares[name] * value for name, value in columns.items()), columns
 
@@ -145,8 +152,8 @@ class Classes:
     ``inside`` is the class of every row, or of every class of the finer ones ``of``.
     """
 
-    first: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    first: Ints
+    sizes: Ints
     inside: NDArray[Any]
     of: Classes | None = None
 
@@ -154,14 +161,16 @@ class Classes:
         return len(self.first)
 
     @property
-    def ids(self) -> NDArray[np.int64]:
+    def ids(self) -> Ints:
         """The class of every row, worked out anew at every call."""
         return self.rows.astype(np.int64)
 
     @property
     def rows(self) -> NDArray[Any]:
         """The same in the narrowest type."""
-        return self.inside if self.of is None else self.inside[self.of.inside]
+        if self.of is None:
+            return self.inside
+        return np.asarray(self.inside[self.of.inside])
 
 
 def classes_of(
@@ -182,10 +191,12 @@ def classes_of(
     return classes
 
 
-def class_sizes(pair: TablePair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
+def class_sizes(pair: TablePair, columns: Sequence[str], side: Side) -> Ints:
     """Records per class, in any order: where the table was grouped before, no row is looked at."""
     cached = remembered_classes(pair.original if side == "original" else pair.released, columns)
-    return classes_of(pair, columns, side).sizes if cached is None else cached.records
+    if cached is None:
+        return classes_of(pair, columns, side).sizes
+    return cached.records
 
 
 def encoded_of(pair: TablePair, name: str, side: Side) -> Encoded:
@@ -196,7 +207,10 @@ def encoded_of(pair: TablePair, name: str, side: Side) -> Encoded:
 
 
 def _classes(pair: TablePair, names: tuple[str, ...], side: Side) -> Classes:
-    finest = pair.original.schema.quasi if side == "original" else pair.quasi
+    if side == "original":
+        finest = pair.original.schema.quasi
+    else:
+        finest = pair.quasi
     if names == finest or not set(names) <= set(finest):
         return _classes_of_rows(pair, names, side)
     fine = classes_of(pair, finest, side)
@@ -223,17 +237,20 @@ def _classes_of_rows(pair: TablePair, names: tuple[str, ...], side: Side) -> Cla
     )
 
 
-def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:
+def _narrow(ids: Ints, groups: int) -> NDArray[Any]:
     return ids.astype(np.min_scalar_type(max(1, groups) - 1))
 
 
 def _keys(
-    pair: TablePair, names: Sequence[str], side: Side, rows: NDArray[np.int64] | slice
+    pair: TablePair, names: Sequence[str], side: Side, rows: Ints | slice
 ) -> NDArray[np.uint64]:
     """Packed keys of some rows of one side."""
     columns = [encoded_of(pair, name, side) for name in names]
     layout = Layout.of([max(1, len(column.labels)) for column in columns])
-    amount = len(pair.original) if side == "original" else len(pair.released)
+    if side == "original":
+        amount = len(pair.original)
+    else:
+        amount = len(pair.released)
     keys = np.zeros(
         (amount if isinstance(rows, slice) else len(rows), layout.length), dtype=np.uint64
     )

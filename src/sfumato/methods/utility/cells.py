@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cells:
@@ -40,18 +44,18 @@ class Cells:
 
     reading: Reading
     ladder: Ladder
-    counts: NDArray[np.int64]
-    value: NDArray[np.int64]
-    label: NDArray[np.int64]
+    counts: Ints
+    value: Ints
+    label: Ints
     joint: Joint
-    rows: NDArray[np.int64]
-    level: NDArray[np.int64]
-    height: NDArray[np.float64]
-    loss: NDArray[np.float64]
-    leaves: NDArray[np.float64]
-    records: NDArray[np.float64]
-    fits: NDArray[np.bool_]
-    lost: NDArray[np.bool_]
+    rows: Ints
+    level: Ints
+    height: Floats
+    loss: Floats
+    leaves: Floats
+    records: Floats
+    fits: Flags
+    lost: Flags
     column_level: int | None
     all_leaves: float
 
@@ -81,14 +85,18 @@ def _cells(pair: TablePair, name: str) -> Cells:
     counts = reading.before.counts
     ladder = bind_column(pair.original.schema[name].hierarchy, reading.before)
     joint = pair.joint(name)
-    value, label, rows = joint.value, joint.label, joint.count
+    value = joint.value
+    label = joint.label
+    rows = joint.count
     leaf = ladder.codes_of(reading.values)[value]
     level, column_level = _levels(ladder, reading, leaf, label, pair.as_it_was(name))
-    blank, missing = missing_in(reading.labels)[label], missing_in(reading.values)[value]
+    blank = missing_in(reading.labels)[label]
+    missing = missing_in(reading.values)[value]
     lost = reading.everything[label] | (blank & ~missing)
     meanings = _Meant(reading, counts, ladder)
     placed = level >= 0
-    leaves, records = meanings.leaves[label], meanings.records[label]
+    leaves = meanings.leaves[label]
+    records = meanings.records[label]
     loss = np.where(blank & missing, 0.0, reading.loss[label])
     for rung in np.unique(level[placed]).tolist() if column_level is None else [column_level]:
         at = slice(None) if column_level is not None else level == rung
@@ -127,10 +135,10 @@ def _cells(pair: TablePair, name: str) -> Cells:
 def _levels(
     ladder: Ladder,
     reading: Reading,
-    leaf: NDArray[np.int64],
-    label: NDArray[np.int64],
-    unchanged: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], int | None]:
+    leaf: Ints,
+    label: Ints,
+    unchanged: Flags,
+) -> tuple[Ints, int | None]:
     """Per pair the lowest level on which the label is the value's node, and the lowest that
     explains all of them.
 
@@ -158,7 +166,7 @@ class _Meant:
     the hierarchy.
     """
 
-    def __init__(self, reading: Reading, counts: NDArray[np.int64], ladder: Ladder) -> None:
+    def __init__(self, reading: Reading, counts: Ints, ladder: Ladder) -> None:
         self.reading = reading
         present = ~missing_in(reading.values)
         self.missing = int(not present.all())
@@ -171,11 +179,9 @@ class _Meant:
         self.by_leaf[self.leaf_of] = counts
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if reading.scale == "category":
-            self.order, self.starts, self.ends = (
-                reading.members,
-                reading.starts[:-1],
-                reading.starts[1:],
-            )
+            self.order = reading.members
+            self.starts = reading.starts[:-1]
+            self.ends = reading.starts[1:]
         else:
             self.order = reading.line
             line = reading.places[self.order]
@@ -188,7 +194,7 @@ class _Meant:
         self.leaves = np.maximum(1.0, (self.ends - self.starts).astype(np.float64))
         self.records = upto[self.ends] - upto[self.starts]
 
-    def fit(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def fit(self, value: Ints, label: Ints) -> Flags:
         """Whether each label may stand for its value."""
         reading = self.reading
         if reading.scale == "category":
@@ -201,17 +207,19 @@ class _Meant:
     def outermost(self, label: int) -> tuple[int, int] | None:
         """The first and the last leaf of the hierarchy that a label may stand for, or None."""
         leaves = self.leaf_of[self.order[self.starts[label] : self.ends[label]]]
-        return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
+        if not len(leaves):
+            return None
+        return (int(leaves.min()), int(leaves.max()))
 
 
 def _heights(
     ladder: Ladder,
     meanings: _Meant,
-    leaf: NDArray[np.int64],
-    label: NDArray[np.int64],
-    level: NDArray[np.int64],
-    lost: NDArray[np.bool_],
-) -> NDArray[np.float64]:
+    leaf: Ints,
+    label: Ints,
+    level: Ints,
+    lost: Flags,
+) -> Floats:
     """Level over highest level; for a label of no level, that of the lowest node above the value
     and all it may mean.
 
@@ -225,7 +233,8 @@ def _heights(
     ends = {code: meanings.outermost(code) for code in np.unique(label[odd]).tolist()}
     ranged = odd[[ends[code] is not None for code in label[odd].tolist()]]
     pairs = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64).reshape(-1, 2)
-    first, last = np.minimum(pairs[:, 0], leaf[ranged]), np.maximum(pairs[:, 1], leaf[ranged])
+    first = np.minimum(pairs[:, 0], leaf[ranged])
+    last = np.maximum(pairs[:, 1], leaf[ranged])
     for rung in range(ladder.top, -1, -1):
         climb = ladder.climb(0, rung)
         height[ranged[climb[first] == climb[last]]] = rung / ladder.top
@@ -245,9 +254,8 @@ def log_leaves(pair: TablePair, name: str) -> float:
     encoded = encode_column(pair.original, name)
     ladder = bind_column(pair.original.schema[name].hierarchy, encoded)
     missing = int(None in encoded.labels)
-    leaves = (
-        float(ladder.leaves[-1].max())
-        if ladder.top and len(ladder.leaves[-1])
-        else len(encoded.labels) - missing
-    )
+    if ladder.top and len(ladder.leaves[-1]):
+        leaves = float(ladder.leaves[-1].max())
+    else:
+        leaves = len(encoded.labels) - missing
     return math.log(max(1.0, leaves + missing))

@@ -94,7 +94,9 @@ def average_size(pair: TablePair, columns: tuple[str, ...], *, count_suppressed:
     """Records per class of what was released; all records where nothing was."""
     classes = len(class_sizes(pair, columns, "released"))
     records = records_of(pair) if count_suppressed else pair.kept
-    return records / classes if classes else float(records_of(pair))
+    if classes:
+        return records / classes
+    return float(records_of(pair))
 
 
 # Normalised average class size C_AVG.
@@ -195,7 +197,8 @@ class Discernibility(ColumnUtility):
         """The sum of squared class sizes and the penalty."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
-        gone, records = suppressed_of(pair), records_of(pair)
+        gone = suppressed_of(pair)
+        records = records_of(pair)
         penalty = records if self.penalty == "table" else gone
         raw = _sum_of_squares(class_sizes(pair, names, "released")) + float(gone) * penalty
         lowest = _sum_of_squares(class_sizes(pair, names, "original"))
@@ -271,17 +274,16 @@ class Classification(ColumnUtility):
             label = pair.reading(self.label)
             shared = pair.own_values(self.label)
             shared = np.where(shared < 0, -1 - np.arange(len(shared)), shared)
-            truth, labels = (
-                label.original,
-                shared[label.released] if len(shared) else label.released,
-            )
+            truth = label.original
+            labels = shared[label.released] if len(shared) else label.released
             wrong = _wrong(pair, names, "released", labels, truth[pair.rows])
             lowest = (
                 added(pair, _wrong(pair, names, "original", truth, truth), "original")
                 / pair.original.records
             )
         else:
-            wrong, lowest = np.ones(len(pair.released)), 0.0
+            wrong = np.ones(len(pair.released))
+            lowest = 0.0
         raw = share_lost(pair, added(pair, wrong))
         value = normalised(raw, 1.0, pair, lowest=lowest)
         meaning = f"share of records whose {self.label} is not the majority's in their class"

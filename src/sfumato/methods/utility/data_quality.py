@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
+    Floats = NDArray[np.float64]
+
+
+_RULE = re.compile(r"\s*(.+?)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
+
 
 class _OfData(ColumnUtility):
     """A utility of columns of data, whatever they hold."""
@@ -92,7 +97,7 @@ class Accuracy(_OfData):
             parts=partial(self._records, pair, names),
         )
 
-    def _records(self, pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
+    def _records(self, pair: TablePair, names: Sequence[str]) -> Floats:
         """The share of accurate cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
@@ -107,7 +112,7 @@ class Accuracy(_OfData):
         if plainly_numeric(pair, name):
             error = errors(pair, name)
 
-            def accurate(rows: slice) -> NDArray[np.float64]:
+            def accurate(rows: slice) -> Floats:
                 before, after = error.missing(rows)
                 near = np.abs(error.released.part(rows)) <= self.tolerance * error.span + 1e-12
                 return np.asarray((before == after) & near, dtype=np.float64)
@@ -166,11 +171,10 @@ class Completeness(_OfData):
         names = self.columns or [
             n for n, attribute in original.attributes.items() if not NOT_DATA & set(attribute.roles)
         ]
-        return (
-            sum(min(1.0, _share_held(released, name) / max(1, records)) for name in names)
-            / len(names)
-            if names
-            else None
+        if not names:
+            return None
+        return sum(min(1.0, _share_held(released, name) / max(1, records)) for name in names) / len(
+            names
         )
 
 
@@ -183,8 +187,14 @@ def _share_held(released: Table, name: str) -> float:
         nothing = [encoded.labels.index(label) for label in (None, TOP) if label in encoded.labels]
         return float(encoded.counts.sum() - encoded.counts[nothing].sum())
     column = released.column(name)
-    stars = int((column == "*").sum()) if column.dtype == pl.String else 0
-    nans = int(column.is_nan().sum()) if column.dtype.is_float() else 0
+    if column.dtype == pl.String:
+        stars = int((column == "*").sum())
+    else:
+        stars = 0
+    if column.dtype.is_float():
+        nans = int(column.is_nan().sum())
+    else:
+        nans = 0
     return float(len(column) - column.null_count() - stars - nans)
 
 
@@ -195,12 +205,12 @@ def _missing(dataset: Table, name: str) -> int:
     if name not in dataset.coded:
         return dataset.column(name).null_count()
     encoded = dataset.encoded(name)
-    return int(encoded.counts[-1]) if None in encoded.labels else 0
+    if None not in encoded.labels:
+        return 0
+    return int(encoded.counts[-1])
 
 
 # Rules between two columns of a record.
-
-_RULE = re.compile(r"\s*(.+?)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
 
 
 def _checked(rule: str) -> str:
@@ -227,16 +237,22 @@ def columns_of(rule: str) -> tuple[str, str]:
 
 def _parts(rule: str) -> tuple[str, str, str]:
     match = _RULE.fullmatch(rule)
-    return (match[1], match[2], match[3]) if match else (rule, "=", rule)
+    if match:
+        return (match[1], match[2], match[3])
+    return (rule, "=", rule)
 
 
 def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
     """Per row of one side whether the rule can hold."""
     left_column, operator, right_column = _parts(rule)
-    rows = len(pair.original) if side == "original" else len(pair.released)
+    if side == "original":
+        rows = len(pair.original)
+    else:
+        rows = len(pair.released)
     if side == "released" and not {left_column, right_column} <= set(pair.released.columns):
         return np.zeros(rows, dtype=bool)
-    left_reach, right_reach = _reach(pair, left_column, side), _reach(pair, right_column, side)
+    left_reach = _reach(pair, left_column, side)
+    right_reach = _reach(pair, right_column, side)
     if left_reach is None or right_reach is None:
         return _equal_rows(pair, rule, side)
     low, high = left_reach
@@ -257,7 +273,7 @@ def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> 
 
 def _reach(
     pair: TablePair, name: str, side: Literal["original", "released"]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+) -> tuple[Floats, Floats] | None:
     """From where to where on the line each cell reaches; None for categories, NaN for missing and
     suppressed ones.
     """
@@ -281,17 +297,18 @@ def _equal_rows(
             " ordered values; use = or !="
         )
     table = pair.original if side == "original" else pair.released
-    left_texts, right_texts = (
-        table.column(left_column).cast(pl.String),
-        table.column(right_column).cast(pl.String),
-    )
+    left_texts = table.column(left_column).cast(pl.String)
+    right_texts = table.column(right_column).cast(pl.String)
     both_known = (
         left_texts.is_not_null()
         & right_texts.is_not_null()
         & (left_texts != "*")
         & (right_texts != "*")
     ).fill_null(value=False)
-    is_equal = (left_texts == right_texts) if operator == "=" else (left_texts != right_texts)
+    if operator == "=":
+        is_equal = left_texts == right_texts
+    else:
+        is_equal = left_texts != right_texts
     return np.asarray((both_known & is_equal.fill_null(value=False)).to_numpy(), dtype=bool)
 
 
@@ -330,14 +347,13 @@ class Consistency(Utility):
     def measure(self, pair: TablePair) -> Measure:
         """The share of records that keep all rules."""
         require_sense(self, pair)
-        holds_now, before = (
-            np.ones(len(pair.released), dtype=bool),
-            np.ones(len(pair.original), dtype=bool),
-        )
+        holds_now = np.ones(len(pair.released), dtype=bool)
+        before = np.ones(len(pair.original), dtype=bool)
         for rule in self.rules:
             holds_now &= holds(pair, rule, "released")
             before &= holds(pair, rule, "original")
-        raw, value = share_of(pair, float(before.sum())), share_of(pair, float(holds_now.sum()))
+        raw = share_of(pair, float(before.sum()))
+        value = share_of(pair, float(holds_now.sum()))
         meaning = f"share of records that keep {len(self.rules)} rule(s)"
         return Measure(
             self.name, value, self.better, meaning, raw=raw, parts=holds_now.astype(np.float64)
@@ -396,7 +412,8 @@ class Timeliness(Utility):
             return Measure(
                 self.name, 0.0, self.better, "share of records that are recent", raw=None
             )
-        days, end = numbers(pair, self.column), day(self.today) or 0.0
+        days = numbers(pair, self.column)
+        end = day(self.today) or 0.0
         fresh = (end - days.after <= self.days).astype(np.float64)
         raw = share_of(pair, float((end - days.before <= self.days).sum()))
         meaning = f"share of records that are at most {self.days:g} days old"
@@ -456,7 +473,9 @@ class Uniqueness(ColumnUtility):
                 for column_number, name in enumerate(names)
             }
         )
-        return min(1.0, codes.n_unique() / max(1, records)) if names else None
+        if not names:
+            return None
+        return min(1.0, codes.n_unique() / max(1, records))
 
 
 # Validity: how many cells are what their column may hold.
@@ -548,11 +567,10 @@ class Validity(ColumnUtility):
             upper = np.where(np.isnan(reading.high), positions, reading.high)
             good = (lower >= low) & (upper <= high)
         else:
-            good = (
-                ~np.isnan(reading.low)
-                if reading.scale != "category"
-                else np.diff(reading.starts) > 0
-            )
+            if reading.scale != "category":
+                good = ~np.isnan(reading.low)
+            else:
+                good = np.diff(reading.starts) > 0
             cells = cells_of(pair, name) if pair.aligned else None
             if cells is not None:
                 good = good.copy()

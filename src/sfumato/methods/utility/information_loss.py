@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Floats = NDArray[np.float64]
+
+
+LARGEST = 700.0
+"""Exponents beyond this do not fit a float."""
+
 
 @parameters
 class Loss(ColumnUtility):
@@ -143,7 +149,7 @@ class NormalisedCertaintyPenalty(ColumnUtility):
         )
 
 
-def _penalties(cells: Cells) -> NDArray[np.float64]:
+def _penalties(cells: Cells) -> Floats:
     if cells.reading.scale != "category":
         return cells.loss
     missing = int(None in cells.reading.values)
@@ -254,9 +260,10 @@ class Height(ColumnUtility):
         columns, levels = {}, 0.0
         for name in shares:
             cells = cells_of(pair, name)
-            columns[name] = (
-                1.0 if cells is None or not len(pair.released) else float(cells.height.max())
-            )
+            if cells is None or not len(pair.released):
+                columns[name] = 1.0
+            else:
+                columns[name] = float(cells.height.max())
             levels += columns[name] * (max(1, cells.ladder.top) if cells is not None else 1)
         value = sum(share * columns[name] for name, share in shares.items())
         meaning = "mean level of the columns over the heights of their hierarchies"
@@ -311,7 +318,10 @@ class NonUniformEntropy(ColumnUtility):
         for name in shares:
             bits, most_bits = _bits(pair, name)
             total += bits
-            columns[name] = bits / most_bits if most_bits > 0 else _suppressed_share(pair, name)
+            if most_bits > 0:
+                columns[name] = bits / most_bits
+            else:
+                columns[name] = _suppressed_share(pair, name)
         value = sum(share * columns[name] for name, share in shares.items())
         meaning = "bits lost, as a share of the bits of the columns"
         return Measure(
@@ -325,20 +335,18 @@ class NonUniformEntropy(ColumnUtility):
         )
 
 
-def _bits_of_suppression(pair: TablePair, name: str) -> NDArray[np.float64]:
+def _bits_of_suppression(pair: TablePair, name: str) -> Floats:
     """Per value of a column the bits that suppressing a cell with it loses."""
     counts = encode_column(pair.original, name).counts
-    bits: NDArray[np.float64] = np.log2(max(1, pair.original.records) / np.maximum(counts, 1))
+    bits: Floats = np.log2(max(1, pair.original.records) / np.maximum(counts, 1))
     return bits
 
 
 def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     """The bits that a column has lost, and those that suppressing all of it loses."""
     every = _bits_of_suppression(pair, name)
-    most_bits, cells = (
-        float((encode_column(pair.original, name).counts * every).sum()),
-        cells_of(pair, name),
-    )
+    most_bits = float((encode_column(pair.original, name).counts * every).sum())
+    cells = cells_of(pair, name)
     if cells is None:
         return most_bits, most_bits
     return cells.total(_bits_of_cells(cells)) + most_bits - cells.total(
@@ -346,12 +354,12 @@ def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     ), most_bits
 
 
-def _bits_of_cells(cells: Cells) -> NDArray[np.float64]:
+def _bits_of_cells(cells: Cells) -> Floats:
     """The bits that each distinct cell has lost."""
     return np.maximum(0.0, np.log2(cells.records / np.maximum(1, cells.counts[cells.value])))
 
 
-def _rows_bits(pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
+def _rows_bits(pair: TablePair, names: Sequence[str]) -> Floats:
     """Per released record the bits its cells have lost."""
     records = np.zeros(len(pair.released))
     for name in names:
@@ -376,9 +384,6 @@ def _suppressed_share(pair: TablePair, name: str) -> float:
 
 
 # Ambiguity: how many original records a released one could be.
-
-LARGEST = 700.0
-"""Exponents beyond this do not fit a float."""
 
 
 @parameters
@@ -424,7 +429,10 @@ class Ambiguity(ColumnUtility):
             cells = cells_of(pair, name)
             every = log_leaves(pair, name)
             largest += every
-            logs = np.full(1, every) if cells is None else np.log(cells.leaves)
+            if cells is None:
+                logs = np.full(1, every)
+            else:
+                logs = np.log(cells.leaves)
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
             records += (
                 kernels.keys.map_codes(cells.which, logs)
@@ -438,7 +446,10 @@ class Ambiguity(ColumnUtility):
             )
             columns[name] = normalised(math.log(max(1.0, mean)), every, pair)
         # relative to the most ambiguous record, so that nothing overflows
-        worst = largest if suppressed_of(pair) or not len(records) else float(records.max())
+        if suppressed_of(pair) or not len(records):
+            worst = largest
+        else:
+            worst = float(records.max())
         relative = share_lost(
             pair,
             added(pair, np.exp(records - worst)),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+
 MOST_PAIRS = 200_000_000
 """Pairs of an original and a released combination that are compared where released boxes may
 overlap.
@@ -86,7 +88,8 @@ class KullbackLeibler(ColumnUtility):
         counts = classes_of(pair, names, "original").sizes
         boxes = classes_of(pair, names, "released")
         example = boxes.first
-        total, records = sum(log_leaves(pair, name) for name in names), records_of(pair)
+        total = sum(log_leaves(pair, name) for name in names)
+        records = records_of(pair)
         logs = np.zeros(len(example))
         for name in names:
             cells = cells_of(pair, name)
@@ -135,11 +138,10 @@ def density_at(
     pair: TablePair, names: Sequence[str], density: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Per original combination, the density of all released classes that may stand for it."""
-    combinations, released = (
-        classes_of(pair, names, "original"),
-        classes_of(pair, names, "released"),
-    )
-    first, example = combinations.first, released.first
+    combinations = classes_of(pair, names, "original")
+    released = classes_of(pair, names, "released")
+    first = combinations.first
+    example = released.first
     densities = np.zeros(len(first))
     if not len(example):
         return densities
@@ -161,8 +163,8 @@ def density_at(
 
 
 def _fitting(
-    pair: TablePair, name: str, first: NDArray[np.int64], example: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    pair: TablePair, name: str, first: Ints, example: Ints
+) -> tuple[NDArray[np.bool_], Ints, Ints]:
     """Which labels of a column fit which values, and the codes of the combinations of both
     sides.
     """
@@ -187,14 +189,12 @@ def _fitting(
     )
 
 
-def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: NDArray[np.int64]) -> None:
+def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: Ints) -> None:
     """Find the boxes of combinations all of whose own records were suppressed: other records may
     have made them.
     """
-    first, example = (
-        classes_of(pair, names, "original").first,
-        classes_of(pair, names, "released").first,
-    )
+    first = classes_of(pair, names, "original").first
+    example = classes_of(pair, names, "released").first
     lost = np.flatnonzero(boxes < 0)
     if not len(lost):
         return
@@ -203,7 +203,8 @@ def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: NDArray[np.i
     keys = np.zeros((len(lost), layout.length), dtype=np.uint64)
     visible = np.zeros((len(example), layout.length), dtype=np.uint64)
     for a, (_, cells) in enumerate(columns):
-        ladder, level = cells.ladder, cells.column_level or 0
+        ladder = cells.ladder
+        level = cells.column_level or 0
         leaf = ladder.codes_of(cells.reading.values)
         label_codes = positions_in(cells.reading.labels, ladder.labels[level])
         label_codes = np.where(label_codes < 0, len(cells.reading.labels), label_codes)

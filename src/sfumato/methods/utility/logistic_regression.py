@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
 RIDGE = 1e-6
 """Penalty per row on squared coefficients, the constant left out: it keeps them finite where
 classes can be separated.
@@ -29,6 +33,9 @@ FARTHEST = 30.0
 MOST_STEPS = 40
 MOST_REFITS = 400
 CLOSE_ENOUGH = 1e-8
+MOST_VALUES = 20
+"""Categories beyond the most frequent ones share a column."""
+Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,26 +44,24 @@ class Fit:
     coefficients.
     """
 
-    coefficients: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
-    design: NDArray[np.float64]
-    penalty: NDArray[np.float64]
+    coefficients: Floats
+    probabilities: Floats
+    design: Floats
+    penalty: Floats
 
     @functools.cached_property
-    def covariance(self) -> NDArray[np.float64]:
+    def covariance(self) -> Floats:
         """How uncertain the coefficients are; dear where there are many, and asked for by few."""
         curvature = _curvature(self.design, self.probabilities, self.penalty)
         return np.asarray(np.linalg.pinv(curvature, hermitian=True), dtype=np.float64)
 
 
-def with_constant(features: NDArray[np.float64]) -> NDArray[np.float64]:
+def with_constant(features: Floats) -> Floats:
     """The features with a column of ones before them."""
     return np.concatenate([np.ones((len(features), 1)), features], axis=1)
 
 
-def fit_logistic(
-    features: NDArray[np.float64], truth: NDArray[np.float64], *, ridge: float = RIDGE
-) -> Fit:
+def fit_logistic(features: Floats, truth: Floats, *, ridge: float = RIDGE) -> Fit:
     """Fit the probability that ``truth`` is 1, by iteratively reweighted least squares with a small
     ridge.
 
@@ -101,7 +106,7 @@ class Refit:
     hypothesis.
     """
 
-    def __init__(self, features: NDArray[np.float64], *, ridge: float = RIDGE) -> None:
+    def __init__(self, features: Floats, *, ridge: float = RIDGE) -> None:
         self.design = with_constant(features)
         self.penalty = np.full(self.design.shape[1], ridge * len(self.design))
         bound = 0.25 * kernels.designs.compute_gram(
@@ -110,14 +115,12 @@ class Refit:
         self.penalty[0] = 0.0
         self.factor = np.linalg.cholesky(bound)
 
-    def probabilities(self, truths: NDArray[np.float64]) -> NDArray[np.float64]:
+    def probabilities(self, truths: Floats) -> Floats:
         """Per truth, a column each, the fitted probabilities that it is 1; all are fitted side by
         side, each until it is close.
         """
-        coefficients, active = (
-            np.zeros((self.design.shape[1], truths.shape[1])),
-            np.arange(truths.shape[1]),
-        )
+        coefficients = np.zeros((self.design.shape[1], truths.shape[1]))
+        active = np.arange(truths.shape[1])
         for _ in range(MOST_REFITS):
             now = coefficients.take(active, axis=1)
             apart = truths.take(active, axis=1) - _chance(
@@ -135,7 +138,7 @@ class Refit:
         return _chance(kernels.designs.multiply(self.design, coefficients))
 
 
-def _solved(curvature: NDArray[np.float64], slope: NDArray[np.float64]) -> NDArray[np.float64]:
+def _solved(curvature: Floats, slope: Floats) -> Floats:
     """A Newton step; columns that depend on each other share it."""
     try:
         return np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
@@ -143,30 +146,28 @@ def _solved(curvature: NDArray[np.float64], slope: NDArray[np.float64]) -> NDArr
         return np.asarray(np.linalg.lstsq(curvature, slope, rcond=None)[0], dtype=np.float64)
 
 
-def _chance(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    chances: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+def _chance(scores: Floats) -> Floats:
+    chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
     return chances
 
 
-def _curvature(
-    design: NDArray[np.float64], chance: NDArray[np.float64], penalty: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    curvature: NDArray[np.float64] = kernels.designs.compute_gram(
-        design, chance * (1 - chance)
-    ) + np.diag(penalty)
+def _curvature(design: Floats, chance: Floats, penalty: Floats) -> Floats:
+    curvature: Floats = kernels.designs.compute_gram(design, chance * (1 - chance)) + np.diag(
+        penalty
+    )
     return curvature
 
 
-def _times(design: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-    product: NDArray[np.float64] = kernels.designs.multiply(design, coefficients[:, None])[:, 0]
+def _times(design: Floats, coefficients: Floats) -> Floats:
+    product: Floats = kernels.designs.multiply(design, coefficients[:, None])[:, 0]
     return product
 
 
 def _deviance(
-    design: NDArray[np.float64],
-    truth: NDArray[np.float64],
-    coefficients: NDArray[np.float64],
-    penalty: NDArray[np.float64],
+    design: Floats,
+    truth: Floats,
+    coefficients: Floats,
+    penalty: Floats,
 ) -> float:
     scores = np.clip(_times(design, coefficients), -FARTHEST, FARTHEST)
     return float(
@@ -174,9 +175,7 @@ def _deviance(
     )
 
 
-def fit_classes(
-    features: NDArray[np.float64], truth: NDArray[np.int64], classes: int, *, ridge: float = 1e-4
-) -> NDArray[np.float64]:
+def fit_classes(features: Floats, truth: Ints, classes: int, *, ridge: float = 1e-4) -> Floats:
     """Coefficients, one column a class, of multinomial logistic regression (the constant first).
 
     >>> import numpy as np
@@ -193,7 +192,7 @@ def fit_classes(
     free = np.ones(shape)
     free[0] = 0.0
 
-    def cost(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def cost(flat: Floats) -> tuple[float, Floats]:
         weights = flat.reshape(shape)
         scores = design @ weights
         scores -= scores.max(axis=1, keepdims=True)
@@ -207,11 +206,11 @@ def fit_classes(
     fit = minimize(
         cost, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}
     )
-    coefficients: NDArray[np.float64] = fit.x.reshape(shape)
+    coefficients: Floats = fit.x.reshape(shape)
     return coefficients
 
 
-def predict(coefficients: NDArray[np.float64], features: NDArray[np.float64]) -> NDArray[np.int64]:
+def predict(coefficients: Floats, features: Floats) -> Ints:
     """The likeliest class of every row."""
     return np.asarray((with_constant(features) @ coefficients).argmax(axis=1), dtype=np.int64)
 
@@ -223,9 +222,6 @@ def predict(coefficients: NDArray[np.float64], features: NDArray[np.float64]) ->
 # label is spread over what it may stand for, in the proportions of the original column: nothing
 # better is known about it than how often values occur.
 
-MOST_VALUES = 20
-"""Categories beyond the most frequent ones share a column."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Features:
@@ -234,8 +230,8 @@ class Features:
     """
 
     owners: tuple[str, ...]
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+    before: Floats
+    after: Floats
 
     def of(self, names: Sequence[str]) -> Features:
         """The features of some columns only."""
@@ -274,7 +270,8 @@ def _lost_labels(pair: TablePair, name: str) -> NDArray[np.bool_]:
             missing_in(reading.labels) & (None not in reading.values)
         )
         return lost
-    lost, cells = np.zeros(len(reading.labels), dtype=bool), cells_of(pair, name)
+    lost = np.zeros(len(reading.labels), dtype=bool)
+    cells = cells_of(pair, name)
     if cells is not None:
         lost[cells.label[cells.lost]] = True
     return lost
@@ -283,8 +280,8 @@ def _lost_labels(pair: TablePair, name: str) -> NDArray[np.bool_]:
 def features_of(
     pair: TablePair,
     names: Sequence[str],
-    original: NDArray[np.int64],
-    released: NDArray[np.int64],
+    original: Ints,
+    released: Ints,
     *,
     blanks: bool = False,
 ) -> Features:
@@ -292,8 +289,8 @@ def features_of(
     and suppressed cells.
     """
     owners: list[str] = []
-    before_parts: list[NDArray[np.float64]] = [np.zeros((len(original), 0))]
-    after_parts: list[NDArray[np.float64]] = [np.zeros((len(released), 0))]
+    before_parts: list[Floats] = [np.zeros((len(original), 0))]
+    after_parts: list[Floats] = [np.zeros((len(released), 0))]
     for name in names:
         make = _numeric if is_number(pair, name) else _category
         before, after = make(pair, name, original, released, blanks)
@@ -305,15 +302,12 @@ def features_of(
     )
 
 
-Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
-
-
 @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
 def _numeric(
     pair: TablePair,
     name: str,
-    original: NDArray[np.int64],
-    released: NDArray[np.int64],
+    original: Ints,
+    released: Ints,
     blanks: bool,
 ) -> Both:
     values = numbers(pair, name)
@@ -331,8 +325,8 @@ def _numeric(
 def _category(
     pair: TablePair,
     name: str,
-    original: NDArray[np.int64],
-    released: NDArray[np.int64],
+    original: Ints,
+    released: Ints,
     blanks: bool,
 ) -> Both:
     """A column a value, the rarest together; the most frequent value is what the others are
@@ -351,7 +345,8 @@ def _category(
     labels, odd = _label_rows(
         (feature, width), reading, pair.own_values(name), used.astype(np.int64), lost
     )
-    before, after = before[:, 1:], labels[which, 1:]
+    before = before[:, 1:]
+    after = labels[which, 1:]
     if blanks:
         before = np.concatenate([before, np.zeros((len(before), 1))], axis=1)
         after = np.concatenate([after, odd[which, None]], axis=1)
@@ -359,10 +354,10 @@ def _category(
 
 
 def _label_rows(
-    features: tuple[NDArray[np.int64], int],
+    features: tuple[Ints, int],
     reading: Reading,
-    own: NDArray[np.int64],
-    used: NDArray[np.int64],
+    own: Ints,
+    used: Ints,
     lost: NDArray[np.bool_],
 ) -> Both:
     """Per label that is used the mean of the values it may stand for, and whether it says nothing

@@ -30,11 +30,17 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Floats = NDArray[np.float64]
 
-# Statistics of a table of numbers, weighted or not, and how far two of them are apart.
 
 NEGLIGIBLE = 1e-9
 """A statistic smaller than this share of its natural scale counts as 0."""
+MOST_CELLS = 1 << 20
+"""Columns known by their codes are counted where there are no more combinations of codes than this.
+"""
+
+
+# Statistics of a table of numbers, weighted or not, and how far two of them are apart.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +65,10 @@ class Term:
         if math.isnan(self.after):
             return 1.0
         size = abs(float(self.before))
-        unit = size if self.relative and size > NEGLIGIBLE * self.scale else self.scale
+        if self.relative and size > NEGLIGIBLE * self.scale:
+            unit = size
+        else:
+            unit = self.scale
         difference = abs(float(self.after) - float(self.before))
         if unit > 0:
             return difference / float(unit)
@@ -88,13 +97,15 @@ class WeightedRows:
     """
 
     columns: Sequence[NumberColumn]
-    weights: NDArray[np.float64] | None
+    weights: Floats | None
     copies: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
+        if not self.columns:
+            return 0
+        return len(self.columns[0])
 
-    def _amounts(self, rows: slice) -> NDArray[np.float64]:
+    def _amounts(self, rows: slice) -> Floats:
         """How much each of some rows counts."""
         if self.weights is not None:
             return self.weights[rows]
@@ -111,7 +122,7 @@ class WeightedRows:
     def _mean(self, column: NumberColumn, centre: float, power: int) -> float:
         """The mean of (number − centre) to the power 1 or 2."""
 
-        def parts(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def parts(rows: slice) -> tuple[Floats, Floats]:
             numbers = column.part(rows)
             if power > 1:
                 numbers = (numbers - centre) ** power
@@ -120,7 +131,9 @@ class WeightedRows:
             return weight, weight * np.where(present, numbers, 0.0)
 
         total, weighted = sum_in_parts(len(column), parts)
-        return weighted / total if total > 0 else math.nan
+        if total > 0:
+            return weighted / total
+        return math.nan
 
     def deviations(self) -> list[float]:
         """The standard deviation of every column; 0 where there are no numbers."""
@@ -134,7 +147,7 @@ class WeightedRows:
         """Quantiles of every column."""
         return [self._quantiles(column.whole, shares) for column in self.columns]
 
-    def _quantiles(self, column: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
+    def _quantiles(self, column: Floats, shares: Sequence[float]) -> list[float]:
         present = ~np.isnan(column)
         if self.weights is not None:
             present &= self.weights > 0
@@ -150,7 +163,7 @@ class WeightedRows:
         return [float(v) for v in column[present][order][np.minimum(positions, len(order) - 1)]]
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-    def covariances(self) -> NDArray[np.float64]:
+    def covariances(self) -> Floats:
         """The covariance matrix of the rows that are complete; NaN for columns without numbers.
 
         Rows are added up part by part: no table of all columns is made.
@@ -161,7 +174,8 @@ class WeightedRows:
         used_columns = np.array(
             [a for a, column in enumerate(self.columns) if column.any_number(parts)], dtype=np.int64
         )
-        total, sums = 0.0, np.zeros(len(used_columns))
+        total = 0.0
+        sums = np.zeros(len(used_columns))
         for part in parts:
             rows, weights = self._complete(part, used_columns)
             total += float(weights.sum())
@@ -175,13 +189,14 @@ class WeightedRows:
             products += (centred * weights[:, None]).T @ centred
         # more or fewer rows must not change weighted results: they are divided by the total, others
         # by one less
-        divisor = total if self.weights is not None else max(1.0, total - 1)
+        if self.weights is not None:
+            divisor = total
+        else:
+            divisor = max(1.0, total - 1)
         matrix[np.ix_(used_columns, used_columns)] = products / divisor
         return matrix
 
-    def _complete(
-        self, part: slice, used_columns: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _complete(self, part: slice, used_columns: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Those rows of a part that have a number in the columns ``used_columns``, and how much
         each counts.
         """
@@ -189,12 +204,12 @@ class WeightedRows:
         complete = ~np.isnan(table[:, used_columns]).any(axis=1)
         return table[complete][:, used_columns], self._amounts(part)[complete]
 
-    def correlations(self) -> NDArray[np.float64]:
+    def correlations(self) -> Floats:
         """The correlation matrix; a constant column correlates with nothing but itself."""
         return correlations_of(self.covariances())
 
 
-def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def correlations_of(matrix: Floats) -> Floats:
     """The correlations of a matrix of covariances; a constant column correlates with nothing but
     itself.
     """
@@ -211,9 +226,7 @@ def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.clip(correlations, -1.0, 1.0), dtype=np.float64)
 
 
-def _covariances(
-    pair: TablePair, names: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _covariances(pair: TablePair, names: Sequence[str]) -> tuple[Floats, Floats]:
     """The covariances of some columns of both sides; counted once for a pair."""
     key = ("covariances", *names)
     if key not in pair.memo:
@@ -223,7 +236,7 @@ def _covariances(
 
 
 def _quantiles_of_copies(
-    values: NDArray[np.float64], copies: NDArray[np.int64], shares: Sequence[float]
+    values: Floats, copies: NDArray[np.int64], shares: Sequence[float]
 ) -> list[float]:
     """Quantiles of values that are each there so many times, neighbouring ones interpolated.
 
@@ -231,7 +244,8 @@ def _quantiles_of_copies(
     [1.0, 3.1000000000000005]
     """
     order = np.argsort(values, kind="stable")
-    line, upto = values[order], np.cumsum(copies[order])
+    line = values[order]
+    upto = np.cumsum(copies[order])
     positions = np.asarray(shares) * (upto[-1] - 1)
     below = np.floor(positions)
     lower_values, upper_values = (
@@ -247,14 +261,10 @@ def _quantiles_of_copies(
     return [float(q) for q in quantiles]
 
 
-MOST_CELLS = 1 << 20
-"""Columns known by their codes are counted where there are no more combinations of codes than this.
-"""
-
-
 def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRows]:
     """The columns of both sides with the survey weights, where both tables have them."""
-    before, after = weights_of(pair.original), weights_of(pair.released)
+    before = weights_of(pair.original)
+    after = weights_of(pair.released)
     if before is None or after is None:
         coded = [coded_numbers(pair, name) for name in names]
         sides = [
@@ -296,7 +306,8 @@ def _measure(name: str, terms: Sequence[Term], pair: TablePair, meaning: str) ->
     """
     raw, value, columns = relative_errors(terms)
     if not len(pair.released):
-        value, columns = 1.0, dict.fromkeys(columns, 1.0)
+        value = 1.0
+        columns = dict.fromkeys(columns, 1.0)
     return Measure(
         name, value, "lower", meaning, raw=raw if len(pair.released) else None, per_column=columns
     )
@@ -374,7 +385,8 @@ class Quantiles(OfNumbers):
         names = numeric_of(pair, self.columns)
         before, after = _samples(pair, names)
         scale = before.deviations()
-        old, new = before.quantiles(self.shares), after.quantiles(self.shares)
+        old = before.quantiles(self.shares)
+        new = after.quantiles(self.shares)
         terms = [
             Term((name,), b, a, scale[j])
             for j, name in enumerate(names)
@@ -514,7 +526,7 @@ class Eigenvalues(OfNumbers):
         )
 
 
-def _spectrum(correlations: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spectrum(correlations: Floats) -> Floats:
     """The eigenvalues from the largest down; unknown where a correlation is, as of numbers whose
     squares no decimal holds.
     """

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Floats = NDArray[np.float64]
+
+
 FEW = "two columns of numbers are needed"
+Coded = tuple[Encoded, "NDArray[np.float64]"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,8 +38,8 @@ class Numbers:
     A released range stands for its middle. Dates are days, ordered values their ranks.
     """
 
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+    before: Floats
+    after: Floats
 
 
 def numbers(pair: TablePair, name: str) -> Numbers:
@@ -67,20 +71,22 @@ class NumberColumn:
     """
 
     values: NDArray[Any]
-    places: NDArray[np.float64] | None = None
+    places: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def part(self, rows: slice) -> NDArray[np.float64]:
+    def part(self, rows: slice) -> Floats:
         """The numbers of some rows."""
         values: NDArray[Any] = self.values[rows]
         if self.places is None:
             return values
-        return self.places[values] if len(self.places) else np.zeros(0)
+        if len(self.places):
+            return np.asarray(self.places[values])
+        return np.zeros(0)
 
     @property
-    def whole(self) -> NDArray[np.float64]:
+    def whole(self) -> Floats:
         """The numbers of all rows."""
         return self.part(slice(None))
 
@@ -99,9 +105,6 @@ def number_columns(pair: TablePair, name: str) -> tuple[NumberColumn, NumberColu
         return NumberColumn(values.before), NumberColumn(values.after)
     (before, values_of_codes), (after, middle) = coded
     return NumberColumn(before.narrow, values_of_codes), NumberColumn(after.narrow, middle)
-
-
-Coded = tuple[Encoded, "NDArray[np.float64]"]
 
 
 def coded_numbers(pair: TablePair, name: str) -> tuple[Coded, Coded] | None:
@@ -133,7 +136,7 @@ def plainly_numeric(pair: TablePair, name: str) -> bool:
     return pair.original.dtype(name).is_numeric() and pair.released.dtype(name).is_numeric()
 
 
-def _original_numbers(pair: TablePair, name: str) -> NDArray[np.float64]:
+def _original_numbers(pair: TablePair, name: str) -> Floats:
     if pair.original.schema[name].kind is not Kind.NUMERIC:
         raise _no_numbers(pair, name)
     return numbers_of(pair.original, name)
@@ -154,23 +157,21 @@ class Amounts:
     """
 
     size: int
-    part: Callable[[slice], NDArray[np.float64]]
+    part: Callable[[slice], Floats]
     counts: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, values: NDArray[np.float64], counts: NDArray[np.int64] | None = None) -> Amounts:
+    def of(cls, values: Floats, counts: NDArray[np.int64] | None = None) -> Amounts:
         """Numbers that are there as a whole."""
         return cls(len(values), values.__getitem__, counts)
 
     @functools.cached_property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Floats:
         """All numbers, made once."""
         return self.part(slice(0, self.size))
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-    def total(
-        self, of: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
-    ) -> float:
+    def total(self, of: Callable[[Floats], Floats] | None = None) -> float:
         """The sum of the numbers, or of what is made ``of`` each of them.
 
         >>> amounts = Amounts.of(np.array([1.0, 2.0]), np.array([3, 1]))
@@ -201,7 +202,9 @@ class Amounts:
         )
 
     def __len__(self) -> int:
-        return self.size if self.counts is None else int(self.counts.sum())
+        if self.counts is None:
+            return self.size
+        return int(self.counts.sum())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -220,13 +223,13 @@ class Errors:
     suppressed: Amounts
     top: Amounts
     truth: Amounts
-    after: NDArray[np.float64]
+    after: Floats
     which: NDArray[Any] | None
     known: int
     deviation: float
     span: float
 
-    def per_row(self, of: NDArray[Any]) -> NDArray[np.float64]:
+    def per_row(self, of: NDArray[Any]) -> Floats:
         """What was made of each of the ``released`` errors, for every released row."""
         return of if self.which is None else of[self.which]
 
@@ -247,12 +250,14 @@ def _errors(pair: TablePair, name: str) -> Errors:
     coded = coded_numbers(pair, name)
     if coded is None:
         values = numbers(pair, name)
-        before, lost = Amounts.of(values.before), Amounts.of(values.before[gone(pair)])
+        before = Amounts.of(values.before)
+        lost = Amounts.of(values.before[gone(pair)])
         return _errors_of(before, lost, Amounts.of(values.before[pair.rows]), values.after, None)
     joint, (old, values_of_codes), (_, middle) = pair.joint(name), *coded
     suppressed = tallied(old.narrow[gone(pair)], len(old.labels), None)
     truth = Amounts.of(values_of_codes[joint.value], joint.count)
-    before, lost = Amounts.of(values_of_codes, old.counts), Amounts.of(values_of_codes, suppressed)
+    before = Amounts.of(values_of_codes, old.counts)
+    lost = Amounts.of(values_of_codes, suppressed)
     return _errors_of(before, lost, truth, middle[joint.label], joint.which)
 
 
@@ -261,21 +266,21 @@ def _errors_of(
     before: Amounts,
     lost: Amounts,
     truth: Amounts,
-    after: NDArray[np.float64],
+    after: Floats,
     which: NDArray[Any] | None,
 ) -> Errors:
     """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records,
     ``before`` all there were.
     """
     known_amounts = before.known
-    mean = known_amounts.total() / len(known_amounts) if len(known_amounts) else 0.0
-    spread = (
-        known_amounts.total_square(mean) / (len(known_amounts) - 1)
-        if len(known_amounts) > 1
-        else 0.0
-    )
+    mean = 0.0
+    if len(known_amounts):
+        mean = known_amounts.total() / len(known_amounts)
+    spread = 0.0
+    if len(known_amounts) > 1:
+        spread = known_amounts.total_square(mean) / (len(known_amounts) - 1)
 
-    def released(rows: slice) -> NDArray[np.float64]:
+    def released(rows: slice) -> Floats:
         released_values = after[rows]
         return _or_none(
             np.where(np.isnan(released_values), mean, released_values) - truth.part(rows)
@@ -296,7 +301,7 @@ def _errors_of(
     )
 
 
-def _or_none(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _or_none(errors: Floats) -> Floats:
     """The errors; none where there was no number."""
     return np.where(np.isnan(errors), 0.0, errors)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
@@ -34,7 +35,16 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
 MOST_CLASSES = 100
+Estimate = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+ROUNDING = 1e-14
+NOTHING_LIKE = "nothing was released that could be mistaken for the original"
+CELLS_AT_ONCE = 1_000_000
+"""Records × exchanges that are fitted side by side."""
 
 
 @parameters
@@ -101,16 +111,16 @@ class PredictiveAccuracy(ColumnUtility):
             )
         learned, original, majority = self._accuracies(pair)
         gain = original - majority
-        value = min(1.0, max(0.0, (original - learned) / gain)) if gain > 0 else 0.0
+        value = 0.0
+        if gain > 0:
+            value = min(1.0, max(0.0, (original - learned) / gain))
         accuracies = (
             f"accuracy {percent(learned)} from the release, {percent(original)} from the original,"
             f" {percent(majority)} by majority"
         )
-        note = (
-            ""
-            if pair.aligned or pair.held_out is not None
-            else ", tested on people whom the rows may have been drawn after"
-        )
+        note = ", tested on people whom the rows may have been drawn after"
+        if pair.aligned or pair.held_out is not None:
+            note = ""
         return Measure(
             self.name,
             value,
@@ -123,7 +133,7 @@ class PredictiveAccuracy(ColumnUtility):
         names = data_of(pair, self.columns)
         return tuple(name for name in names if name in pair.released.columns and name != self.label)
 
-    def _people(self, pair: TablePair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _people(self, pair: TablePair) -> tuple[Ints, Ints]:
         """The original rows to learn from, and those set aside."""
         if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
             stream = Seed(self.seed).stream("held out")
@@ -147,7 +157,8 @@ class PredictiveAccuracy(ColumnUtility):
         features = features_of(
             pair, self._predictors(pair), np.concatenate([learn, test]), released
         )
-        truth, classes = label.original[test], len(label.values)
+        truth = label.original[test]
+        classes = len(label.values)
         tested = features.before[len(learn) :]
         fits = fit_classes(features.before[: len(learn)], label.original[learn], classes)
         majority = np.bincount(label.original[learn], minlength=classes).argmax()
@@ -167,7 +178,7 @@ class PredictiveAccuracy(ColumnUtility):
             float((majority == truth).mean()),
         )
 
-    def _released(self, pair: TablePair, learn: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _released(self, pair: TablePair, learn: Ints) -> Ints:
         """The released rows to learn from: those of the people learned from, or as many of nobody's
         rows.
         """
@@ -179,16 +190,14 @@ class PredictiveAccuracy(ColumnUtility):
         return np.flatnonzero(inside[pair.rows])
 
 
-def sample_of(
-    rows: NDArray[np.int64], limit: int, stream: np.random.Generator
-) -> NDArray[np.int64]:
+def sample_of(rows: Ints, limit: int, stream: np.random.Generator) -> Ints:
     """At most so many of some rows, in order."""
-    return rows if len(rows) <= limit else np.sort(stream.choice(rows, limit, replace=False))
+    if len(rows) <= limit:
+        return rows
+    return np.sort(stream.choice(rows, limit, replace=False))
 
 
 # Overlap of the confidence intervals of regression coefficients.
-
-Estimate = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @parameters
@@ -259,24 +268,18 @@ class RegressionOverlap(Utility):
         if not len(pair.released) or self.outcome not in pair.released.columns or not present:
             return Measure(self.name, 1.0, self.better, meaning, raw=0.0)
         before, after = self._outcomes(pair)
-        rows_before, rows_after = (
-            np.flatnonzero(~np.isnan(before)),
-            np.flatnonzero(~np.isnan(after)),
-        )
+        rows_before = np.flatnonzero(~np.isnan(before))
+        rows_after = np.flatnonzero(~np.isnan(after))
         features = features_of(pair, present, rows_before, rows_after)
-        old, new = (
-            self._fit(pair, features.before, before[rows_before]),
-            self._fit(pair, features.after, after[rows_after]),
-        )
+        old = self._fit(pair, features.before, before[rows_before])
+        new = self._fit(pair, features.after, after[rows_after])
         overlaps_of: dict[str, list[float]] = {
             name: [] if name in present else [0.0] for name in self.predictors
         }
         for number, owner in enumerate(features.owners, start=1):
             if not np.isnan(old[1][number]):
                 overlaps_of[owner].append(_overlap(old, new, number))
-        overlaps = [
-            overlap for column_overlaps in overlaps_of.values() for overlap in column_overlaps
-        ]
+        overlaps = list(chain.from_iterable(overlaps_of.values()))
         raw = float(np.mean(overlaps)) if overlaps else 1.0
         columns = {
             name: 1.0 - float(np.mean(column_overlaps))
@@ -288,30 +291,28 @@ class RegressionOverlap(Utility):
     def _values(self, pair: TablePair) -> list[str]:
         return [value for value in pair.reading(self.outcome).values if value is not None]
 
-    def _outcomes(self, pair: TablePair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _outcomes(self, pair: TablePair) -> tuple[Floats, Floats]:
         """The outcome of every original and released row; NaN where there is none."""
         if is_number(pair, self.outcome):
             outcome_values = numbers(pair, self.outcome)
             return outcome_values.before, outcome_values.after
-        reading, values = pair.reading(self.outcome), self._values(pair)
+        reading = pair.reading(self.outcome)
+        values = self._values(pair)
         code = {text: float(code_number) for code_number, text in enumerate(values)}
         old = np.array([np.nan if v is None else code[v] for v in reading.values])
         new = np.array([np.nan if v is None else code.get(v, np.nan) for v in reading.labels])
         return old[reading.original], new[reading.released]
 
-    def _fit(
-        self, pair: TablePair, features: NDArray[np.float64], outcome: NDArray[np.float64]
-    ) -> Estimate:
+    def _fit(self, pair: TablePair, features: Floats, outcome: Floats) -> Estimate:
         """Coefficients and half the widths of their intervals; NaN for those that cannot be
         estimated.
         """
         from scipy.stats import norm, t
 
-        varying = (
-            np.concatenate([[True], features.std(axis=0) > 1e-12])
-            if len(features)
-            else np.zeros(0, dtype=bool)
-        )
+        if len(features):
+            varying = np.concatenate([[True], features.std(axis=0) > 1e-12])
+        else:
+            varying = np.zeros(0, dtype=bool)
         centre = np.full(features.shape[1] + 1, np.nan)
         width = centre.copy()
         free = len(features) - int(varying.sum())
@@ -326,7 +327,8 @@ class RegressionOverlap(Utility):
             factor = float(t.ppf(0.5 + self.level / 2, free))
         else:
             fit = fit_logistic(design[:, 1:], outcome)
-            coefficients, covariance = fit.coefficients, fit.covariance
+            coefficients = fit.coefficients
+            covariance = fit.covariance
             factor = float(norm.ppf(0.5 + self.level / 2))
         centre[varying] = coefficients
         width[varying] = factor * np.sqrt(np.maximum(0.0, np.diag(covariance)))
@@ -350,9 +352,6 @@ def _overlap(old: Estimate, new: Estimate, number: int) -> float:
 
 # Propensity score mean squared error: can a model tell released records from original ones?
 
-ROUNDING = 1e-14
-NOTHING_LIKE = "nothing was released that could be mistaken for the original"
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PropensityTest:
@@ -368,14 +367,18 @@ class PropensityTest:
     parameters: int
     null_mean: float
     null_deviation: float
-    scores: NDArray[np.float64]
+    scores: Floats
 
     @property
     def ratio(self) -> float:
         """The pMSE over its mean under exchange; 1 where both are 0."""
         if self.null_mean > 0:
             return self.pmse / self.null_mean
-        return math.nan if math.isnan(self.null_mean) else (1.0 if self.pmse <= 0 else math.inf)
+        if math.isnan(self.null_mean):
+            return math.nan
+        if self.pmse <= 0:
+            return 1.0
+        return math.inf
 
     @property
     def standardised(self) -> float:
@@ -386,7 +389,9 @@ class PropensityTest:
             return (self.pmse - self.null_mean) / self.null_deviation
         if math.isnan(self.null_deviation):
             return math.nan
-        return 0.0 if self.pmse <= self.null_mean else math.inf
+        if self.pmse <= self.null_mean:
+            return 0.0
+        return math.inf
 
 
 @parameters
@@ -511,24 +516,26 @@ def _common(pair: TablePair, columns: tuple[str, ...] | None) -> tuple[str, ...]
     return tuple(name for name in data_of(pair, columns) if not says_nothing(pair, name))
 
 
-def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np.int64] | None]:
+def _features(metric: Propensity, pair: TablePair) -> tuple[Features, Ints | None]:
     """The features of a sample of people, and per released row the place of its own original; None
     where it is nobody's.
     """
     count = len(pair.original)
     stream = Seed(metric.seed).stream("propensity sample")
     if not pair.aligned:
-        people = np.arange(count) if pair.learnt_from is None else pair.learnt_from
+        if pair.learnt_from is None:
+            people = np.arange(count)
+        else:
+            people = pair.learnt_from
         released_sample = sample_of(np.arange(len(pair.released)), metric.records, stream)
         original_sample = sample_of(people, metric.records, stream)
         return features_of(
             pair, _common(pair, metric.columns), original_sample, released_sample, blanks=True
         ), None
-    original_sample = (
-        np.arange(count)
-        if count <= metric.records
-        else np.sort(stream.permutation(count)[: metric.records])
-    )
+    if count <= metric.records:
+        original_sample = np.arange(count)
+    else:
+        original_sample = np.sort(stream.permutation(count)[: metric.records])
     sample_position = np.full(count, -1, dtype=np.int64)
     sample_position[original_sample] = np.arange(len(original_sample))
     released = np.flatnonzero(sample_position[pair.rows] >= 0)
@@ -539,8 +546,8 @@ def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np
 
 
 def _fitted(
-    features: Features, share: float, stacked: NDArray[np.float64], truth: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64], int]:
+    features: Features, share: float, stacked: Floats, truth: Floats
+) -> tuple[float, Floats, int]:
     """The pMSE, the probabilities of the released rows and the number of parameters."""
     fit = fit_logistic(stacked, truth)
     pmse = float(((fit.probabilities - share) ** 2).mean())
@@ -553,7 +560,7 @@ def _fitted(
     )
 
 
-def _stacked(features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _stacked(features: Features) -> tuple[Floats, Floats]:
     """Both tables, one below the other, without constant columns; and which rows are released
     ones.
     """
@@ -562,18 +569,14 @@ def _stacked(features: Features) -> tuple[NDArray[np.float64], NDArray[np.float6
     return rows[:, rows.std(axis=0) > 0], truth
 
 
-CELLS_AT_ONCE = 1_000_000
-"""Records × exchanges that are fitted side by side."""
-
-
 def _exchanged(
     metric: Propensity,
     features: Features,
-    people: NDArray[np.int64],
+    people: Ints,
     share: float,
-    stacked: NDArray[np.float64],
-    truth: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    stacked: Floats,
+    truth: Floats,
+) -> Floats:
     """The pMSE after the two records of the same person, of some people drawn at random, were
     exchanged.
     """
@@ -592,9 +595,7 @@ def _exchanged(
     return errors
 
 
-def _tested(
-    metric: Propensity, features: Features, people: NDArray[np.int64] | None
-) -> PropensityTest:
+def _tested(metric: Propensity, features: Features, people: Ints | None) -> PropensityTest:
     share = len(features.after) / max(1, len(features.after) + len(features.before))
     stacked, truth = _stacked(features)
     pmse, scores, parameters = _fitted(features, share, stacked, truth)
@@ -607,5 +608,8 @@ def _tested(
         return PropensityTest(pmse, share, parameters, expected, spread, scores)
     null = _exchanged(metric, features, people, share, stacked, truth)
     mean = float(null.mean())
-    spread = float(null.std(ddof=1)) if len(null) > 1 else math.nan
+    if len(null) > 1:
+        spread = float(null.std(ddof=1))
+    else:
+        spread = math.nan
     return PropensityTest(pmse, share, parameters, mean if mean > ROUNDING else 0.0, spread, scores)

@@ -17,7 +17,7 @@ from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.reading import Reading
-from sfumato.methods.formulas.binning import counted
+from sfumato.methods.formulas.binning import count_cells
 from sfumato.methods.utility.cell_averages import (
     Classes,
     classes_of,
@@ -33,6 +33,19 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+NONE = np.zeros(0, dtype=np.int64)
+MOST_SETS = 20
+"""Different combinations of columns that are asked about."""
+CHUNK = 1 << 23
+WORD = 64
+"""Queries that are counted at once: each has a bit of a word."""
+SAMPLE = 1024
+"""So many rows tell whether most combinations occur once."""
+
 
 # Random predicates on a column: ranges of ordered values, sets of others, and how far released
 # labels meet them.
@@ -44,10 +57,10 @@ class _Line:
     reaches.
     """
 
-    order: NDArray[np.int64]
-    places: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    order: Ints
+    places: Floats
+    starts: Ints
+    ends: Ints
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -61,12 +74,12 @@ class Questions:
     not released).
     """
 
-    sets: Sequence[NDArray[np.int64]] | None
+    sets: Sequence[Ints] | None
     line: _Line | None
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    after: NDArray[np.float64]
-    blind: NDArray[np.float64]
+    first: Ints
+    last: Ints
+    after: Floats
+    blind: Floats
     original: Encoded
     released: Encoded | None
 
@@ -88,9 +101,6 @@ class Questions:
         return bit_masks
 
 
-NONE = np.zeros(0, dtype=np.int64)
-
-
 def questions_of(
     pair: TablePair, name: str, amount: int, share: float, stream: np.random.Generator
 ) -> Questions:
@@ -106,19 +116,18 @@ def questions_of(
     reading = pair.reading(name)
     missing = missing_in(reading.values)
     present = len(missing) - int(missing.sum())
-    sets: list[NDArray[np.int64]] | None
+    sets: list[Ints] | None
     line: _Line | None
     if reading.scale == "category":
-        sets, line, first, last = (
-            _sets(np.flatnonzero(~missing), amount, share, stream),
-            None,
-            NONE,
-            NONE,
-        )
+        sets = _sets(np.flatnonzero(~missing), amount, share, stream)
+        line = None
+        first = NONE
+        last = NONE
         after = _met_by_sets(reading, sets)
         blind = np.array([len(codes) for codes in sets]) / max(1, present)
     else:
-        sets, line = None, _line(pair, name)
+        sets = None
+        line = _line(pair, name)
         first, last = _runs(line, amount, share, stream)
         after = _met_by_runs(reading, line, first, last)
         blind = (last - first) / max(1, present)
@@ -137,9 +146,7 @@ def values_of(pair: TablePair, name: str) -> int:
     return max(len(reading.values), len(reading.labels), len(reading.members))
 
 
-def _sets(
-    codes: NDArray[np.int64], amount: int, share: float, stream: np.random.Generator
-) -> list[NDArray[np.int64]]:
+def _sets(codes: Ints, amount: int, share: float, stream: np.random.Generator) -> list[Ints]:
     """Random sets of codes."""
     if not len(codes):
         return [NONE] * amount
@@ -147,7 +154,7 @@ def _sets(
     return [stream.permutation(codes)[:size] for _ in range(amount)]
 
 
-def _met_by_sets(reading: Reading, sets: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+def _met_by_sets(reading: Reading, sets: Sequence[Ints]) -> Floats:
     """Per query and label the share of the label's values that are asked for."""
     met = np.zeros((len(sets), len(reading.labels)))
     sizes = np.maximum(1, np.diff(reading.starts))
@@ -165,7 +172,8 @@ def _line(pair: TablePair, name: str) -> _Line:
     if ("line", name) not in pair.memo:
         reading = pair.reading(name)
         order = reading.line
-        positions, slack = reading.places[order], 1e-9 * max(1.0, abs(reading.span))
+        positions = reading.places[order]
+        slack = 1e-9 * max(1.0, abs(reading.span))
         starts = np.searchsorted(
             positions, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left"
         )
@@ -177,9 +185,7 @@ def _line(pair: TablePair, name: str) -> _Line:
     return line
 
 
-def _runs(
-    line: _Line, amount: int, share: float, stream: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _runs(line: _Line, amount: int, share: float, stream: np.random.Generator) -> tuple[Ints, Ints]:
     """Random runs of neighbouring values: where each begins on the line, and where it ends."""
     count = len(line.order)
     if not count:
@@ -189,28 +195,20 @@ def _runs(
     return first, first + size
 
 
-def _met_by_runs(
-    reading: Reading, line: _Line, first: NDArray[np.int64], last: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _met_by_runs(reading: Reading, line: _Line, first: Ints, last: Ints) -> Floats:
     """Per query and label the share of the label's values that lies inside the run."""
     if not len(line.order):
         return np.zeros((len(first), len(reading.labels)))
-    begin, end = first[:, None], last[:, None]
+    begin = first[:, None]
+    end = last[:, None]
     sizes = line.ends - line.starts
     inside = np.minimum(end, line.ends) - np.maximum(begin, line.starts)
-    after: NDArray[np.float64] = np.maximum(0, inside) / np.maximum(1, sizes)
+    after: Floats = np.maximum(0, inside) / np.maximum(1, sizes)
     # a place that no original value has is inside what is asked for, or not
     nobody = np.flatnonzero(sizes <= 0)
     middle = np.where(np.isnan(reading.middle), np.inf, reading.middle)[nobody]
     after[:, nobody] = (middle >= line.places[begin]) & (middle <= line.places[end - 1])
     return after
-
-
-MOST_SETS = 20
-"""Different combinations of columns that are asked about."""
-CHUNK = 1 << 23
-WORD = 64
-"""Queries that are counted at once: each has a bit of a word."""
 
 
 @parameters
@@ -263,9 +261,9 @@ class QueryWorkload(ColumnUtility):
         """The median relative error."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
-        errors: list[NDArray[np.float64]] = []
-        blind: list[NDArray[np.float64]] = []
-        about: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+        errors: list[Floats] = []
+        blind: list[Floats] = []
+        about: dict[str, list[Floats]] = {name: [] for name in names}
         for columns_of_set, amount, stream in self._sets(names):
             combinations = _combinations(pair, columns_of_set)
             largest = max(
@@ -279,7 +277,8 @@ class QueryWorkload(ColumnUtility):
                 for name in columns_of_set:
                     about[name].append(query_errors)
         every = np.concatenate(errors)
-        raw, blind_error = float(np.median(every)), float(np.median(np.concatenate(blind)))
+        raw = float(np.median(every))
+        blind_error = float(np.median(np.concatenate(blind)))
         high = float(np.quantile(every, 0.9))
         return Measure(
             self.name,
@@ -326,7 +325,7 @@ class QueryWorkload(ColumnUtility):
         combinations: _Combinations,
         parts: Sequence[int],
         stream: np.random.Generator,
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    ) -> Iterator[tuple[Floats, Floats]]:
         """The relative errors of some queries, and those of someone to whom everything is
         suppressed, part by part.
 
@@ -355,8 +354,8 @@ class QueryWorkload(ColumnUtility):
         pair: TablePair,
         released: Classes,
         batch: Sequence[Questions],
-        true: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        true: Floats,
+    ) -> tuple[Floats, Floats]:
         """The relative errors of some queries whose true answers are known, and those without any
         data.
         """
@@ -365,7 +364,8 @@ class QueryWorkload(ColumnUtility):
             (q.after, q.released.narrow[released.first]) for q in batch if q.released is not None
         ]
         estimate = _weighed(released_parts, released.sizes)
-        unseen, every = np.ones(amount), np.ones(amount)
+        unseen = np.ones(amount)
+        every = np.ones(amount)
         for question in batch:
             every *= question.blind
             if question.released is None:
@@ -389,7 +389,7 @@ class _Combinations:
 
     columns: tuple[str, ...]
     codes: Sequence[NDArray[Any]]
-    sizes: NDArray[np.int64]
+    sizes: Ints
 
 
 def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
@@ -399,7 +399,7 @@ def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
     encoded = [encoded_of(pair, name, "original") for name in names]
     shape = tuple(len(column.labels) for column in encoded)
     if pair.original.copies is None and math.prod(shape) <= CHUNK:
-        counts = counted([column.narrow for column in encoded], shape).reshape(-1)
+        counts = count_cells([column.narrow for column in encoded], shape).reshape(-1)
         used = np.flatnonzero(counts)
         return _Combinations(names, np.unravel_index(used, shape), counts[used])
     if pair.original.copies is None and _mostly_distinct([column.narrow for column in encoded]):
@@ -412,10 +412,6 @@ def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
     return _Combinations(names, [column.narrow[classes.first] for column in encoded], classes.sizes)
 
 
-SAMPLE = 1024
-"""So many rows tell whether most combinations occur once."""
-
-
 def _mostly_distinct(codes: Sequence[NDArray[Any]]) -> bool:
     """Whether most rows seem to have a combination of their own; a few at equal distances are
     looked at.
@@ -425,9 +421,7 @@ def _mostly_distinct(codes: Sequence[NDArray[Any]]) -> bool:
     return 2 * len(np.unique(sample, axis=0)) > len(sample)
 
 
-def _true_counts(
-    parts: Sequence[Sequence[Questions]], combinations: _Combinations
-) -> NDArray[np.float64]:
+def _true_counts(parts: Sequence[Sequence[Questions]], combinations: _Combinations) -> Floats:
     """Per query how many original records it asks for; the queries of all parts, one after the
     other.
     """
@@ -437,7 +431,8 @@ def _true_counts(
         end = min(len(counts), begin + WORD)
         masks = [np.zeros(len(question.original.labels), dtype=np.uint64) for question in parts[0]]
         for batch, offset in zip(parts, itertools.accumulate([0, *amounts]), strict=False):
-            low, high = max(begin, offset), min(end, offset + len(batch[0].blind))
+            low = max(begin, offset)
+            high = min(end, offset + len(batch[0].blind))
             for number, question in enumerate(batch if low < high else ()):
                 masks[number] |= question.masks(low - offset, high - offset) << np.uint64(
                     low - begin
@@ -446,28 +441,26 @@ def _true_counts(
     return counts
 
 
-def _added_by_bit(
-    masks: Sequence[NDArray[np.uint64]], combinations: _Combinations
-) -> NDArray[np.int64]:
+def _added_by_bit(masks: Sequence[NDArray[np.uint64]], combinations: _Combinations) -> Ints:
     """Per bit the records of all combinations that have it in every column."""
     bit_masks = masks[0][combinations.codes[0]]
     for mask, codes in zip(masks[1:], combinations.codes[1:], strict=True):
         bit_masks &= mask[codes]
-    counts: NDArray[np.int64] = kernels.queries.add_by_bit(bit_masks, combinations.sizes)
+    counts: Ints = kernels.queries.add_by_bit(bit_masks, combinations.sizes)
     return counts
 
 
-def _weighed(
-    parts: Sequence[tuple[NDArray[np.float64], NDArray[Any]]], weights: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _weighed(parts: Sequence[tuple[Floats, NDArray[Any]]], weights: Ints) -> Floats:
     """Per query the sum over combinations of the product of its shares in every column, times the
     weight.
     """
     if not parts:
         return np.zeros(0)
     (first, own), other_parts = parts[0], parts[1:]
-    factor, weighed = weights.astype(np.float64), np.empty(len(first))
-    product, buffer = np.empty(len(weights)), np.empty(len(weights))
+    factor = weights.astype(np.float64)
+    weighed = np.empty(len(first))
+    product = np.empty(len(weights))
+    buffer = np.empty(len(weights))
     for query in range(
         len(first)
     ):  # one at a time: what belongs to all combinations of one query fits the cache

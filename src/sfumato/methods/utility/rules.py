@@ -17,7 +17,7 @@ from sfumato.methods.formulas.named_rules import (
     all_parsed,
     item_columns,
 )
-from sfumato.methods.formulas.rules import LARGEST_RULE, Thresholds, is_found, mine
+from sfumato.methods.formulas.rules import LARGEST_RULE, Thresholds, is_found, mine_rules
 from sfumato.methods.utility.columns import AllColumns, require_sense, why_not, why_not_sampled
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ class RuleSideEffects(ColumnUtility):
         hidden_rules = all_parsed(self.hidden or ())
         secret = {before.told(rule) for rule in before.meant(hidden_rules, thresholds)}
         old = {
-            before.told(rule) for rule in mine(before.transactions, thresholds, self.largest)
+            before.told(rule) for rule in mine_rules(before.transactions, thresholds, self.largest)
         } - secret
         new = {
-            after.told(rule) for rule in mine(after.transactions, thresholds, self.largest)
+            after.told(rule) for rule in mine_rules(after.transactions, thresholds, self.largest)
         } - secret
         present_rules = [rule for rule in hidden_rules if set(rule.columns) <= set(present)]
         failed = sum(
@@ -91,7 +91,8 @@ class RuleSideEffects(ColumnUtility):
             for rule in after.meant(present_rules, thresholds)
         )
         either = len(old | new)
-        lost, ghosts = len(old - new), len(new - old)
+        lost = len(old - new)
+        ghosts = len(new - old)
         meaning = (
             f"share of rules that are lost ({lost:,} of {len(old):,}) or appear ({ghosts:,});"
             f" {failed:,} of {len(secret):,} are still found that should not be"

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import TablePair
 
+    Floats = NDArray[np.float64]
+
 Parts = tuple[Amounts, float, float]
 
 
@@ -81,13 +83,15 @@ class SquaredError(ColumnUtility):
     def measure(self, pair: TablePair) -> Measure:
         """The mean squared distance of a cell."""
         require_sense(self, pair)
-        names, count = data_of(pair, self.columns), max(1, records_of(pair))
+        names = data_of(pair, self.columns)
+        count = max(1, records_of(pair))
         columns, total, largest = {}, 0.0, 0.0
         for name in names:
             squares, gone, top = self._parts(pair, name)
             column_error = squares.total() + gone
             columns[name] = column_error / count
-            total, largest = total + column_error, largest + top
+            total = total + column_error
+            largest = largest + top
         raw = total / len(names) / count
         value = normalised(raw, largest / len(names) / max(1, len(pair.original)), pair)
         meaning = "mean squared distance of a cell from its original, over the range of its column"
@@ -96,7 +100,7 @@ class SquaredError(ColumnUtility):
             self.name, value, self.better, meaning, raw=raw, per_column=columns, parts=parts
         )
 
-    def _records(self, pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
+    def _records(self, pair: TablePair, names: Sequence[str]) -> Floats:
         """The mean squared distance of the cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
@@ -128,7 +132,7 @@ class SquaredError(ColumnUtility):
             return Amounts.of(self._distances(pair, cells) ** 2, cells.rows), cells.which
         error = errors(pair, name)
 
-        def squares(rows: slice) -> NDArray[np.float64]:
+        def squares(rows: slice) -> Floats:
             before, after = error.missing(rows)
             return np.where(
                 before & ~after, 1.0, (error.released.part(rows) / (error.span or 1.0)) ** 2
@@ -136,7 +140,7 @@ class SquaredError(ColumnUtility):
 
         return Amounts(error.released.size, squares, error.released.counts), error.which
 
-    def _distances(self, pair: TablePair, cells: Cells) -> NDArray[np.float64]:
+    def _distances(self, pair: TablePair, cells: Cells) -> Floats:
         if self.categories == "hierarchy" and cells.ladder.top:
             missing = missing_in(cells.reading.values)[cells.value]
             blank = missing_in(cells.reading.labels)[cells.label]
@@ -196,10 +200,13 @@ class RecordSquaredError(OfNumbers):
                 unit=unit
             )
             columns[name] = column_error / count
-            total, largest = total + column_error, largest + error.top.total_square(unit=unit)
-        raw, top = total / count, largest / max(1, len(pair.original))
+            total = total + column_error
+            largest = largest + error.top.total_square(unit=unit)
+        raw = total / count
+        top = largest / max(1, len(pair.original))
         if self.root:
-            raw, top = math.sqrt(raw), math.sqrt(top)
+            raw = math.sqrt(raw)
+            top = math.sqrt(top)
         return Measure(
             self.name,
             normalised(raw, top, pair),
@@ -212,10 +219,12 @@ class RecordSquaredError(OfNumbers):
 
     def _unit(self, pair: TablePair, name: str) -> float:
         error = errors(pair, name)
-        return error.span if self.scale == "range" else error.deviation
+        if self.scale == "range":
+            return error.span
+        return error.deviation
 
 
-def _rows_squared(pair: TablePair, units: Mapping[str, float]) -> NDArray[np.float64]:
+def _rows_squared(pair: TablePair, units: Mapping[str, float]) -> Floats:
     """Squared errors in units of their columns, added up per released record."""
     records = np.zeros(len(pair.released))
     for name, unit in units.items():
@@ -274,7 +283,8 @@ class SumOfSquares(OfNumbers):
             unit = every if self.standardise else 1.0
             column_error = error.released.total_square() + error.suppressed.total_square()
             columns[name], units[name] = column_error / every, math.sqrt(unit)
-            within, total = within + column_error / unit, total + every / unit
+            within = within + column_error / unit
+            total = total + every / unit
         raw = within / total if total > 0 else 0.0
         return Measure(
             self.name,
@@ -334,12 +344,11 @@ class StandardisedError(OfNumbers):
             unit = math.sqrt(2) * error.deviation
             column_error = (_absolute(error.released) + _absolute(error.suppressed)) / unit
             columns[name], units[name] = column_error / max(1, error.known), unit
-            total, largest, cells = (
-                total + column_error,
-                largest + _absolute(error.top) / unit,
-                cells + error.known,
-            )
-        raw, top = total / max(1.0, cells), largest / max(1.0, cells)
+            total = total + column_error
+            largest = largest + _absolute(error.top) / unit
+            cells = cells + error.known
+        raw = total / max(1.0, cells)
+        top = largest / max(1.0, cells)
         meaning = "mean absolute error of a number in units of √2 standard deviations"
         return Measure(
             self.name,
@@ -357,7 +366,7 @@ def _absolute(errors: Amounts) -> float:
     return errors.total(np.abs)
 
 
-def _rows_absolute(pair: TablePair, units: Mapping[str, float]) -> NDArray[np.float64]:
+def _rows_absolute(pair: TablePair, units: Mapping[str, float]) -> Floats:
     """The mean absolute error of every released record, in units of the columns."""
     records = np.zeros(len(pair.released))
     for name, unit in units.items():

@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
+
 Value = str | int | float | bool
 Condition = Value | list[Value]
+MOST_BINS = 40
+MOST_VALUES = 100
+MOST_TABLES = 500
 
 
 @parameters
@@ -70,13 +74,15 @@ class CountError(Utility):
 
     def measure(self, pair: TablePair) -> Measure:
         """Count before and after."""
-        before, after = np.ones(len(pair.original)), np.ones(len(pair.released))
+        before = np.ones(len(pair.original))
+        after = np.ones(len(pair.released))
         for column, condition in self.where.items():
             reading = pair.reading(column)
             values, labels = _met(reading, condition)
             before *= values[reading.original]
             after *= labels[reading.released]
-        true, released_count = float(before.sum()), float(after.sum())
+        true = float(before.sum())
+        released_count = float(after.sum())
         if not pair.aligned:
             released_count *= len(pair.original) / max(1, len(pair.released))
         error = abs(true - released_count) / max(true, 1.0)
@@ -109,7 +115,10 @@ def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], N
     labels = np.zeros(len(reading.labels))
     for i, text in enumerate(reading.labels):
         members = reading.members[reading.starts[i] : reading.starts[i + 1]]
-        labels[i] = float(values[members].mean()) if len(members) else float(text in names)
+        if len(members):
+            labels[i] = float(values[members].mean())
+        else:
+            labels[i] = float(text in names)
     return values, labels
 
 
@@ -120,23 +129,20 @@ def _ends(reading: Reading, conditions: list[Value]) -> tuple[float, float] | No
     positions = {value: float(at) for value, at in zip(reading.values, reading.places, strict=True)}
     ends = []
     for value in conditions:
-        text = label(value)
-        number = (
-            float(value)
-            if isinstance(value, int | float) and not isinstance(value, bool)
-            else positions.get(text)
-        )
+        number = positions.get(label(value))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            number = float(value)
         if number is None:
             return None
         ends.append(number)
     if len(ends) == 1:
         return ends[0], ends[0]
-    return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= ends[1] else None
+    if not (len(ends) == 2 and ends[0] <= ends[1]):
+        return None
+    return (ends[0], ends[1])
 
 
 # Tables: how far a cross-table of the release is from the original one.
-
-MOST_BINS = 40
 
 
 @parameters
@@ -200,9 +206,6 @@ def _distance(columns: list[Binned]) -> float:
 
 
 # All tables of two or three columns at once.
-
-MOST_VALUES = 100
-MOST_TABLES = 500
 
 
 @parameters
@@ -294,10 +297,8 @@ class MarginalError(ColumnUtility):
         size = min(self.ways, len(names))
         if math.comb(len(names), size) <= self.tables:
             return list(itertools.combinations(names, size))
-        stream, tables_drawn = (
-            Seed(self.seed).stream("tables of columns"),
-            dict[tuple[str, ...], None](),
-        )
+        stream = Seed(self.seed).stream("tables of columns")
+        tables_drawn = dict[tuple[str, ...], None]()
         while len(tables_drawn) < self.tables:
             tables_drawn[
                 tuple(names[i] for i in sorted(stream.permutation(len(names))[:size].tolist()))

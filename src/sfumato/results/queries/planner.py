@@ -21,7 +21,7 @@ from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.results.queries.quantiles import DEFAULT_GRID, chooser, grid
 from sfumato.results.queries.question import CONFIDENCE
-from sfumato.results.queries.statistics import failure, noises_of
+from sfumato.results.queries.question_plan import failure, noises_of
 from sfumato.results.queries.statistics import statistic as made_of
 
 # What ε buys, in the words of somebody who attacks.

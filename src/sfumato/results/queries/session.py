@@ -18,7 +18,7 @@ from sfumato.core.table import Table
 from sfumato.errors import OutputError, ParameterError, SchemaError
 from sfumato.results.queries.quantiles import DEFAULT_GRID, exact_level, grid
 from sfumato.results.queries.question import Answer, Condition, GroupAxis, Question, condition
-from sfumato.results.queries.statistics import PlannedQuestion, planned
+from sfumato.results.queries.question_plan import PlannedQuestion, planned
 
 if TYPE_CHECKING:
     from sfumato.results.queries.planner import Choice

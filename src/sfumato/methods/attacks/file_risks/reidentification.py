@@ -32,7 +32,9 @@ class ProsecutorRisk(Risk):
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The highest risk of any record."""
         sizes = evidence.frequencies
-        value = 1.0 / float(sizes.min()) if len(sizes) else 0.0
+        value = 0.0
+        if len(sizes):
+            value = 1.0 / float(sizes.min())
         return Measure(
             self.name,
             value,
@@ -63,16 +65,13 @@ class JournalistRisk(Risk):
         """The highest risk of any record, against the population."""
         weights = evidence.classes.weights
         sizes = evidence.frequencies if weights is None else weights
-        value = (
-            min(1.0, 1.0 / float(sizes.min()))
-            if len(sizes) and float(sizes.min()) > 0
-            else float(len(sizes) > 0)
-        )
-        basis = (
-            "the table is taken as the population"
-            if weights is None
-            else "population estimated by the weights"
-        )
+        if len(sizes) and float(sizes.min()) > 0:
+            value = min(1.0, 1.0 / float(sizes.min()))
+        else:
+            value = float(len(sizes) > 0)
+        basis = "population estimated by the weights"
+        if weights is None:
+            basis = "the table is taken as the population"
         return Measure(
             self.name, value, self.better, f"highest chance of picking the right person; {basis}"
         )
@@ -94,9 +93,15 @@ class MarketerRisk(Risk):
 
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The average risk over records."""
-        records, frequencies = evidence.classes.records, evidence.frequencies
-        guessed = len(records) if frequencies is records else (records / frequencies).sum()
-        value = float(guessed / records.sum()) if len(records) else 0.0
+        records = evidence.classes.records
+        frequencies = evidence.frequencies
+        if frequencies is records:
+            guessed = len(records)
+        else:
+            guessed = (records / frequencies).sum()
+        value = 0.0
+        if len(records):
+            value = float(guessed / records.sum())
         return Measure(
             self.name, value, self.better, "share of all records an intruder would re-identify"
         )
@@ -118,12 +123,13 @@ class ShareAtRisk(Risk):
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The share of records above the threshold."""
         records = evidence.classes.records
-        exposed = (
-            records[1.0 / evidence.frequencies > self.threshold + 1e-12]
-            if len(records)
-            else records
-        )
-        value = float(exposed.sum() / records.sum()) if len(records) else 0.0
+        if len(records):
+            exposed = records[1.0 / evidence.frequencies > self.threshold + 1e-12]
+        else:
+            exposed = records
+        value = 0.0
+        if len(records):
+            value = float(exposed.sum() / records.sum())
         return Measure(
             self.name, value, self.better, f"share of records whose risk exceeds {self.threshold:g}"
         )
@@ -139,9 +145,9 @@ class UniqueRecords(Risk):
     def measure(self, evidence: ClassEvidence) -> Measure:
         """The share of unique records."""
         records = evidence.classes.records
-        value = (
-            float(records[evidence.frequencies == 1].sum() / records.sum()) if len(records) else 0.0
-        )
+        value = 0.0
+        if len(records):
+            value = float(records[evidence.frequencies == 1].sum() / records.sum())
         return Measure(
             self.name,
             value,

@@ -60,11 +60,9 @@ def contributions(classes: ClassTable) -> dict[str, float]:
     orders = _orders(classes)
     gained = dict.fromkeys(classes.columns, 0.0)
     for order in orders:
-        alone = (
-            classes.unique_by_prefixes(order)
-            if classes.person is None and len(orders) <= MOST_SORTED
-            else None
-        )
+        alone = None
+        if classes.person is None and len(orders) <= MOST_SORTED:
+            alone = classes.unique_by_prefixes(order)
         if alone is None:
             alone = [exposed(frozenset(order[: rank + 1])) for rank in range(len(order))]
         for name, before, after in zip(order, [0, *alone], alone, strict=False):
@@ -77,7 +75,10 @@ def _orders(classes: ClassTable) -> list[tuple[str, ...]]:
     names = tuple(sorted(classes.columns))  # whatever their order in the table
     if len(names) <= MOST_PERMUTED and 2 ** len(names) * len(classes) <= CHEAP:
         return list(permutations(names))
-    turns = len(names) if 2 * len(names) ** 2 * (len(classes) + CALL) <= CHEAP else 1
+    if 2 * len(names) ** 2 * (len(classes) + CALL) <= CHEAP:
+        turns = len(names)
+    else:
+        turns = 1
     rotated = [names[turn:] + names[:turn] for turn in range(turns)]
     return rotated + [order[::-1] for order in rotated]
 

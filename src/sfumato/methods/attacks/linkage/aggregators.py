@@ -26,6 +26,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 Aggregator = Literal["weighted_mean", "owa", "bilinear", "choquet"]
 MOST_SETS, MOST_PAIRWISE = 8, 30
 MEAN, ORDERED, CHOQUET, PAIRWISE, SQUARE_FORM = 0, 1, 2, 3, 4
@@ -43,9 +45,11 @@ class Family:
         """How many parameters it has."""
         if self.kind in (MEAN, ORDERED):
             return self.columns
-        return 1 << self.columns if self.kind == CHOQUET else self.columns * (self.columns + 1) // 2
+        if self.kind == CHOQUET:
+            return 1 << self.columns
+        return self.columns * (self.columns + 1) // 2
 
-    def of_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_weights(self, weights: Floats) -> Floats:
         """The parameters that make it the weighted mean (for the OWA: with its weights by
         order).
         """
@@ -58,38 +62,38 @@ class Family:
             )
         return np.concatenate([weights, np.zeros(self.width - self.columns)])
 
-    def nearest_allowed(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def nearest_allowed(self, parameters: Floats) -> Floats:
         """Allowed parameters near some that may not be."""
         if self.kind in (MEAN, ORDERED):
             clipped = np.maximum(parameters, 0.0)
-            return (
-                clipped / clipped.sum()
-                if clipped.sum() > 0
-                else np.full(self.width, 1 / self.width)
-            )
+            if clipped.sum() > 0:
+                return np.asarray(clipped / clipped.sum())
+            return np.full(self.width, 1 / self.width)
         if self.kind == CHOQUET:
             return _monotone(parameters, self.columns)
-        return (
-            self._pairwise(parameters) if self.kind == PAIRWISE else self._semidefinite(parameters)
-        )
+        if self.kind == PAIRWISE:
+            return self._pairwise(parameters)
+        return self._semidefinite(parameters)
 
-    def _pairwise(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _pairwise(self, parameters: Floats) -> Floats:
         size = self.columns
         negative = np.minimum(self.matrix(parameters), 0.0)
         np.fill_diagonal(negative, 0.0)
         repaired = parameters.copy()
         repaired[:size] = np.maximum(repaired[:size], -negative.sum(axis=1))
         total = repaired.sum()
-        return repaired / total if total > 1e-9 else self.of_weights(np.full(size, 1 / size))
+        if total > 1e-9:
+            return np.asarray(repaired / total)
+        return self.of_weights(np.full(size, 1 / size))
 
-    def _semidefinite(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _semidefinite(self, parameters: Floats) -> Floats:
         values, vectors = np.linalg.eigh(self.matrix(parameters))
         positive = np.maximum(values, 0.0)
         if positive.sum() <= 1e-12:
             return self.of_weights(np.full(self.columns, 1 / self.columns))
         return self.flat((vectors * positive) @ vectors.T / positive.sum())
 
-    def matrix(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def matrix(self, parameters: Floats) -> Floats:
         """Parameters of pairs as a symmetric matrix."""
         matrix = np.diag(parameters[: self.columns])
         upper = np.triu_indices(self.columns, 1)
@@ -97,11 +101,11 @@ class Family:
         matrix.T[upper] = parameters[self.columns :]
         return matrix
 
-    def flat(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    def flat(self, matrix: Floats) -> Floats:
         """A symmetric matrix as parameters: the diagonal, then what is above it."""
         return np.concatenate([np.diag(matrix), matrix[np.triu_indices(self.columns, 1)]])
 
-    def importance(self, parameters: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def importance(self, parameters: Floats) -> Floats | None:
         """How much each column counts, summing to 1 (Shapley's value of the measure; the diagonal
         of Q); None for the OWA.
         """
@@ -112,7 +116,9 @@ class Family:
             off = self.matrix(parameters)
             np.fill_diagonal(off, 0.0)
             return np.asarray(parameters[:size] + off.sum(axis=1) / 2)
-        return _shapley(parameters, size) if self.kind == CHOQUET else parameters[:size]
+        if self.kind == CHOQUET:
+            return _shapley(parameters, size)
+        return parameters[:size]
 
 
 def family_of(aggregator: Aggregator, columns: int) -> Family:
@@ -121,7 +127,7 @@ def family_of(aggregator: Aggregator, columns: int) -> Family:
     return Family(kinds.get(aggregator, CHOQUET if columns <= MOST_SETS else PAIRWISE), columns)
 
 
-def _monotone(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+def _monotone(measure: Floats, columns: int) -> Floats:
     """A monotone measure near a set function: halfway between its running maximum upwards and
     minimum downwards.
     """
@@ -136,7 +142,7 @@ def _monotone(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]
     return np.asarray((up + down) / 2)
 
 
-def _shapley(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+def _shapley(measure: Floats, columns: int) -> Floats:
     sets = np.arange(len(measure))
     sizes = (sets[:, None] >> np.arange(columns) & 1).sum(axis=1)
     shares = np.array(

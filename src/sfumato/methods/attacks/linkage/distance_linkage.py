@@ -13,28 +13,29 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.linkage.comparable_columns import (
-    Arrays,
-    Ranges,
-    Standard,
-    Suppressed,
-    arrays_of,
-    distance_rule,
     only_generalised,
     refusal,
     require_linkable,
-    sampled_interval,
+)
+from sfumato.methods.attacks.linkage.comparison_arrays import Arrays, arrays_of
+from sfumato.methods.attacks.linkage.distance_rules import (
+    Ranges,
+    Standard,
+    Suppressed,
+    distance_rule,
 )
 from sfumato.methods.attacks.linkage.files import Files, files_of
 from sfumato.methods.attacks.linkage.implied_columns import implied_links
 from sfumato.methods.attacks.linkage.posteriors import nearest_posterior
 from sfumato.methods.attacks.linkage.search import Credits, linked
+from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
     from sfumato.core.model import Posterior
-    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
 
 
@@ -59,15 +60,28 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
     """
     from scipy.optimize import linear_sum_assignment
 
-    order = [np.argsort(side.kind_of, kind="stable") for side in (files.theirs, files.ours)]
-    table = distances(arrays)[np.ix_(files.theirs.kind_of[order[0]], files.ours.kind_of[order[1]])]
+    order = [np.argsort(side.kind_of, kind="stable") for side in (files.intruder, files.released)]
+    table = distances(arrays)[
+        np.ix_(files.intruder.kind_of[order[0]], files.released.kind_of[order[1]])
+    ]
     row_numbers, column_numbers = linear_sum_assignment(table)
-    searching, searched = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
+    if backwards:
+        searching = files.released
+        searched = files.intruder
+    else:
+        searching = files.intruder
+        searched = files.released
     links = np.full(len(searching.kind_of), -1, dtype=np.int64)
     pairs = np.column_stack([order[0][row_numbers], order[1][column_numbers]])
     links[pairs[:, int(backwards)]] = searched.kind_of[pairs[:, 1 - int(backwards)]]
-    true_pairs = files.same[:, ::-1] if backwards else files.same
-    rows = np.unique(true_pairs[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
+    if backwards:
+        true_pairs = files.true_pairs[:, ::-1]
+    else:
+        true_pairs = files.true_pairs
+    if backwards:
+        rows = np.unique(true_pairs[:, 0])
+    else:
+        rows = np.flatnonzero(scene.intruder.truth >= 0)
     hits = np.bincount(
         true_pairs[links[true_pairs[:, 0]] == searched.kind_of[true_pairs[:, 1]], 0],
         minlength=len(searching.kind_of),
@@ -82,7 +96,8 @@ def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fa
 
 def distances(arrays: Arrays) -> NDArray[np.float64]:
     """The distance of each distinct record of the intruder to each released one."""
-    intruder_count, released_count = len(arrays.theirs.records), len(arrays.ours.records)
+    intruder_count = len(arrays.intruder.records)
+    released_count = len(arrays.released.records)
     table = np.empty((intruder_count, released_count))
     released_kinds = np.arange(released_count)
     for i in range(intruder_count):
@@ -96,8 +111,10 @@ def by_classes(files: Files, nearest: Credits) -> Credits:
     """Link the same people as one who knows which values every class stands for: a random record of
     their class is taken.
     """
-    size = np.zeros(len(files.theirs.kind_of), dtype=np.int64)
-    size[files.same[:, 0]] = files.ours.records[files.ours.kind_of[files.same[:, 1]]]
+    size = np.zeros(len(files.intruder.kind_of), dtype=np.int64)
+    size[files.true_pairs[:, 0]] = files.released.records[
+        files.released.kind_of[files.true_pairs[:, 1]]
+    ]
     own = size[nearest.rows]
     credit = np.where(own > 0, 1 / np.maximum(1, own), 0.0)
     return Credits(nearest.rows, credit, own, np.zeros(len(own)), complete=nearest.complete)
@@ -208,11 +225,9 @@ class DistanceLinkage(Attack):
         credits_by_way = {way: self._credits(scene, files, arrays, way) for way in self._ways()}
         if "intruder" in credits_by_way and not self.one_to_one and only_generalised(scene):
             credits_by_way["classes"] = by_classes(files, credits_by_way["intruder"])
-        links = (
-            None
-            if self.one_to_one or "intruder" not in credits_by_way
-            else implied_links(scene, credits_by_way["intruder"].rows)
-        )
+        links = None
+        if not (self.one_to_one or "intruder" not in credits_by_way):
+            links = implied_links(scene, credits_by_way["intruder"].rows)
         if links is not None:
             nearest = credits_by_way["intruder"]
             unknown = np.zeros(len(nearest.rows))
@@ -244,7 +259,9 @@ class DistanceLinkage(Attack):
     def _ways(self) -> tuple[str, ...]:
         if self.one_to_one:
             return ("intruder",) if self.direction != "released" else ("released",)
-        return ("intruder", "released") if self.direction == "both" else (self.direction,)
+        if self.direction == "both":
+            return ("intruder", "released")
+        return (self.direction,)
 
     def _arrays(self, files: Files) -> Arrays:
         unknown = sorted(set(self.weights) - set(files.names))
@@ -286,7 +303,10 @@ class DistanceLinkage(Attack):
         credit = credits_by_way[best]
         rate = credit.rate
         people = credit.rows if best != "released" else None
-        truth = scene.intruder.truth if people is not None else scene.pair.rows
+        if people is not None:
+            truth = scene.intruder.truth
+        else:
+            truth = scene.pair.rows
         how, assumption = "taking the nearest record", ""
         if best == "classes":
             how, assumption = (
@@ -294,10 +314,8 @@ class DistanceLinkage(Attack):
                 " and which values each class stands for",
             )
         if best == "implied":
-            how, assumption = (
-                f"taking the record of the right class that other columns fit best ({implied})",
-                "",
-            )
+            how = f"taking the record of the right class that other columns fit best ({implied})"
+            assumption = ""
         sentence = (
             f"By {how}, an intruder who knows {', '.join(files.names)}{assumption} links"
             f" {percent(rate)} of {len(credit.rows):,} people to their own released"

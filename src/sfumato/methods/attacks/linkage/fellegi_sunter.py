@@ -15,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 # Fellegi and Sunter's model of record linkage, over distinct patterns of agreement with their
 # counts.
 #
@@ -42,14 +44,14 @@ class Patterns:
     """Distinct patterns (a row each, a level per column) and how many pairs have each."""
 
     levels: NDArray[np.int64]
-    counts: NDArray[np.float64]
+    counts: Floats
 
     @functools.cached_property
     def having(self) -> tuple[NDArray[Any], ...]:
         """Per level of which something can be said, which cells have it: as numbers where these
         take little room.
         """
-        kind = np.float64 if self.levels.size <= ROOM else np.bool_
+        kind = np.dtype(np.float64 if self.levels.size <= ROOM else np.bool_)
         return tuple((self.levels == level).astype(kind) for level in range(NOTHING))
 
     @functools.cached_property
@@ -58,7 +60,7 @@ class Patterns:
         return np.stack([(self.levels == level).any(axis=0) for level in range(NOTHING)], axis=1)
 
     @functools.cached_property
-    def nothing(self) -> NDArray[np.float64]:
+    def nothing(self) -> Floats:
         """Per column the share of pairs of which nothing can be said."""
         nothing_shares = self.counts @ (self.levels == NOTHING) / max(self.counts.sum(), 1e-300)
         return np.asarray(nothing_shares, dtype=np.float64)
@@ -75,15 +77,15 @@ class Parameters:
     matches among pairs.
     """
 
-    m: NDArray[np.float64]
-    u: NDArray[np.float64]
+    m: Floats
+    u: Floats
     prior: float
     rounds: int = 0
     stopped: bool = False
     """Whether the estimate had not settled when it became too much work."""
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Per column and level the bits in favour of a match; 0 where nothing can be said.
 
         Closeness is held to weigh less than agreement: where the estimate says otherwise (one
@@ -112,7 +114,7 @@ class LinkDecision:
     verdicts: NDArray[np.int64]
 
 
-def shares(patterns: Patterns, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def shares(patterns: Patterns, weights: Floats) -> Floats:
     """Per column the share of each level among pairs of which something can be said, kept away from
     0 where it occurs.
     """
@@ -121,7 +123,7 @@ def shares(patterns: Patterns, weights: NDArray[np.float64]) -> NDArray[np.float
     return np.where(patterns.occur, np.clip(level_shares, LEAST, 1 - LEAST), 0.0)
 
 
-def start(patterns: Patterns, agreeing: float) -> NDArray[np.float64]:
+def start(patterns: Patterns, agreeing: float) -> Floats:
     """Levels of agreement share ``agreeing``, the rest differ."""
     occur = patterns.occur.astype(float)
     agree = occur.copy()
@@ -131,7 +133,7 @@ def start(patterns: Patterns, agreeing: float) -> NDArray[np.float64]:
     return np.asarray(level_shares / np.maximum(level_shares.sum(axis=1, keepdims=True), 1e-300))
 
 
-def probability(patterns: Patterns, level_shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def probability(patterns: Patterns, level_shares: Floats) -> Floats:
     """Per pattern its probability given what each level has; columns of which nothing can be said
     count by their share.
     """
@@ -145,7 +147,7 @@ def probability(patterns: Patterns, level_shares: NDArray[np.float64]) -> NDArra
 def estimate(
     patterns: Patterns,
     prior: float,
-    u: NDArray[np.float64] | None = None,
+    u: Floats | None = None,
     most_rounds: int = ROUNDS,
     between: Callable[[], object] = bool,
 ) -> Parameters:
@@ -156,7 +158,8 @@ def estimate(
     Starts from m = 0.9, u = 0.1. When in most columns matches agree less than others do, the two
     have changed places and are put back.
     """
-    m, u_shares = start(patterns, 0.9), start(patterns, 0.1) if u is None else u
+    m = start(patterns, 0.9)
+    u_shares = start(patterns, 0.1) if u is None else u
     rounds, change = 0, math.inf
     while rounds < most_rounds and change >= SMALL:
         between()
@@ -166,9 +169,14 @@ def estimate(
         belief = match / np.maximum(match + nonmatch, 1e-300) * patterns.counts
         now = float(np.clip(belief.sum() / patterns.counts.sum(), 1e-12, 1 - 1e-12))
         next_m = shares(patterns, belief)
-        next_u = shares(patterns, patterns.counts - belief) if u is None else u
+        if u is None:
+            next_u = shares(patterns, patterns.counts - belief)
+        else:
+            next_u = u
         change = max(np.abs(next_m - m).max(), np.abs(next_u - u_shares).max(), abs(now - prior))
-        m, u_shares, prior = next_m, next_u, now
+        m = next_m
+        u_shares = next_u
+        prior = now
     if u is None and (m[:, 1:].sum(axis=1) < u_shares[:, 1:].sum(axis=1)).mean() > 0.5:
         m, u_shares, prior = u_shares, m, 1 - prior
     return Parameters(m, u_shares, prior, rounds, stopped=most_rounds < ROUNDS and change >= SMALL)
@@ -204,12 +212,18 @@ def decide(
     verdicts = np.zeros(len(order), dtype=np.int64)
     verdicts[order[:links]] = 1
     verdicts[order[nonlink_count:]] = -1
-    upper = float(weights[order[links - 1]]) if links else math.inf
-    lower = float(weights[order[nonlink_count]]) if nonlink_count < len(order) else -math.inf
+    if links:
+        upper = float(weights[order[links - 1]])
+    else:
+        upper = math.inf
+    if nonlink_count < len(order):
+        lower = float(weights[order[nonlink_count]])
+    else:
+        lower = -math.inf
     return LinkDecision(upper, lower, verdicts)
 
 
-def pattern_weights(patterns: Patterns, parameters: Parameters) -> NDArray[np.float64]:
+def pattern_weights(patterns: Patterns, parameters: Parameters) -> Floats:
     """Per pattern the bits in favour of a match."""
     table = parameters.weights
     return np.asarray(table[np.arange(len(table)), patterns.levels].sum(axis=1))

@@ -13,19 +13,27 @@ from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, MOST_AT_ONCE
 from sfumato.methods.attacks.crowd import Distinct, alike_records, distinct
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
-from sfumato.methods.attacks.linkage.comparable_columns import (
-    Compared,
-    common_columns,
-    compare,
-    plain_arrays,
-)
+from sfumato.methods.attacks.linkage.comparable_columns import Compared, common_columns, compare
+from sfumato.methods.attacks.linkage.distance_rules import plain_arrays
 from sfumato.methods.attacks.linkage.search import TIE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+
+MARGIN = 1e-4
+"""The program takes a record for the nearest alone when every other is farther by at least
+this much: it knows no strict inequality.
+"""
+KEPT = 8
+"""Others remembered per record and look."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -35,9 +43,9 @@ class Files:
     """
 
     columns: tuple[Compared, ...]
-    theirs: Distinct
-    ours: Distinct
-    same: NDArray[np.int64]
+    intruder: Distinct
+    released: Distinct
+    true_pairs: Ints
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,7 +64,8 @@ def files_of(scene: Scene) -> Files:
     """Read the columns in common and compress either file to its distinct records; done once for an
     intruder and a pair.
     """
-    key, memo = ("files", scene.pair), scene.intruder.memo
+    key = ("files", scene.pair)
+    memo = scene.intruder.memo
     if key not in memo:
         memo[key] = _files(scene)
     files: Files = memo[key]
@@ -65,17 +74,16 @@ def files_of(scene: Scene) -> Files:
 
 def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
-    intruder_kinds = distinct([column.theirs for column in columns])
+    intruder_kinds = distinct([column.intruder for column in columns])
     released_kinds = alike_records(scene.pair, [column.name for column in columns])
-    true_pairs = (
-        same_person(scene.intruder.truth, scene.pair.rows)
-        if scene.pair.aligned
-        else np.zeros((0, 2), dtype=np.int64)
-    )
+    if scene.pair.aligned:
+        true_pairs = same_person(scene.intruder.truth, scene.pair.rows)
+    else:
+        true_pairs = np.zeros((0, 2), dtype=np.int64)
     return Files(columns, intruder_kinds, released_kinds, true_pairs)
 
 
-def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def same_person(truth: Ints, rows: Ints) -> Ints:
     """Pairs (intruder's row, released row) that describe the same row of the original.
 
     >>> import numpy as np
@@ -98,13 +106,6 @@ def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
 # Records and their own in the other file, what others are near, and how many a distance tells from
 # all others.
 
-MARGIN = 1e-4
-"""The program takes a record for the nearest alone when every other is farther by at least
-this much: it knows no strict inequality.
-"""
-KEPT = 8
-"""Others remembered per record and look."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Units:
@@ -114,17 +115,17 @@ class Units:
     their own.
     """
 
-    pairs: NDArray[np.int64]
-    people: NDArray[np.int64]
-    records: NDArray[np.int64]
-    whole: tuple[Pool, NDArray[np.int64]] | None = None
+    pairs: Ints
+    people: Ints
+    records: Ints
+    whole: tuple[Pool, Ints] | None = None
     """A pool of units these are some of, and which: what is seen there of a unit is seen here, too.
     """
 
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def part(self, which: NDArray[np.int64], of: Pool | None = None) -> Units:
+    def part(self, which: Ints, of: Pool | None = None) -> Units:
         """Some of them; ``of`` is a pool that all of them were looked at in."""
         whole = None if of is None else (of, which)
         return Units(self.pairs[which], self.people[which], self.records[which], whole)
@@ -140,13 +141,13 @@ class Look:
     ``reach``: 0 where no monotone distance makes it the nearest, 1 with a tie, 2 alone.
     """
 
-    credit: NDArray[np.float64]
-    apart: NDArray[np.bool_]
-    twins: NDArray[np.int64]
-    reach: NDArray[np.int64]
-    others: NDArray[np.int64]
+    credit: Floats
+    apart: Flags
+    twins: Ints
+    reach: Ints
+    others: Ints
 
-    def part(self, which: NDArray[np.int64]) -> Look:
+    def part(self, which: Ints) -> Look:
         """The same of some units: what is seen of one does not depend on which others are looked
         at.
         """
@@ -161,13 +162,13 @@ class Look:
 
 def units_of(files: Files) -> Units:
     """All units; who has several released records is sought by the first."""
-    _, first = np.unique(files.same[:, 0], return_index=True)
-    true_pairs = files.same[first]
+    _, first = np.unique(files.true_pairs[:, 0], return_index=True)
+    true_pairs = files.true_pairs[first]
     kinds = np.column_stack(
-        [files.theirs.kind_of[true_pairs[:, 0]], files.ours.kind_of[true_pairs[:, 1]]]
+        [files.intruder.kind_of[true_pairs[:, 0]], files.released.kind_of[true_pairs[:, 1]]]
     )
     pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
-    return Units(pairs, people.astype(np.int64), files.ours.records[pairs[:, 1]])
+    return Units(pairs, people.astype(np.int64), files.released.records[pairs[:, 1]])
 
 
 class Looking:
@@ -176,19 +177,21 @@ class Looking:
     """
 
     def __init__(self, between: Callable[[], object] = bool, at_once: int = AT_ONCE) -> None:
-        self.between, self.at_once, self.spent = between, at_once, 0
+        self.between = between
+        self.at_once = at_once
+        self.spent = 0
 
     def impostors(
         self,
         arrays: Arrays,
-        pairs: NDArray[np.int64],
+        pairs: Ints,
         family: Family,
-        parameters: NDArray[np.float64],
+        parameters: Floats,
         *,
         first: bool,
     ) -> tuple[NDArray[Any], ...]:
         """What :func:`sfumato.kernels.linkage.find_impostors` finds for all pairs."""
-        cost = max(1, len(arrays.ours.records) * max(family.width, len(arrays.kinds)))
+        cost = max(1, len(arrays.released.records) * max(family.width, len(arrays.kinds)))
         parts: list[tuple[NDArray[Any], ...]] = []
         pairs_done = 0
         while pairs_done < len(pairs) or not parts:
@@ -204,9 +207,9 @@ class Looking:
 
 def _impostors(
     arrays: Arrays,
-    pairs: NDArray[np.int64],
+    pairs: Ints,
     family: Family,
-    parameters: NDArray[np.float64],
+    parameters: Floats,
     *,
     first: bool,
 ) -> tuple[tuple[NDArray[Any], ...], int]:
@@ -224,7 +227,7 @@ def _impostors(
     impostors = kernels.linkage.find_impostors(
         pairs, family.kind, parameters, KEPT, arrays.files, MARGIN, TIE
     )
-    cells = len(pairs) * len(arrays.ours.records) * max(family.width, len(arrays.kinds))
+    cells = len(pairs) * len(arrays.released.records) * max(family.width, len(arrays.kinds))
     return impostors, cells
 
 
@@ -232,7 +235,7 @@ def look(
     arrays: Arrays,
     units: Units,
     family: Family,
-    parameters: NDArray[np.float64],
+    parameters: Floats,
     *,
     before: Look | None = None,
     looking: Looking | None = None,
@@ -247,16 +250,17 @@ def look(
         arrays, units.pairs, family, parameters, first=before is None
     )
     if before is not None and family.kind == MEAN:
-        twins, reach = before.twins, before.reach
+        twins = before.twins
+        reach = before.reach
     credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
     return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, impostor_kinds)
 
 
-def roots_of(arrays: Arrays, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+def roots_of(arrays: Arrays, pairs: Ints) -> Floats:
     """Signed roots of the differences of pairs of distinct records (the intruder's, the released),
     a column each.
     """
-    roots: NDArray[np.float64] = kernels.linkage.compute_roots(pairs, arrays.files)
+    roots: Floats = kernels.linkage.compute_roots(pairs, arrays.files)
     return roots
 
 
@@ -269,7 +273,10 @@ class Pool:
     """
 
     def __init__(self, arrays: Arrays, units: Units, family: Family, looking: Looking) -> None:
-        self.arrays, self.units, self.family, self.looking = arrays, units, family, looking
+        self.arrays = arrays
+        self.units = units
+        self.family = family
+        self.looking = looking
         self.rows = np.zeros((0, 2), dtype=np.int64)
         self.roots = np.zeros((0, family.columns))
         self.own_roots = roots_of(arrays, units.pairs)
@@ -279,13 +286,13 @@ class Pool:
         equal = family.of_weights(np.full(family.columns, 1 / family.columns))
         alike = units.records + self.look(equal).twins
         self.alone = units.people / alike
-        self.shared = units.people / (alike + arrays.ours.records.min(initial=1))
+        self.shared = units.people / (alike + arrays.released.records.min(initial=1))
 
-    def worth(self, apart: NDArray[np.bool_], tied: NDArray[np.bool_]) -> float:
+    def worth(self, apart: Flags, tied: Flags) -> float:
         """What is linked where some units are nearest alone and others with a tie."""
         return float(self.alone[apart].sum() + self.shared[tied & ~apart].sum())
 
-    def look(self, parameters: NDArray[np.float64], family: Family | None = None) -> Look:
+    def look(self, parameters: Floats, family: Family | None = None) -> Look:
         """Compare every unit with all released records; what was looked at before is remembered."""
         search_family = family or self.family
         key = (search_family.kind, parameters.tobytes())
@@ -305,7 +312,9 @@ class Pool:
         if self.units.whole is None:
             return None
         pool, which = self.units.whole
-        return pool._looks[key].part(which) if key in pool._looks else None
+        if key not in pool._looks:
+            return None
+        return pool._looks[key].part(which)
 
     def _before(self, kind: int) -> Look | None:
         """Any look of the same family."""
@@ -325,7 +334,7 @@ class Pool:
         for weights in [np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]:
             self.add(self.look(weights, plain).others)
 
-    def add(self, impostor_kinds: NDArray[np.int64], which: NDArray[np.bool_] | None = None) -> int:
+    def add(self, impostor_kinds: Ints, which: Flags | None = None) -> int:
         """Take in others of (some) units; returns how many are new."""
         unit = np.repeat(np.arange(len(self.units)), impostor_kinds.shape[1])
         fresh = np.column_stack([unit, impostor_kinds.ravel()])
@@ -334,10 +343,10 @@ class Pool:
             keep &= np.repeat(which, impostor_kinds.shape[1])
         return self.add_rows(fresh[keep])
 
-    def add_rows(self, fresh: NDArray[np.int64]) -> int:
+    def add_rows(self, fresh: Ints) -> int:
         """Take in pairs (unit, released record); returns how many are new."""
         before = len(self.rows)
-        width = max(1, len(self.arrays.ours.records))
+        width = max(1, len(self.arrays.released.records))
         keys = np.unique(np.concatenate([self.rows, fresh]) @ np.array([width, 1]))
         rows = np.column_stack(np.divmod(keys, width))
         if len(rows) > before:
@@ -346,15 +355,11 @@ class Pool:
             )
             gains = self._terms(roots) - self.own_terms[rows[:, 0]]
             informative = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
-            self.rows, self.roots, self.gains = (
-                rows[informative],
-                roots[informative],
-                gains[informative],
-            )
+            self.rows = rows[informative]
+            self.roots = roots[informative]
+            self.gains = gains[informative]
         return len(self.rows) - before
 
-    def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
-        terms: NDArray[np.float64] = kernels.linkage.compute_terms(
-            self.family.kind, roots, self.family.width
-        )
+    def _terms(self, roots: Floats) -> Floats:
+        terms: Floats = kernels.linkage.compute_terms(self.family.kind, roots, self.family.width)
         return terms

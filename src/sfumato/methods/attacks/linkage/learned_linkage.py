@@ -25,13 +25,12 @@ from sfumato.methods.attacks.linkage.aggregators import (
     family_of,
 )
 from sfumato.methods.attacks.linkage.comparable_columns import (
-    Arrays,
     common_columns,
     only_generalised,
     refusal,
     require_linkable,
-    wilson,
 )
+from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
 from sfumato.methods.attacks.linkage.files import (
     MARGIN,
     Looking,
@@ -43,6 +42,7 @@ from sfumato.methods.attacks.linkage.files import (
 )
 from sfumato.methods.attacks.linkage.implied_columns import implied_links
 from sfumato.methods.attacks.linkage.search import TIE
+from sfumato.methods.attacks.linkage.success_rates import wilson
 from sfumato.methods.attacks.linkage.worst_case import Solver, Worst, choose_solver, worst_case
 
 if TYPE_CHECKING:
@@ -50,18 +50,29 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
 
+    Floats = NDArray[np.float64]
 
-# Parameters that link many records, by descent on a smooth stand-in for the number of links.
 
 WARMTH = 0.05
 RATE = 0.2
 CHECKED = 20
 ROUNDS = 3
+MOST_UNITS, SAMPLE = 2000, 1000
+"""Distinct records that are learned from in full, and how many are drawn of more."""
+PAIRS, LEAST = 20_000_000, 100
+"""Pairs of people and released records that are compared at a time: of large releases fewer people
+are drawn, at least so many.
+"""
+LOOKS_BESIDE = 8
+"""Looks at all records that the descent takes, besides one a column."""
+
+
+# Parameters that link many records, by descent on a smooth stand-in for the number of links.
 
 
 def learned(
-    scene: Scene, pool: Pool, *, restarts: int, steps: int, start: NDArray[np.float64], purpose: str
-) -> NDArray[np.float64]:
+    scene: Scene, pool: Pool, *, restarts: int, steps: int, start: Floats, purpose: str
+) -> Floats:
     r"""The parameters with the most true links found by descent from several starts.
 
     .. math:: \min_p \frac{1}{N} \sum_i \sigma(-g_i(p)/\tau), \qquad g_i =
@@ -71,7 +82,8 @@ def learned(
     best parameters join those the descent looks at.
     """
     draws = scene.seed.stream(f"learned linkage {purpose}")
-    best, best_links = start, float(pool.look(start).credit.sum())
+    best = start
+    best_links = float(pool.look(start).credit.sum())
     if not len(pool.rows):
         return best  # nothing to tell from: every other record is a twin
     for turn in range(ROUNDS):
@@ -90,7 +102,7 @@ def learned(
     return best
 
 
-def _links(pool: Pool, parameters: NDArray[np.float64]) -> float:
+def _links(pool: Pool, parameters: Floats) -> float:
     """What is linked, as far as the pool can tell."""
     margins = pool.gains @ parameters
     smallest_margin = np.full(len(pool.units), np.inf)
@@ -98,13 +110,13 @@ def _links(pool: Pool, parameters: NDArray[np.float64]) -> float:
     return pool.worth(smallest_margin >= MARGIN, smallest_margin >= -TIE)
 
 
-def _start(
-    family: Family, near: NDArray[np.float64], restart: int, draws: np.random.Generator
-) -> NDArray[np.float64]:
+def _start(family: Family, near: Floats, restart: int, draws: np.random.Generator) -> Floats:
     """Free parameters to start from: the given ones first, then scattered ones."""
     if family.kind in (MEAN, ORDERED):
         logs = np.log(np.maximum(near, 1e-4))
-        return logs if restart == 0 else np.asarray(draws.normal(size=family.width))
+        if restart == 0:
+            return logs
+        return np.asarray(draws.normal(size=family.width))
     if family.kind == SQUARE_FORM:
         values, vectors = np.linalg.eigh(family.matrix(near))
         root = vectors * np.sqrt(np.maximum(values, 1e-6))
@@ -113,7 +125,7 @@ def _start(
     return near if restart == 0 else family.of_weights(weights)
 
 
-def _parameters(family: Family, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+def _parameters(family: Family, theta: Floats) -> Floats:
     if family.kind in (MEAN, ORDERED):
         grown = np.exp(theta - theta.max())
         return np.asarray(grown / grown.sum())
@@ -123,9 +135,7 @@ def _parameters(family: Family, theta: NDArray[np.float64]) -> NDArray[np.float6
     return theta
 
 
-def _pulled(
-    family: Family, theta: NDArray[np.float64], p: NDArray[np.float64], slope: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _pulled(family: Family, theta: Floats, p: Floats, slope: Floats) -> Floats:
     """The slope in the free parameters."""
     if family.kind in (MEAN, ORDERED):
         return np.asarray(p * (slope - (slope * p).sum()))
@@ -141,15 +151,15 @@ def _pulled(
     return slope
 
 
-def _descend(
-    scene: Scene, pool: Pool, theta: NDArray[np.float64], steps: int
-) -> NDArray[np.float64]:
+def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
     """One descent by Adam; the parameters with the most links met on the way."""
     family = pool.family
     free = family.kind in (MEAN, ORDERED, SQUARE_FORM)
     rate = RATE if free else RATE / 10
-    mean, spread = np.zeros(len(theta)), np.zeros(len(theta))
-    best, best_links = _parameters(family, theta), -1.0
+    mean = np.zeros(len(theta))
+    spread = np.zeros(len(theta))
+    best = _parameters(family, theta)
+    best_links = -1.0
     firsts = np.flatnonzero(np.r_[True, np.diff(pool.rows[:, 0]) > 0])
     sizes = np.diff(np.r_[firsts, len(pool.rows)])
     worth = pool.alone[pool.rows[firsts, 0]] / max(1e-300, float(pool.alone.sum()))
@@ -167,21 +177,14 @@ def _descend(
             margins <= np.repeat(smallest_margins, sizes)
         )
         slope = _pulled(family, theta, p, pull @ pool.gains)
-        mean, spread = 0.9 * mean + 0.1 * slope, 0.999 * spread + 0.001 * slope**2
+        mean = 0.9 * mean + 0.1 * slope
+        spread = 0.999 * spread + 0.001 * slope**2
         theta = theta - rate * (mean / (1 - 0.9**step)) / (
             np.sqrt(spread / (1 - 0.999**step)) + 1e-9
         )
         if not free:
             theta = family.nearest_allowed(theta)
     return best
-
-
-MOST_UNITS, SAMPLE = 2000, 1000
-"""Distinct records that are learned from in full, and how many are drawn of more."""
-PAIRS, LEAST = 20_000_000, 100
-"""Pairs of people and released records that are compared at a time: of large releases fewer people
-are drawn, at least so many.
-"""
 
 
 @parameters
@@ -258,10 +261,11 @@ class LearnedLinkage(Attack):
         if reason := self.applies(scene):
             raise SchemaError(f"worst-case linkage: {reason}")
         files = files_of(scene)
-        arrays, every = files.plain, units_of(files)
+        arrays = files.plain
+        every = units_of(files)
         looking = Looking(scene.require_time)
         units = _affordable(
-            scene, looking, arrays, _sample_units(scene, every, len(arrays.ours.records))
+            scene, looking, arrays, _sample_units(scene, every, len(arrays.released.records))
         )
         known_people = int((scene.intruder.truth >= 0).sum())
         people = (
@@ -283,7 +287,7 @@ class LearnedLinkage(Attack):
     def _result(self, scene: Scene, looking: Looking, arrays: Arrays, units: Units) -> Result:
         """What was learned of some units: by descent, on halves, and by the program."""
         family = family_of(self.aggregator, len(arrays.names))
-        if not len(units) or len(arrays.ours.records) < 2:
+        if not len(units) or len(arrays.released.records) < 2:
             worth = float(
                 (units.people / units.records).sum()
             )  # all released records are alike, so none is nearer than one's own
@@ -305,7 +309,7 @@ class LearnedLinkage(Attack):
 
     def _pool(
         self, scene: Scene, looking: Looking, arrays: Arrays, units: Units, purpose: str
-    ) -> tuple[Pool, NDArray[np.float64]]:
+    ) -> tuple[Pool, Floats]:
         """The pool of a family and where its descent starts: at the weights a weighted mean learns
         first.
         """
@@ -331,7 +335,8 @@ class LearnedLinkage(Attack):
         """The share linked when learned on one half and counted on the other, both ways; None of
         very few.
         """
-        arrays, units = whole.arrays, whole.units
+        arrays = whole.arrays
+        units = whole.units
         if len(units) < 4:
             return None
         order = scene.seed.stream("learned linkage halves").permutation(len(units))
@@ -361,7 +366,8 @@ class LearnedLinkage(Attack):
         worst = result.worst
         linked = max(worst.linked, result.by_classes, result.implied)
         bound = max(worst.bound, result.by_classes, result.implied)
-        value, upper = min(1.0, linked / people), min(1.0, bound / people)
+        value = min(1.0, linked / people)
+        upper = min(1.0, bound / people)
         interval = (value, upper)
         if sampled:
             trials = round(people)
@@ -435,7 +441,7 @@ class Result:
     implied_by: str = ""
 
 
-def _equal(arrays: Arrays) -> NDArray[np.float64]:
+def _equal(arrays: Arrays) -> Floats:
     return np.full(len(arrays.names), 1 / len(arrays.names))
 
 
@@ -452,15 +458,11 @@ def _sample_units(scene: Scene, units: Units, released: int) -> Units:
     return units.part(np.sort(unit_numbers))
 
 
-LOOKS_BESIDE = 8
-"""Looks at all records that the descent takes, besides one a column."""
-
-
 def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) -> Units:
     """All units, or as many as the work is enough for: the first look at a few of them tells what
     one takes.
     """
-    if len(units) <= AT_LEAST or len(arrays.ours.records) < 2:
+    if len(units) <= AT_LEAST or len(arrays.released.records) < 2:
         return units
     order = scene.seed.stream("learned linkage: affordable").permutation(len(units))
     look(
@@ -472,7 +474,9 @@ def _affordable(scene: Scene, looking: Looking, arrays: Arrays, units: Units) ->
     )
     cost_per_unit = looking.spent // AT_LEAST * (len(arrays.names) + LOOKS_BESIDE)
     room = scene.affordable(len(units), cost_per_unit)
-    return units if room == len(units) else units.part(np.sort(order[:room]))
+    if room == len(units):
+        return units
+    return units.part(np.sort(order[:room]))
 
 
 def _weights(arrays: Arrays, result: Result) -> dict[str, float]:

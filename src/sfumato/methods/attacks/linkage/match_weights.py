@@ -18,15 +18,15 @@ import numpy as np
 
 from sfumato.core.attack import Intruder
 from sfumato.core.randomness import Seed
-from sfumato.methods.attacks.linkage.comparable_columns import (
+from sfumato.methods.attacks.linkage.comparison_arrays import (
     CATEGORY,
     GRADED,
     NEARING,
     Arrays,
     ComparisonRule,
     arrays_of,
-    moments,
 )
+from sfumato.methods.attacks.linkage.distance_rules import moments
 from sfumato.methods.attacks.linkage.fellegi_sunter import LEAST, LEVELS, SLACK, Parameters
 from sfumato.methods.attacks.linkage.files import Files, files_of
 from sfumato.methods.attacks.linkage.search import Lookup, hits_of
@@ -37,11 +37,45 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.methods.attacks.linkage.comparable_columns import Compared
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+TRIAL, ENOUGH = 500, 20
+"""People linked to learn how far matches lie apart, and to tell which weights are better; how few
+gaps say nothing.
+"""
+TRIALS_AT_MOST, TRIAL_SHARE, TREE_COST = 16, 4, 8
+"""One trial takes at most one in so many parts of the work, and no other round of trials begins
+once they took one in so many together; to make a release ready for a trial is as much work as to
+compare so many people with all of it.
+"""
+MOST_LEARNT = 20_000
+"""People of whom weights are learnt at most."""
+RANDOM_PAIRS = 20_000
+"""Pairs that tell how near two random people are."""
+LINK_ROUNDS = 3
+FAR = 4.0
+"""Gaps that are so many times the deviation (1.4826 times the median gap) are outliers."""
+OUTLIERS = (1e-3, 0.5)
+FEWEST_OUTLIERS = 1e-4
+"""Where matches lie far apart for other reasons than outliers, as in skewed columns, no floor is
+better.
+"""
+WIDE = 1.0
+"""Matches that lie apart by more than so many deviations of a column are as far as others: nearness
+says nothing.
+"""
+LEAST_CLOSE = 0.01
+"""Where fewer matches are close than this, nearness says nothing and closeness is one level of
+agreement.
+"""
+
 
 def graded_rule(
     column: Compared,
     tolerance: float,
-    bits: NDArray[np.float64] | None = None,
+    bits: Floats | None = None,
     sigma: float | None = None,
 ) -> ComparisonRule:
     """How one column is graded: close are numbers within so many standard deviations, or
@@ -50,7 +84,10 @@ def graded_rule(
     With ``bits`` (per level the weight of a match, the last where nothing can be said) grades cost
     the bits they lack. ``sigma`` is the deviation, by default that of both files.
     """
-    costs = np.zeros(LEVELS) if bits is None else bits.max() - bits
+    if bits is None:
+        costs = np.zeros(LEVELS)
+    else:
+        costs = bits.max() - bits
     differs, close, covered, exact, nothing = costs.tolist()
     if column.scale == "category":
         other_values = (column.stands_for - 1).astype(float)
@@ -99,36 +136,6 @@ def graded_rule(
 # or rounding make columns agree by chance, expectation and maximisation takes the chance for a
 # match, and links do not.
 
-TRIAL, ENOUGH = 500, 20
-"""People linked to learn how far matches lie apart, and to tell which weights are better; how few
-gaps say nothing.
-"""
-TRIALS_AT_MOST, TRIAL_SHARE, TREE_COST = 16, 4, 8
-"""One trial takes at most one in so many parts of the work, and no other round of trials begins
-once they took one in so many together; to make a release ready for a trial is as much work as to
-compare so many people with all of it.
-"""
-MOST_LEARNT = 20_000
-"""People of whom weights are learnt at most."""
-RANDOM_PAIRS = 20_000
-"""Pairs that tell how near two random people are."""
-LINK_ROUNDS = 3
-FAR = 4.0
-"""Gaps that are so many times the deviation (1.4826 times the median gap) are outliers."""
-OUTLIERS = (1e-3, 0.5)
-FEWEST_OUTLIERS = 1e-4
-"""Where matches lie far apart for other reasons than outliers, as in skewed columns, no floor is
-better.
-"""
-WIDE = 1.0
-"""Matches that lie apart by more than so many deviations of a column are as far as others: nearness
-says nothing.
-"""
-LEAST_CLOSE = 0.01
-"""Where fewer matches are close than this, nearness says nothing and closeness is one level of
-agreement.
-"""
-
 
 @dataclasses.dataclass(frozen=True)
 class Nearness:
@@ -151,40 +158,37 @@ class MatchNoise:
     outliers: float = 0.01
 
 
-def told_by_shares(m: NDArray[np.float64], reach: float) -> float:
+def told_by_shares(m: Floats, reach: float) -> float:
     """The error that makes as many matches close as there are."""
     from scipy.special import erfinv
 
     return reach / (math.sqrt(2) * float(erfinv(np.clip(m[1] / (m[0] + m[1]), 0.02, 0.999))))
 
 
-def told_by_gaps(gaps: NDArray[np.float64]) -> MatchNoise | None:
+def told_by_gaps(gaps: Floats) -> MatchNoise | None:
     """The error that linked pairs have in a column, None where they are few."""
     if len(gaps) < ENOUGH:
         return None
     far = gaps > FAR * 1.4826 * np.median(gaps)
-    return MatchNoise(
-        float(np.sqrt((gaps[~far] ** 2).mean())), float(np.clip(far.mean(), *OUTLIERS))
-    )
+    error = float(np.sqrt((gaps[~far] ** 2).mean()))
+    return MatchNoise(error, float(np.clip(far.mean(), *OUTLIERS)))
 
 
-def nearness(
-    m: NDArray[np.float64], u: NDArray[np.float64], density: float, spread: float, noise: MatchNoise
-) -> Nearness:
+def nearness(m: Floats, u: Floats, density: float, spread: float, noise: MatchNoise) -> Nearness:
     """What gaps say in a column with the shares ``m`` and ``u`` of its levels.
 
     ``density`` is that of small gaps among random pairs, ``spread`` the deviation of all of these.
     """
-    error, disagreement_share = min(max(noise.error, 1e-9 * spread), spread), float(m[0] + m[1])
-    top = math.log2(
-        disagreement_share * (1 - noise.outliers) / (error * math.sqrt(2 * math.pi) * density)
-    )
+    error = min(max(noise.error, 1e-9 * spread), spread)
+    disagreement_share = float(m[0] + m[1])
+    peak = error * math.sqrt(2 * math.pi)
+    top = math.log2(disagreement_share * (1 - noise.outliers) / (peak * density))
     floor = math.log2(disagreement_share * noise.outliers / float(u[0] + u[1]))
     return Nearness(max(top, floor), (error**-2 - spread**-2) / (2 * math.log(2)), floor)
 
 
 def near_rule(
-    column: Compared, bits: NDArray[np.float64], near: Nearness, occur: NDArray[np.bool_]
+    column: Compared, bits: Floats, near: Nearness, occur: NDArray[np.bool_]
 ) -> tuple[ComparisonRule, float]:
     """A column of numbers graded by nearness, and the most bits a pair has in it.
 
@@ -192,24 +196,27 @@ def near_rule(
     than either: where the estimate says otherwise, it says at most what is halfway between an
     outlier and agreement.
     """
-    top, agreeing = near.top, [float(bits[level]) for level in (2, 3) if occur[level]]
+    top = near.top
+    agreeing = [float(bits[level]) for level in (2, 3) if occur[level]]
+    # Agreement must weigh more than nearness, or a near miss would beat a match.
     if agreeing and top >= min(agreeing):
-        top = (near.floor + min(agreeing)) / 2 if near.floor < min(agreeing) else min(agreeing)
+        if near.floor < min(agreeing):
+            top = (near.floor + min(agreeing)) / 2
+        else:
+            top = min(agreeing)
     covered, exact = (float(bits[level]) if occur[level] else top for level in (2, 3))
     best = max(exact, covered, top, 0.0)
     plain = graded_rule(column, 0.0)
     costs = [best - bit for bit in (min(near.floor, top), 0.0, 0.0, 0.0)]
     constants = np.array([*costs, near.slope, best - exact, best - covered, best - top])
-    return ComparisonRule(NEARING, constants, plain.theirs, plain.ours), best
+    return ComparisonRule(NEARING, constants, plain.intruder, plain.released), best
 
 
 def deviation(column: Compared) -> float:
     """The standard deviation of both files together."""
-    intruder_positions, released_positions = (
-        column.places[column.theirs],
-        (column.low / 2 + column.high / 2)[column.ours],
-    )
-    released_positions = released_positions[~column.open_ours[column.ours]]
+    intruder_positions = column.places[column.intruder]
+    released_positions = (column.low / 2 + column.high / 2)[column.released]
+    released_positions = released_positions[~column.open_released[column.released]]
     positions = np.concatenate([intruder_positions, released_positions])
     return moments(positions[~np.isnan(positions)])[1]
 
@@ -224,7 +231,8 @@ def learning_scene(scene: Scene) -> Scene:
     Learnt on those who were drawn, weights would differ from draw to draw, and no interval of a
     rate would cover that. Of more than 20,000 people a random sample is taken, always the same.
     """
-    pair, intruder = scene.pair, scene.intruder
+    pair = scene.pair
+    intruder = scene.intruder
     if intruder.sampled:
         key = ("everyone", intruder.knows)
         if key not in pair.memo:
@@ -241,7 +249,8 @@ def learning_scene(scene: Scene) -> Scene:
 
 def part_of(scene: Scene, size: int, purpose: str) -> Scene:
     """The scene with no more people than so many, drawn at random, always the same."""
-    intruder, key = scene.intruder, ("part", purpose, size)
+    intruder = scene.intruder
+    key = ("part", purpose, size)
     if len(intruder.file) <= size:
         return scene
     if key not in intruder.memo:
@@ -277,7 +286,8 @@ class Weighing:
         return arrays_of(files, [rule for rule, _ in rules]), sum(best for _, best in rules)
 
     def _rule(self, column: Compared) -> tuple[ComparisonRule, float]:
-        k, near = self.place[column.name], self.near.get(column.name)
+        k = self.place[column.name]
+        near = self.near.get(column.name)
         bits = self.found.weights[k]
         if near is None:
             sigma = self.deviations.get(column.name)
@@ -295,8 +305,8 @@ class TrialLinks:
     """
 
     rate: float
-    pairs: NDArray[np.int64]
-    least: NDArray[np.float64]
+    pairs: Ints
+    least: Floats
 
 
 class MatchLearning:
@@ -307,21 +317,22 @@ class MatchLearning:
     def __init__(
         self, scene: Scene, arrays: Arrays, parameters: Parameters, tolerance: float
     ) -> None:
-        self.scene, self.found, self.tolerance = scene, parameters, tolerance
-        self.names, self.place = arrays.names, {name: k for k, name in enumerate(arrays.names)}
+        self.scene = scene
+        self.found = parameters
+        self.tolerance = tolerance
+        self.names = arrays.names
+        self.place = {name: k for k, name in enumerate(arrays.names)}
         files = files_of(scene)
         self.deviations = {
             column.name: deviation(column) for column in files.columns if column.scale == "number"
         }
         self.levels = Weighing(parameters, self.place, tolerance, self.deviations, {})
         draw = scene.seed.stream("linkage: random pairs")
-        rows = [
-            draw.integers(0, len(kinds), RANDOM_PAIRS)
-            for kinds in (files.theirs.kind_of, files.ours.kind_of)
-        ]
-        pairs = np.column_stack(
-            [files.theirs.kind_of[rows[0]], files.ours.kind_of[rows[1]]]
-        ).astype(np.int64)
+        sides = []
+        for kinds in (files.intruder.kind_of, files.released.kind_of):
+            rows = draw.integers(0, len(kinds), RANDOM_PAIRS)
+            sides.append(kinds[rows])
+        pairs = np.column_stack(sides).astype(np.int64)
         self.random_gaps = {
             name: _gaps(arrays, self.place[name], pairs) for name in self.deviations
         }
@@ -344,6 +355,7 @@ class MatchLearning:
         if noise:
             trials += [self._tried_by_shares(graded, noise)]
         links, best = nearest, 0.0
+        # Links give weights and weights give links: repeated as long as the rate rises.
         for _ in range(LINK_ROUNDS):
             if self.spent > self.scene.work // TRIAL_SHARE:
                 break
@@ -368,7 +380,8 @@ class MatchLearning:
 
     def _is_informative(self, k: int) -> bool:
         """Whether closeness tells anything in a column."""
-        m, u = self.found.m[k], self.found.u[k]
+        m = self.found.m[k]
+        u = self.found.u[k]
         return bool(
             self.tolerance > 0 and m[1] >= LEAST_CLOSE and m[0] > 0 and u[1] > 0 and u[0] > 0
         )
@@ -381,37 +394,35 @@ class MatchLearning:
         """
         arrays, greatest_weight = alike.costs(files_of(self.trial))
         links = self._links(arrays)
-        likely = greatest_weight - links.least >= math.log2(
-            (1 - self.found.prior) / self.found.prior
-        )
+        # a posterior above one half: the weight exceeds the odds against a match
+        odds_against = math.log2((1 - self.found.prior) / self.found.prior)
+        likely = greatest_weight - links.least >= odds_against
         way = self._weighing(self.found, {**noise, **self._noise(links.pairs[likely])})
         return self._try_weighing(way), way
 
     # by links
 
-    def _by_links(self, pairs: NDArray[np.int64]) -> list[Weighing]:
+    def _by_links(self, pairs: Ints) -> list[Weighing]:
         """What pairs that may be matches say: with the outliers that they have, with hardly any,
         and then without exact agreement.
         """
-        shares, noise = self._shares_of(pairs), self._noise(pairs)
-        noise_few_outliers = {
-            name: MatchNoise(column_noise.error, FEWEST_OUTLIERS)
-            for name, column_noise in noise.items()
-        }
+        shares = self._shares_of(pairs)
+        noise = self._noise(pairs)
+        noise_few_outliers = {}
+        for name, column_noise in noise.items():
+            noise_few_outliers[name] = MatchNoise(column_noise.error, FEWEST_OUTLIERS)
         ways = [self._weighing(shares, noise), self._weighing(shares, noise_few_outliers)]
         return [*ways, dataclasses.replace(ways[1], smooth=True)]
 
-    def _shares_of(self, pairs: NDArray[np.int64]) -> Parameters:
+    def _shares_of(self, pairs: Ints) -> Parameters:
         """What is known of levels, with the shares *m* of these pairs; chance counts as two pairs
         more.
         """
         arrays = self._trial_levels
         order = [arrays.names.index(name) for name in self.names]
         levels = np.rint(LEVELS - 1 - arrays.costs(pairs)[:, order])
-        counts = (
-            np.stack([(levels == level).sum(axis=0) for level in range(LEVELS - 1)], axis=1)
-            + 2 * self.found.u
-        )
+        pairs_by_level = [(levels == level).sum(axis=0) for level in range(LEVELS - 1)]
+        counts = np.stack(pairs_by_level, axis=1) + 2 * self.found.u
         m = counts / np.maximum(counts.sum(axis=1, keepdims=True), LEAST)
         m = np.where(self.found.u > 0, np.clip(m, LEAST, 1 - LEAST), 0.0)
         return dataclasses.replace(self.found, m=m)
@@ -423,7 +434,8 @@ class MatchLearning:
         """The people of the trial and the release; each level of agreement costs what it is below
         the highest.
         """
-        files, numbered = files_of(self.trial), np.arange(float(LEVELS))
+        files = files_of(self.trial)
+        numbered = np.arange(float(LEVELS))
         rules = [
             graded_rule(c, self.tolerance, numbered, self.deviations.get(c.name))
             for c in files.columns
@@ -435,28 +447,34 @@ class MatchLearning:
 
     def _links(self, arrays: Arrays) -> TrialLinks:
         """The nearest record to everybody in the trial."""
-        files, truth = files_of(self.trial), self.trial.intruder.truth
+        files = files_of(self.trial)
+        truth = self.trial.intruder.truth
         self.scene.require_time()
-        lookup, size = Lookup(arrays), len(arrays.theirs.records)
-        nearest_cost, tied, nearest_kind = (
-            np.full(size, np.inf),
-            np.zeros(size, dtype=np.int64),
-            np.full(size, -1, dtype=np.int64),
-        )
+        lookup = Lookup(arrays)
+        size = len(arrays.intruder.records)
+        nearest_cost = np.full(size, np.inf)
+        tied = np.zeros(size, dtype=np.int64)
+        nearest_kind = np.full(size, -1, dtype=np.int64)
+        # In random order, so that a trial that runs out of work is still a sample.
         order = self.scene.seed.stream("linkage: trial in what order").permutation(size)
         trial = dataclasses.replace(self.scene, work=self.scene.work // TRIALS_AT_MOST)
         for start, end in trial.portions(size, cost=lookup.cost, spent=lambda: lookup.spent):
             part = order[start:end]
             nearest_cost[part], tied[part], nearest_kind[part] = lookup.nearest(part)
         self.spent += lookup.spent + lookup.cost * TREE_COST
-        hits = hits_of(arrays, files.same, files.theirs.kind_of, files.ours.kind_of, nearest_cost)
-        has_answer = (truth >= 0) & (tied[files.theirs.kind_of] > 0)
-        credit = hits[has_answer] / np.maximum(1, tied[files.theirs.kind_of[has_answer]])
-        alone = np.flatnonzero((nearest_kind >= 0) & (tied == arrays.ours.records[nearest_kind]))
+        hits = hits_of(
+            arrays, files.true_pairs, files.intruder.kind_of, files.released.kind_of, nearest_cost
+        )
+        has_answer = (truth >= 0) & (tied[files.intruder.kind_of] > 0)
+        credit = hits[has_answer] / np.maximum(1, tied[files.intruder.kind_of[has_answer]])
+        # Only unambiguous links teach: the nearest records are copies of one another.
+        alone = np.flatnonzero(
+            (nearest_kind >= 0) & (tied == arrays.released.records[nearest_kind])
+        )
         pairs = np.column_stack([alone, nearest_kind[alone]]).astype(np.int64)
         return TrialLinks(float(credit.mean()) if len(credit) else 0.0, pairs, nearest_cost[alone])
 
-    def _noise(self, pairs: NDArray[np.int64]) -> dict[str, MatchNoise]:
+    def _noise(self, pairs: Ints) -> dict[str, MatchNoise]:
         """By column of numbers how far pairs lie apart, where enough do."""
         noise = {}
         for name in self.deviations:
@@ -467,42 +485,38 @@ class MatchLearning:
         return noise
 
     def _weighing(self, parameters: Parameters, noise: Mapping[str, MatchNoise]) -> Weighing:
-        near = {
-            name: self._near(name, parameters, column_noise)
-            for name, column_noise in noise.items()
-            if self._narrow(name, column_noise)
-        }
+        near = {}
+        for name, column_noise in noise.items():
+            is_narrow = column_noise.error <= WIDE * self.deviations[name]
+            if is_narrow and len(self.random_gaps[name]):
+                near[name] = self._near(name, parameters, column_noise)
         return Weighing(parameters, self.place, self.tolerance, self.deviations, near)
-
-    def _narrow(self, name: str, noise: MatchNoise) -> bool:
-        return noise.error <= WIDE * self.deviations[name] and bool(len(self.random_gaps[name]))
 
     def _near(self, name: str, parameters: Parameters, noise: MatchNoise) -> Nearness:
         """What gaps of a column say; the density of random ones is that within three errors."""
-        gaps, reach, k = self.random_gaps[name], 3 * noise.error, self.place[name]
+        gaps = self.random_gaps[name]
+        reach = 3 * noise.error
+        k = self.place[name]
         small = (
             (gaps > SLACK) & (gaps <= reach)
         ).sum() + 1  # one more, so that it is never nothing
         density = float(small) / len(gaps) / (2 * reach)
-        return nearness(
-            parameters.m[k], parameters.u[k], density, math.sqrt(2) * self.deviations[name], noise
-        )
+        spread = math.sqrt(2) * self.deviations[name]
+        return nearness(parameters.m[k], parameters.u[k], density, spread, noise)
 
 
-def _gaps(arrays: Arrays, k: int, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+def _gaps(arrays: Arrays, k: int, pairs: Ints) -> Floats:
     """How far pairs of distinct records lie apart in a column of numbers, where both say
     something.
     """
-    intruder_numbers, released_numbers = (
-        arrays.theirs.numbers[pairs[:, 0], k],
-        arrays.ours.numbers[pairs[:, 1], k],
-    )
-    both_present = (arrays.theirs.marks[pairs[:, 0], k] >= 0) & (
-        arrays.ours.marks[pairs[:, 1], k] >= 0
+    intruder_numbers = arrays.intruder.numbers[pairs[:, 0], k]
+    released_numbers = arrays.released.numbers[pairs[:, 1], k]
+    both_present = (arrays.intruder.marks[pairs[:, 0], k] >= 0) & (
+        arrays.released.marks[pairs[:, 1], k] >= 0
     )
     apart = np.maximum(
         released_numbers[:, 0] - intruder_numbers[:, 1],
         intruder_numbers[:, 0] - released_numbers[:, 1],
     )
-    gaps: NDArray[np.float64] = apart[both_present]
+    gaps: Floats = apart[both_present]
     return gaps

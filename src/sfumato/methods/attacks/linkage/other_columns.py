@@ -15,13 +15,10 @@ from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
-from sfumato.methods.attacks.linkage.comparable_columns import (
-    common_columns,
-    refusal,
-    sampled_interval,
-)
+from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal
 from sfumato.methods.attacks.linkage.files import files_of, same_person
 from sfumato.methods.attacks.linkage.search import TIE, Credits, linked
+from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,11 +107,9 @@ class OtherColumnsLinkage(Attack):
             return "nobody in the intruder's file is in the original table"
         if not _predicted(scene):
             return "the table of other people has no column of the release that could be predicted"
-        return (
-            None
-            if len(scene.aux) >= FEWEST
-            else f"the table of other people has fewer than {FEWEST} rows"
-        )
+        if len(scene.aux) >= FEWEST:
+            return None
+        return f"the table of other people has fewer than {FEWEST} rows"
 
     def attack(self, scene: Scene) -> Finding:
         """Try every way and take the best."""
@@ -217,7 +212,9 @@ class _Feature:
             spread = float(values.std()) if len(values) else 0.0
             return cls(name, float(values.mean()) if len(values) else 0.0, spread or 1.0, None)
         labels = tuple(text for text in encode(column).labels if text is not None)
-        return cls(name, 0.0, 1.0, labels) if len(labels) <= MOST_CLASSES else None
+        if not (len(labels) <= MOST_CLASSES):
+            return None
+        return cls(name, 0.0, 1.0, labels)
 
     def values(self, column: pl.Series) -> Numbers:
         """The column by this measure; what is missing lies in the middle."""
@@ -327,7 +324,8 @@ def _model(
         [feature.values(file.column(feature.name)) for feature in features], axis=1
     )
     middle = training_values.mean(axis=0)
-    training_values, intruder_values = training_values - middle, intruder_values - middle
+    training_values = training_values - middle
+    intruder_values = intruder_values - middle
     lines = [name for name in taught if scene.pair.reading(name).scale == "number"]
     numbers = _numbers(scene, taught, lines, training_values, intruder_values)
     categories = [name for name in taught if name not in lines]
@@ -449,12 +447,11 @@ def _linked(scene: Scene, model: _Model) -> Credits:
     targets = np.flatnonzero(scene.intruder.truth >= 0)
     order = targets[scene.seed.stream("other columns: in what order").permutation(len(targets))]
     own = _own_records(scene)
-    credit, tied, nearest_distance = (
-        np.zeros(len(order)),
-        np.zeros(len(order), dtype=np.int64),
-        np.zeros(len(order)),
-    )
-    done_count, affordable_count = 0, scene.affordable(len(order), model.cost)
+    credit = np.zeros(len(order))
+    tied = np.zeros(len(order), dtype=np.int64)
+    nearest_distance = np.zeros(len(order))
+    done_count = 0
+    affordable_count = scene.affordable(len(order), model.cost)
     while done_count < affordable_count:
         scene.require_time()
         rows = order[done_count : min(affordable_count, done_count + model.step)]
@@ -492,7 +489,8 @@ def _assigned(scene: Scene, model: _Model) -> Credits:
     )
     people, records = linear_sum_assignment(table)
     own = _own_records(scene)
-    credit, distances = np.zeros(len(rows)), np.full(len(rows), np.inf)
+    credit = np.zeros(len(rows))
+    distances = np.full(len(rows), np.inf)
     credit[people] = [
         record in own.get(int(rows[person]), [])
         for person, record in zip(people, records.tolist(), strict=True)

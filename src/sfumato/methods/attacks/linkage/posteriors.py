@@ -13,8 +13,10 @@ from sfumato.methods.attacks.linkage.search import Lookup
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
+
+    Ints = NDArray[np.int64]
 
 MOST_PAIRS = 100_000_000
 """Pairs of distinct records that are weighed one by one."""
@@ -26,14 +28,14 @@ SLACK = 1e-12
 class EvenPosterior:
     """Every released record may be any of so many originals, all equally likely."""
 
-    candidates: NDArray[np.int64]
+    candidates: Ints
 
     @property
     def records(self) -> int:
         """How many released records there are."""
         return len(self.candidates)
 
-    def likely(self, threshold: float | None) -> NDArray[np.int64]:
+    def likely(self, threshold: float | None) -> Ints:
         """Per released record its candidates, or none where each of them is less likely than asked
         for.
 
@@ -49,9 +51,12 @@ def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPos
     """The originals nearest to each released record; with ``classes`` the people of its class,
     where these are fewer.
     """
-    _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(len(files.ours.records)))
-    candidates = np.minimum(tied, files.ours.records) if classes else tied
-    return EvenPosterior(candidates[files.ours.kind_of])
+    _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(len(files.released.records)))
+    if classes:
+        candidates = np.minimum(tied, files.released.records)
+    else:
+        candidates = tied
+    return EvenPosterior(candidates[files.released.kind_of])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,7 +69,7 @@ class WeighedPosterior:
     arrays: Arrays
 
     def __post_init__(self) -> None:
-        pairs = len(self.files.theirs.records) * len(self.files.ours.records)
+        pairs = len(self.files.intruder.records) * len(self.files.released.records)
         if pairs > MOST_PAIRS:
             raise ParameterError(
                 f"probabilistic linkage gives probabilities of up to {MOST_PAIRS:,} pairs of"
@@ -74,26 +79,29 @@ class WeighedPosterior:
     @property
     def records(self) -> int:
         """How many released records there are."""
-        return len(self.files.ours.kind_of)
+        return len(self.files.released.kind_of)
 
     def probabilities(self, kind: int) -> NDArray[np.float64]:
         """How likely it is that a distinct released record is one person of each distinct record of
         the intruder.
         """
-        intruder_kinds = np.arange(len(self.files.theirs.records))
+        intruder_kinds = np.arange(len(self.files.intruder.records))
         costs = self.arrays.costs(
             np.column_stack([intruder_kinds, np.full(len(intruder_kinds), kind)])
         ).sum(axis=1)
         weights = np.exp2(costs.min() - costs)
-        probabilities: NDArray[np.float64] = weights / (weights * self.files.theirs.records).sum()
+        probabilities: NDArray[np.float64] = weights / (weights * self.files.intruder.records).sum()
         return probabilities
 
-    def likely(self, threshold: float | None) -> NDArray[np.int64]:
+    def likely(self, threshold: float | None) -> Ints:
         """Per released record how many originals are at least as likely as asked for."""
-        counts = np.zeros(len(self.files.ours.records), dtype=np.int64)
+        counts = np.zeros(len(self.files.released.records), dtype=np.int64)
         for kind in range(len(counts)):
             chances = self.probabilities(kind)
-            enough = chances > 0 if threshold is None else chances >= threshold - SLACK
-            counts[kind] = self.files.theirs.records[enough].sum()
-        candidate_counts: NDArray[np.int64] = counts[self.files.ours.kind_of]
+            if threshold is None:
+                enough = chances > 0
+            else:
+                enough = chances >= threshold - SLACK
+            counts[kind] = self.files.intruder.records[enough].sum()
+        candidate_counts: Ints = counts[self.files.released.kind_of]
         return candidate_counts

@@ -17,14 +17,11 @@ from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 from sfumato.methods.attacks.crowd import distinct
 from sfumato.methods.attacks.linkage.comparable_columns import (
-    CATEGORY,
-    Arrays,
-    arrays_of,
     common_columns,
     refusal,
     require_linkable,
-    sampled_interval,
 )
+from sfumato.methods.attacks.linkage.comparison_arrays import CATEGORY, Arrays, arrays_of
 from sfumato.methods.attacks.linkage.fellegi_sunter import (
     FEWEST_ROUNDS,
     LEVELS,
@@ -46,6 +43,7 @@ from sfumato.methods.attacks.linkage.match_weights import (
 )
 from sfumato.methods.attacks.linkage.posteriors import WeighedPosterior
 from sfumato.methods.attacks.linkage.search import Credits, linked
+from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,11 +51,27 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.core.model import Posterior
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
-# The counts of patterns of agreement that follow from rules that grade it.
 
 MOST_COLUMNS = 27
 """Columns whose pattern fits a word."""
+FEW = 8
+"""Columns in which fewer than one in so many released records agree with an anchor are looked up
+record by record.
+"""
+PAIRS, FEWEST = 5_000_000, 500
+"""Pairs of distinct records that are counted; of longer files those of a random sample of the
+intruder's, no fewer than this.
+"""
+ANCHOR_SHARE = 4
+"""No more than one in so many parts of the work goes into counting pairs: then there are fewer
+records of the intruder.
+"""
+
+
+# The counts of patterns of agreement that follow from rules that grade it.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,29 +80,22 @@ class Holders:
     where nothing can be said.
     """
 
-    value_of: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    records: NDArray[np.int64]
-
-
-FEW = 8
-"""Columns in which fewer than one in so many released records agree with an anchor are looked up
-record by record.
-"""
+    value_of: Ints
+    low: Floats
+    high: Floats
+    starts: Ints
+    records: Ints
 
 
 def _holders(arrays: Arrays, k: int) -> Holders:
     """Who holds what in a column: a category by its code, a place or range on the line in their
     order.
     """
-    ends, marks = arrays.ours.numbers[:, k, :2], arrays.ours.marks[:, k]
+    ends = arrays.released.numbers[:, k, :2]
+    marks = arrays.released.marks[:, k]
     present = np.flatnonzero(marks >= 0)
-    value_of, size = (
-        np.full(len(marks), -1, dtype=np.int64),
-        int(arrays.ours.bases[k + 1] - arrays.ours.bases[k]),
-    )
+    value_of = np.full(len(marks), -1, dtype=np.int64)
+    size = int(arrays.released.bases[k + 1] - arrays.released.bases[k])
     if arrays.kinds[k] == CATEGORY:
         value_of[present] = marks[present]
     else:
@@ -96,7 +103,8 @@ def _holders(arrays: Arrays, k: int) -> Holders:
         new = (np.diff(ends[present], axis=0) != 0).any(axis=1)
         value_of[present] = np.concatenate([[0], np.cumsum(new)])[: len(present)]
         size = int(value_of.max(initial=-1)) + 1
-    low, high = np.zeros(size), np.zeros(size)
+    low = np.zeros(size)
+    high = np.zeros(size)
     low[value_of[present]], high[value_of[present]] = ends[present].T
     order = present[np.argsort(value_of[present], kind="stable")]
     lengths = np.bincount(value_of[present], minlength=size)
@@ -105,11 +113,12 @@ def _holders(arrays: Arrays, k: int) -> Holders:
     )
 
 
-def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int64]) -> float:
+def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: Ints) -> float:
     """How many released records, in the mean over the anchors, may agree with an anchor in a
     column.
     """
-    intruder_side, marks = arrays.theirs, arrays.theirs.marks[anchors, k]
+    intruder_side = arrays.intruder
+    marks = arrays.intruder.marks[anchors, k]
     present_anchors = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
         ends = intruder_side.starts[intruder_side.bases[k] : intruder_side.bases[k + 1] + 1]
@@ -120,7 +129,8 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int6
         return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(
             1, len(anchors)
         )
-    reach, ends = arrays.constants[k, 4] + 2 * SLACK, intruder_side.numbers[present_anchors, k]
+    reach = arrays.constants[k, 4] + 2 * SLACK
+    ends = intruder_side.numbers[present_anchors, k]
     first = np.searchsorted(
         holders.low, ends[:, 0] - reach - (holders.high - holders.low).max(initial=0.0)
     )
@@ -130,7 +140,7 @@ def _agreeing(arrays: Arrays, k: int, holders: Holders, anchors: NDArray[np.int6
 
 def count_patterns(
     arrays: Arrays,
-    anchors: NDArray[np.int64],
+    anchors: Ints,
     *,
     at_once: int = AT_ONCE,
     between: Callable[[], object] = bool,
@@ -142,7 +152,7 @@ def count_patterns(
     see :func:`sfumato.kernels.linkage.count_patterns`. ``between`` is called whenever ``at_once``
     cells were compared, at most, and may raise to stop.
     """
-    records = arrays.ours.records
+    records = arrays.released.records
     holders = [_holders(arrays, k) for k in range(len(arrays.kinds))]
     rarely_agrees = np.array(
         [FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(holders)]
@@ -173,9 +183,9 @@ def count_patterns(
         weights=np.bincount(classes.kind_of, weights=records, minlength=len(cells)).astype(float),
         record_weights=records.astype(float),
     )
-    weights = arrays.theirs.records.astype(float)
-    keys: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    counts: NDArray[np.float64] = np.zeros(0)
+    weights = arrays.intruder.records.astype(float)
+    keys: Ints = np.zeros(0, dtype=np.int64)
+    counts: Floats = np.zeros(0)
     step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
     for start in range(0, len(anchors), step):
         between()
@@ -188,16 +198,6 @@ def count_patterns(
         ).astype(float)
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
     return Patterns(keys[:, None] // digits % LEVELS, counts)
-
-
-PAIRS, FEWEST = 5_000_000, 500
-"""Pairs of distinct records that are counted; of longer files those of a random sample of the
-intruder's, no fewer than this.
-"""
-ANCHOR_SHARE = 4
-"""No more than one in so many parts of the work goes into counting pairs: then there are fewer
-records of the intruder.
-"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -304,7 +304,8 @@ class ProbabilisticLinkage(Attack):
         if reason := self.applies(scene):
             raise SchemaError(f"probabilistic linkage: {reason}")
         weights = self._learn_weights(scene)
-        patterns, way = weights.patterns, weights.way
+        patterns = weights.patterns
+        way = weights.way
         decision = decide(patterns, way.found, self.wrong_links, self.missed)
         files = files_of(scene)
         costs, greatest_weight = way.costs(files)
@@ -334,11 +335,13 @@ class ProbabilisticLinkage(Attack):
         anchors = _anchors(learning, arrays)
         patterns = count_patterns(arrays, anchors, between=scene.require_time)
         sizes = (len(learning.intruder.file), len(scene.pair.released))
-        chance = shares(patterns, patterns.counts) if self.chance == "random_pairs" else None
+        chance = None
+        if self.chance == "random_pairs":
+            chance = shares(patterns, patterns.counts)
         rounds = max(FEWEST_ROUNDS, min(ROUNDS, scene.work // max(1, patterns.levels.size)))
         estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, rounds, scene.require_time)
         way = MatchLearning(learning, arrays, estimated, self.tolerance).best()
-        return LearntWeights(patterns, way, int(arrays.theirs.records[anchors].sum()))
+        return LearntWeights(patterns, way, int(arrays.intruder.records[anchors].sum()))
 
     def _finding(
         self,
@@ -348,7 +351,8 @@ class ProbabilisticLinkage(Attack):
         details: dict[str, Any],
         weights: dict[str, float],
     ) -> Finding:
-        rate, sampled = credit.rate, credit.sampled
+        rate = credit.rate
+        sampled = credit.sampled
         if details["limited_by_work"]:
             sampled += (
                 f" (by weights of {details['rounds']} rounds of estimation, to bound the work)"
@@ -374,10 +378,10 @@ class ProbabilisticLinkage(Attack):
         )
 
 
-def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:
+def _anchors(scene: Scene, arrays: Arrays) -> Ints:
     """Distinct records of the intruder whose pairs are counted: all, or a random sample."""
-    size = len(arrays.theirs.records)
-    records = max(1, len(arrays.ours.records))
+    size = len(arrays.intruder.records)
+    records = max(1, len(arrays.released.records))
     affordable = scene.affordable(
         max(FEWEST, PAIRS // records), ANCHOR_SHARE * records * len(arrays.kinds)
     )
@@ -400,7 +404,7 @@ def _details(
     decision: LinkDecision,
     patterns: Patterns,
     estimates: Parameters,
-    best: NDArray[np.float64],
+    best: Floats,
     scale: float,
 ) -> dict[str, Any]:
     """Thresholds, numbers of pairs, precision and recall."""

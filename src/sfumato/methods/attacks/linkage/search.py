@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.methods.attacks.linkage.comparable_columns import CATEGORY
+from sfumato.methods.attacks.linkage.comparison_arrays import CATEGORY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 TIE = 1e-9
 """Distances that differ by no more than this, relative to one more than the least, are equal."""
@@ -32,23 +35,25 @@ class Credits:
     too much work.
     """
 
-    rows: NDArray[np.int64]
-    credit: NDArray[np.float64]
-    tied: NDArray[np.int64]
-    least: NDArray[np.float64]
+    rows: Ints
+    credit: Floats
+    tied: Ints
+    least: Floats
     complete: bool
 
     @property
     def rate(self) -> float:
         """The share of all rows that are linked rightly, by expectation."""
-        return float(self.credit.mean()) if len(self.rows) else 0.0
+        if not len(self.rows):
+            return 0.0
+        return float(self.credit.mean())
 
     @property
     def sampled(self) -> str:
         """What a sentence adds where not everybody was looked for."""
-        return (
-            "" if self.complete else f" (a random sample of {len(self.rows):,}, to bound the work)"
-        )
+        if self.complete:
+            return ""
+        return f" (a random sample of {len(self.rows):,}, to bound the work)"
 
 
 def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
@@ -58,11 +63,20 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     backwards, released rows of someone in the intruder's file seek the intruder's rows. Where all
     would be too much work, a random sample is searched.
     """
-    searching, searched = (files.ours, files.theirs) if backwards else (files.theirs, files.ours)
-    true_pairs = files.same[:, ::-1] if backwards else files.same
-    targets = (
-        np.unique(true_pairs[:, 0]) if backwards else np.flatnonzero(scene.intruder.truth >= 0)
-    )
+    if backwards:
+        searching = files.released
+        searched = files.intruder
+    else:
+        searching = files.intruder
+        searched = files.released
+    if backwards:
+        true_pairs = files.true_pairs[:, ::-1]
+    else:
+        true_pairs = files.true_pairs
+    if backwards:
+        targets = np.unique(true_pairs[:, 0])
+    else:
+        targets = np.flatnonzero(scene.intruder.truth >= 0)
     order = targets[np.argsort(searching.kind_of[targets], kind="stable")]
     order = order[scene.seed.stream("linkage sample").permutation(len(order))]
     nearest_cost, tied = _searched(scene, arrays, searching.kind_of[order], backwards=backwards)
@@ -85,15 +99,24 @@ class Lookup:
     """Finds the nearest records of one file to records of the other, in any number of turns."""
 
     def __init__(self, arrays: Arrays, *, backwards: bool = False) -> None:
-        searching, searched = (
-            (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
-        )
+        if backwards:
+            searching = arrays.released
+            searched = arrays.intruder
+        else:
+            searching = arrays.intruder
+            searched = arrays.released
         lists = holders(
             arrays.kinds, searched.marks, codes=int(searching.matches.max(initial=0)) + 1
         )
         self._holders = kernels.neighbours.CodeHolders(*lists)
-        self._files = arrays.compare_sides(searching, searched) if backwards else arrays.files
-        self._tree = kernels.record_tree.build_tree(self._files) if backwards else arrays.tree
+        if backwards:
+            self._files = arrays.compare_sides(searching, searched)
+        else:
+            self._files = arrays.files
+        if backwards:
+            self._tree = kernels.record_tree.build_tree(self._files)
+        else:
+            self._tree = arrays.tree
         self._work = np.zeros(1, dtype=np.int64)
         self.cost = len(searched.records) * len(arrays.kinds)
         """Cells that one record is compared with at most."""
@@ -103,9 +126,7 @@ class Lookup:
         """Cells that were compared so far."""
         return int(self._work[0]) * len(self._files.kinds)
 
-    def nearest(
-        self, queries: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    def nearest(self, queries: Ints) -> tuple[Floats, Ints, Ints]:
         """Per distinct record asked for the least distance, how many records are tied at it, and
         one distinct record of these.
         """
@@ -115,15 +136,14 @@ class Lookup:
         return costs, tied, kinds_found
 
 
-def _searched(
-    scene: Scene, arrays: Arrays, kinds: NDArray[np.int64], *, backwards: bool
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _searched(scene: Scene, arrays: Arrays, kinds: Ints, *, backwards: bool) -> tuple[Floats, Ints]:
     """Per distinct record the least distance and the records tied at it; 0 records where it was not
     searched.
     """
-    size = len((arrays.ours if backwards else arrays.theirs).records)
+    size = len((arrays.released if backwards else arrays.intruder).records)
     lookup = Lookup(arrays, backwards=backwards)
-    nearest_cost, tied = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
+    nearest_cost = np.full(size, np.inf)
+    tied = np.zeros(size, dtype=np.int64)
     _, first = np.unique(kinds, return_index=True)
     queries = kinds[np.sort(first)]
     for start, end in scene.portions(len(queries), cost=lookup.cost, spent=lambda: lookup.spent):
@@ -133,21 +153,17 @@ def _searched(
     return nearest_cost, tied
 
 
-def holders(
-    kinds: NDArray[np.int64], marks: NDArray[np.int64], *, codes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def holders(kinds: Ints, marks: Ints, *, codes: int) -> tuple[Ints, Ints, Ints]:
     """Per column of categories the records that are open in it, then those that hold each of at
     least so many codes.
 
     The lists of column *k* begin with number ``lists[k]`` (−1: no categories); list *l* is
     ``listed[starts[l]:starts[l+1]]``.
     """
-    lists, lengths, listed, count = (
-        np.full(len(kinds), -1, dtype=np.int64),
-        [0],
-        [np.zeros(0, dtype=np.int64)],
-        0,
-    )
+    lists = np.full(len(kinds), -1, dtype=np.int64)
+    lengths = [0]
+    listed = [np.zeros(0, dtype=np.int64)]
+    count = 0
     for k in np.flatnonzero(kinds == CATEGORY).tolist():
         lists[k] = count
         sizes = np.bincount(marks[:, k] + 1, minlength=codes + 1)
@@ -159,13 +175,13 @@ def holders(
 
 def hits_of(
     arrays: Arrays,
-    true_pairs: NDArray[np.int64],
-    searching_kinds: NDArray[np.int64],
-    searched_kinds: NDArray[np.int64],
-    nearest_cost: NDArray[np.float64],
+    true_pairs: Ints,
+    searching_kinds: Ints,
+    searched_kinds: Ints,
+    nearest_cost: Floats,
     *,
     backwards: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Per row how many records of the same person are among the nearest."""
     kinds = np.column_stack(
         [searching_kinds[true_pairs[:, 0]], searched_kinds[true_pairs[:, 1]]]

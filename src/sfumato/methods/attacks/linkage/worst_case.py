@@ -24,6 +24,28 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
 
+    Floats = NDArray[np.float64]
+
+
+Solver = Literal["auto", "highspy", "scipy", "none"]
+NODE_COST = 20
+"""Times that a node of a search goes over all entries of the program, roughly."""
+ROOT_NODES = 20
+"""Nodes that the beginning of a search is as much work as."""
+SOLVER_SHARE = 4
+"""Times the work of an attack that all searches together may take."""
+PATIENCE = 10.0
+"""Times the seconds left that a solver may take by the clock on the wall where it knows no other: a
+busy machine must not decide.
+"""
+MOST_SOLVED = 500
+"""Units beyond which the program says nothing in any time there is."""
+TURNS = 30
+EDGE = 1e-6
+"""Parameters below this are tried as zero too: a solver's zero is not one, and ties hold at exact
+zeros only.
+"""
+
 
 # The mixed-integer program of worst-case linkage: the least that is not linked.
 
@@ -42,16 +64,16 @@ class Program:
     :math:`v_i` to at most :math:`t_i`, its share of a tie; :math:`L_i` = 1: not even with a tie.
     """
 
-    costs: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    costs: Floats
+    low: Floats
+    high: Floats
     rows: Any
-    rows_low: NDArray[np.float64]
-    rows_high: NDArray[np.float64]
+    rows_low: Floats
+    rows_high: Floats
     whole: int
 
 
-def large_constants(pool: Pool) -> NDArray[np.float64]:
+def large_constants(pool: Pool) -> Floats:
     r"""Per row the least M that never binds where K = 1.
 
     For families between the least and the greatest difference (weighted mean, OWA, Choquet)
@@ -62,6 +84,7 @@ def large_constants(pool: Pool) -> NDArray[np.float64]:
     family = pool.family
     own = pool.own_roots[pool.rows[:, 0]]
     if family.kind == SQUARE_FORM:
+        # A square form is at most the largest eigenvalue times the trace, which is 1.
         apart = own[:, :, None] * own[:, None, :] - pool.roots[:, :, None] * pool.roots[:, None, :]
         return np.asarray(MARGIN + np.maximum(0.0, np.linalg.eigvalsh(apart)[:, -1]))
     if family.kind == ORDERED:
@@ -69,23 +92,26 @@ def large_constants(pool: Pool) -> NDArray[np.float64]:
     return np.asarray(MARGIN + np.maximum(0.0, (own**2 - pool.roots**2).max(axis=1)))
 
 
-def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
+def program_of(pool: Pool, cuts: Floats) -> Program:
     """The program over the pool's rows; ``cuts`` are further rows over the parameters that must not
     be negative.
     """
     from scipy.sparse import block_array, coo_array, csr_array, eye_array
 
-    family, units, rows = pool.family, len(pool.units), len(pool.rows)
+    family = pool.family
+    units = len(pool.units)
+    rows = len(pool.rows)
     low, high, shape, shape_low, shape_high = allowed(family)
-    shape = csr_array(
-        np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))])
-    )
+    padded_cuts = np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))
+    shape = csr_array(np.vstack([shape.toarray(), padded_cuts]))
     large = large_constants(pool)
+    # Only where the other record can be nearer does a binary variable matter.
     weak = np.flatnonzero(large > MARGIN)  # all others are never nearer
     failing = coo_array((large, (np.arange(rows), pool.rows[:, 0])), shape=(rows, units))
     losing = coo_array(
         (large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units)
     )
+    # Gains of every row times the parameters: what the other record lies farther away.
     linking = csr_array(np.pad(pool.gains, ((0, 0), (0, len(low) - family.width))))
     identity = eye_array(units)
     free = len(weak) + units
@@ -129,6 +155,7 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
     from scipy.sparse import coo_array
 
     sets = np.arange(1 << size)
+    # Monotone: adding column k never makes the measure of a set smaller.
     smaller = np.concatenate([sets[sets >> k & 1 == 0] for k in range(size)])
     larger = np.concatenate([sets[sets >> k & 1 == 0] | 1 << k for k in range(size)])
     number = np.arange(len(smaller))
@@ -137,8 +164,10 @@ def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
         (entries, (np.tile(number, 2), np.concatenate([larger, smaller]))),
         shape=(len(number), len(sets)),
     )
-    low, high = np.zeros(len(sets)), np.ones(len(sets))
-    high[0], low[-1] = 0.0, 1.0
+    low = np.zeros(len(sets))
+    high = np.ones(len(sets))
+    high[0] = 0.0
+    low[-1] = 1.0
     return low, high, rows.tocsr(), np.zeros(len(number)), np.full(len(number), np.inf)
 
 
@@ -151,12 +180,14 @@ def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
     first_column, second_column = np.triu_indices(size, 1)
     pairs = len(first_column)
     rows = np.zeros((1 + pairs + size, size + 2 * pairs))
+    # Row 0: the measure of all columns is 1.
     rows[0, : size + pairs] = 1.0
     for pair in range(pairs):
-        rows[1 + pair, size + pair] = rows[1 + pair, size + pairs + pair] = 1.0
-        rows[1 + pairs + first_column[pair], size + pairs + pair] = rows[
-            1 + pairs + second_column[pair], size + pairs + pair
-        ] = -1.0
+        helper = size + pairs + pair
+        rows[1 + pair, size + pair] = 1.0
+        rows[1 + pair, helper] = 1.0
+        rows[1 + pairs + first_column[pair], helper] = -1.0
+        rows[1 + pairs + second_column[pair], helper] = -1.0
     for k in range(size):
         rows[1 + pairs + k, k] = 1.0
     low = np.concatenate([np.zeros(size), np.full(pairs, -1.0), np.zeros(pairs)])
@@ -167,7 +198,7 @@ def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
     return low, np.ones(size + 2 * pairs), csr_array(rows), row_low, row_high
 
 
-def extended(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def extended(family: Family, parameters: Floats) -> Floats:
     """Parameters with what helps to state them."""
     if family.kind != PAIRWISE:
         return parameters
@@ -176,8 +207,6 @@ def extended(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.floa
 
 # Solvers of mixed-integer programs: HiGHS by highspy, which starts from a known solution, or by
 # scipy, which cannot.
-
-Solver = Literal["auto", "highspy", "scipy", "none"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -188,7 +217,7 @@ class Solution:
     ``stopped``: it was the clock that ended the search.
     """
 
-    point: NDArray[np.float64] | None
+    point: Floats | None
     bound: float
     optimal: bool
     nodes: int = 0
@@ -210,18 +239,6 @@ def choose_solver(solver: Solver) -> Solver:
     return solver
 
 
-NODE_COST = 20
-"""Times that a node of a search goes over all entries of the program, roughly."""
-ROOT_NODES = 20
-"""Nodes that the beginning of a search is as much work as."""
-SOLVER_SHARE = 4
-"""Times the work of an attack that all searches together may take."""
-PATIENCE = 10.0
-"""Times the seconds left that a solver may take by the clock on the wall where it knows no other: a
-busy machine must not decide.
-"""
-
-
 def affordable_nodes(program: Program, work: int, nodes: int) -> int:
     """How many nodes of a search some work is enough for, at most ``nodes``; less than 1 where it
     is not even enough to begin.
@@ -236,9 +253,7 @@ def search_cost(program: Program, nodes: int) -> int:
     return cost
 
 
-def solve(
-    solver: Solver, program: Program, start: NDArray[np.float64], *, scene: Scene, nodes: int
-) -> Solution:
+def solve(solver: Solver, program: Program, start: Floats, *, scene: Scene, nodes: int) -> Solution:
     """Solve within some nodes of the search tree; ``start`` satisfies the program. The clock stops
     the search, and the attack with it.
     """
@@ -264,7 +279,9 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
         options={"time_limit": seconds, "node_limit": nodes, "mip_rel_gap": 0.0},
     )
     bound = getattr(solution, "mip_dual_bound", None)
-    lower_bound = 0.0 if bound is None or not np.isfinite(bound) else float(bound)
+    lower_bound = 0.0
+    if bound is not None and np.isfinite(bound):
+        lower_bound = float(bound)
     stopped = solution.status == 1 and "time limit" in solution.message.lower()
     return Solution(
         solution.x,
@@ -275,7 +292,7 @@ def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
     )
 
 
-def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, nodes: int) -> Solution:
+def _by_highspy(program: Program, start: Floats, scene: Scene, nodes: int) -> Solution:
     highspy: Any = require("highspy", extra="solvers", to="solve programs from a known start")
     highs = highspy.Highs()
     options = {
@@ -290,26 +307,30 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
     for name, value in options.items():
         highs.setOptionValue(name, value)
     model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(program.costs), program.rows.shape[0]
-    model.col_cost_, model.col_lower_, model.col_upper_ = program.costs, program.low, program.high
+    model.num_col_ = len(program.costs)
+    model.num_row_ = program.rows.shape[0]
+    model.col_cost_ = program.costs
+    model.col_lower_ = program.low
+    model.col_upper_ = program.high
     model.row_lower_ = np.where(np.isfinite(program.rows_low), program.rows_low, -highspy.kHighsInf)
     model.row_upper_ = np.where(
         np.isfinite(program.rows_high), program.rows_high, highspy.kHighsInf
     )
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_, model.a_matrix_.index_ = program.rows.indptr, program.rows.indices
+    model.a_matrix_.start_ = program.rows.indptr
+    model.a_matrix_.index_ = program.rows.indices
     model.a_matrix_.value_ = program.rows.data
     kinds = [highspy.HighsVarType.kContinuous] * (len(program.costs) - program.whole)
     model.integrality_ = kinds + [highspy.HighsVarType.kInteger] * program.whole
     highs.passModel(model)
     warm_start = highspy.HighsSolution()
     warm_start.col_value = start.tolist()
+    # A start that satisfies the program prunes from the first node on.
     highs.setSolution(warm_start)
 
     def interrupt(kind: Any, message: str, callback_output: Any, answer: Any, data: Any) -> None:
-        if (
-            answer is not None and not scene.left
-        ):  # seconds of computing, which the solver itself does not count
+        # seconds of computing, which the solver itself does not count
+        if answer is not None and not scene.left:
             answer.user_interrupt = True
 
     highs.setCallback(interrupt, None)
@@ -319,7 +340,8 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
     info = highs.getInfo()
     values = np.array(highs.getSolution().col_value)
     bound = float(info.mip_dual_bound)
-    status, states = highs.getModelStatus(), highspy.HighsModelStatus
+    status = highs.getModelStatus()
+    states = highspy.HighsModelStatus
     optimal = status == states.kOptimal
     stopped = status in (states.kTimeLimit, states.kInterrupt)
     usable = (
@@ -327,18 +349,8 @@ def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, node
         and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     )
     point = values if usable else None
-    return Solution(
-        point, bound if np.isfinite(bound) else 0.0, optimal, int(info.mip_node_count), stopped
-    )
-
-
-MOST_SOLVED = 500
-"""Units beyond which the program says nothing in any time there is."""
-TURNS = 30
-EDGE = 1e-6
-"""Parameters below this are tried as zero too: a solver's zero is not one, and ties hold at exact
-zeros only.
-"""
+    lower_bound = bound if np.isfinite(bound) else 0.0
+    return Solution(point, lower_bound, optimal, int(info.mip_node_count), stopped)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -347,14 +359,14 @@ class Worst:
     equal.
     """
 
-    parameters: NDArray[np.float64]
+    parameters: Floats
     linked: float
     bound: float
     proved: bool
     rows: int
 
 
-def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
+def linkable(pool: Pool, parameters: Floats) -> float:
     r"""The worth of all units, shared where some other is plainly as near and nothing where it
     is nearer: it needs no solver.
 
@@ -368,16 +380,16 @@ def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
         return pool.worth(reach == 2, reach >= 1)
     own = pool.own_roots[pool.rows[:, 0]]
     apart = pool.roots[:, :, None] * pool.roots[:, None, :] - own[:, :, None] * own[:, None, :]
+    # The best square form for one row alone is its top eigenvector: an upper bound for all.
     top = np.linalg.eigvalsh(apart)[:, -1]
-    alone, tied = np.ones(len(pool.units), dtype=bool), np.ones(len(pool.units), dtype=bool)
+    alone = np.ones(len(pool.units), dtype=bool)
+    tied = np.ones(len(pool.units), dtype=bool)
     alone[pool.rows[top < MARGIN, 0]] = False
     tied[pool.rows[top < -TIE, 0]] = False
     return pool.worth(alone & tied, tied)
 
 
-def worst_case(
-    scene: Scene, pool: Pool, start: NDArray[np.float64], *, solver: Solver, nodes: int
-) -> Worst:
+def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes: int) -> Worst:
     r"""Improve on known parameters and bound all others, by a program whose rows are added as they
     are violated.
 
@@ -386,12 +398,12 @@ def worst_case(
     that violate it, which is a relaxation too.
     """
     total = float(pool.alone.sum())
-    best, best_links = start, float(pool.look(start).credit.sum())
+    best = start
+    best_links = float(pool.look(start).credit.sum())
     bound = linkable(pool, start)
     if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
-        return Worst(
-            best, best_links, max(bound, best_links), best_links >= bound - 1e-9, len(pool.rows)
-        )
+        proved = best_links >= bound - 1e-9
+        return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
     cuts = _pair_cuts(pool.family)
     proved = best_links >= bound - 1e-9
     work = SOLVER_SHARE * scene.work
@@ -419,7 +431,8 @@ def worst_case(
             near = pool.family.nearest_allowed(candidate)
             view = pool.look(near)
             if float(view.credit.sum()) > best_links:
-                best, best_links = near, float(view.credit.sum())
+                best = near
+                best_links = float(view.credit.sum())
             added += pool.add(view.others, (~shared & ~view.apart) | (~failed & (view.credit == 0)))
         fresh = _violated(pool.family, raw)
         cuts = np.vstack([cuts, fresh])
@@ -429,9 +442,7 @@ def worst_case(
     return Worst(best, best_links, max(bound, best_links), proved, len(pool.rows))
 
 
-def polished(
-    scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def polished(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: Floats) -> Floats:
     """Parameters that link the wanted units with the widest margin: a solver's own stand on the
     edge, within its tolerance.
     """
@@ -460,25 +471,24 @@ def polished(
         options={"time_limit": PATIENCE * max(1.0, scene.left)},
     )
     scene.require_time()
-    return (
-        np.asarray(solution.x[: pool.family.width])
-        if solution.x is not None
-        else pool.family.of_weights(np.full(pool.family.columns, 1 / pool.family.columns))
-    )
+    if solution.x is not None:
+        return np.asarray(solution.x[: pool.family.width])
+    return pool.family.of_weights(np.full(pool.family.columns, 1 / pool.family.columns))
 
 
-def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def _point(pool: Pool, parameters: Floats) -> Floats:
     """Parameters as a point of the program: whoever they do not tell apart shares, and whoever
     another is nearer to fails.
     """
-    shared, failed = np.zeros(len(pool.units)), np.zeros(len(pool.units))
+    shared = np.zeros(len(pool.units))
+    failed = np.zeros(len(pool.units))
     margins = pool.gains @ parameters
     shared[pool.rows[margins < MARGIN, 0]] = 1.0
     failed[pool.rows[margins < 0, 0]] = 1.0
     return np.concatenate([extended(pool.family, parameters), shared, failed])
 
 
-def _pair_cuts(family: Family) -> NDArray[np.float64]:
+def _pair_cuts(family: Family) -> Floats:
     r"""What two columns alone say of a
     semidefinite matrix: :math:`q_{kk} + q_{ll} \pm 2 q_{kl} \ge 0`.
     """
@@ -494,7 +504,7 @@ def _pair_cuts(family: Family) -> NDArray[np.float64]:
     return np.array([_cut(family, v) for v in vectors]).reshape(-1, family.width)
 
 
-def _violated(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def _violated(family: Family, parameters: Floats) -> Floats:
     if family.kind != SQUARE_FORM:
         return np.zeros((0, family.width))
     values, vectors = np.linalg.eigh(family.matrix(parameters))
@@ -503,6 +513,6 @@ def _violated(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.flo
     ).reshape(-1, family.width)
 
 
-def _cut(family: Family, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cut(family: Family, vector: Floats) -> Floats:
     outer = np.outer(vector, vector)
     return np.concatenate([np.diag(outer), 2 * outer[np.triu_indices(family.columns, 1)]])

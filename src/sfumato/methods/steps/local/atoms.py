@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
     from sfumato.methods.steps.recoding.lattice import Lattice
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 MOST_NODES, WORK = 20_000, 2_000_000_000
 """Nodes of the lattice whose cells are tried, and nodes times classes; a larger lattice is thinned
@@ -44,20 +48,20 @@ class Atoms:
     columns: tuple[str, ...]
     placement: Placement
     keys: NDArray[np.uint64]
-    codes: NDArray[np.int64]
-    amounts: NDArray[np.int64]
-    values: Mapping[Column, NDArray[np.int64]]
+    codes: Ints
+    amounts: Ints
+    values: Mapping[Column, Ints]
     base: ClassTable
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.amounts)
 
     def table(
         self,
-        atoms: NDArray[np.int64],
-        amounts: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        atoms: Ints,
+        amounts: Ints,
+        groups: Ints,
         count: int,
     ) -> ClassTable:
         """The classes that form when some records of some atoms go to groups; their keys mean
@@ -65,6 +69,7 @@ class Atoms:
 
         A part of an atom brings its share of the survey weights.
         """
+        # Each part of an atom has one value of a counted column: row p holds entry p alone.
         rows = np.arange(len(atoms) + 1)
         counts: dict[Column, Counts] = {}
         for name, codes in self.values.items():
@@ -74,18 +79,16 @@ class Atoms:
             )
             starts, merged_codes, merged_amounts = merged
             counts[name] = Counts(starts, merged_codes, merged_amounts, own.labels, own.worked_out)
+        weights = None
+        if self.weights is not None:
+            part_weights = self.weights[atoms] * (amounts / self.amounts[atoms])
+            weights = kernels.keys.add_up(part_weights, groups, count)
         return dataclasses.replace(
             self.base,
             keys=np.zeros((count, 1), dtype=np.uint64),
             records=kernels.keys.add_up(amounts, groups, count),
             counts=counts,
-            weights=(
-                None
-                if self.weights is None
-                else kernels.keys.add_up(
-                    self.weights[atoms] * (amounts / self.amounts[atoms]), groups, count
-                )
-            ),
+            weights=weights,
         )
 
 
@@ -94,10 +97,12 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     classes.
     """
     base = lattice.base
-    extras = tuple(dict.fromkeys(part for name in base.counts for part in parts_of(name)))
+    # a counted column may be several together: their values are told apart one by one
+    extras = dict.fromkeys(chain.from_iterable(map(parts_of, base.counts)))
     if extras:
-        return _finer_atoms(dataset, base, tuple(c for c in extras if c not in base.columns))
+        return _finer_atoms(dataset, base, [c for c in extras if c not in base.columns])
     placement = Placement(base.ladders, base.levels, base.layout)
+    # Classes that only a population has hold no records of the table.
     occupied = base.records > 0
     weights = None if base.weights is None else base.weights[occupied]
     return Atoms(
@@ -112,31 +117,34 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     )
 
 
-def _codes(base: ClassTable, occupied: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _codes(base: ClassTable, occupied: NDArray[np.bool_]) -> Ints:
     return np.stack([base.codes(name)[occupied] for name in base.columns], axis=1)
 
 
 def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Atoms:
     columns = (*base.columns, *extras)
-    ladders = [
-        bind(None, e.labels, e.counts.tolist()) for e in (dataset.encoded(name) for name in extras)
-    ]
-    placement = _placement((*base.ladders, *ladders))
+    ladders = list(base.ladders)
+    for name in extras:
+        encoded = dataset.encoded(name)
+        ladders.append(bind(None, encoded.labels, encoded.counts.tolist()))
+    sizes = [len(ladder.labels[0]) for ladder in ladders]
+    placement = Placement(tuple(ladders), (0,) * len(ladders), Layout.of(sizes))
     keys, _ = pack_rows(dataset, columns, placement)
     ids, first = kernels.keys.group(keys)
+    # Atoms by their key, whatever order the rows have.
     order = np.lexsort(keys[first].T)
     first_rows = first[order]
     layout = placement.layout
-    quasi = range(len(base.columns))
-    weights = (
-        None if base.weights is None else survey_weights(dataset, weight_column(dataset.schema))
-    )
     codes = [
         kernels.keys.field_codes(
             keys[first_rows], layout.words[a], layout.shifts[a], layout.widths[a]
         )
-        for a in quasi
+        for a in range(len(base.columns))
     ]
+    weights = None
+    if base.weights is not None:
+        row_weights = survey_weights(dataset, weight_column(dataset.schema))
+        weights = kernels.keys.add_up(row_weights, ids, len(first))[order]
     return Atoms(
         columns=columns,
         placement=placement,
@@ -148,13 +156,8 @@ def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Ato
             for name in base.counts
         },
         base=base,
-        weights=None if weights is None else kernels.keys.add_up(weights, ids, len(first))[order],
+        weights=weights,
     )
-
-
-def _placement(ladders: tuple[object, ...]) -> Placement:
-    sizes = [len(ladder.labels[0]) for ladder in ladders]  # type: ignore[attr-defined]
-    return Placement(ladders, (0,) * len(ladders), Layout.of(sizes))  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,32 +170,39 @@ class Terrain:
     """
 
     lattice: Lattice
-    bases: NDArray[np.int64]
-    climbs: NDArray[np.int64]
+    bases: Ints
+    climbs: Ints
     marks: NDArray[np.uint64]
-    costs: NDArray[np.float64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    costs: Floats
+    low: Ints
+    high: Ints
 
     @classmethod
     def of(cls, lattice: Lattice) -> Terrain:
         """Lay out the hierarchies of a lattice."""
         ladders = lattice.base.ladders
         bases = np.zeros((len(ladders), max(ladder.depth for ladder in ladders)), dtype=np.int64)
-        climbs, marks, costs, offset, nodes = [], [], [], 0, 0
+        climbs = []
+        marks = []
+        costs = []
+        offset = 0
+        nodes = 0
+        # One flat array for all columns and levels: kernels index it by bases[a, level] + code.
         for a, ladder in enumerate(ladders):
             for level in range(ladder.depth):
                 climb = ladder.climb(0, level)
                 bases[a, level] = offset
                 climbs.append(climb)
+                # The marks of a cell's nodes are added up to a 64-bit name of the cell.
                 marks.append(_scattered(climb + nodes))
                 costs.append(ladder.loss[level][climb] * lattice.weights[a])
-                offset, nodes = offset + len(climb), nodes + len(ladder.labels[level])
+                offset += len(climb)
+                nodes += len(ladder.labels[level])
         flat = (np.concatenate(climbs), np.concatenate(marks), np.concatenate(costs))
         return cls(lattice, bases, *flat, np.array(lattice.low), np.array(lattice.high))
 
     @cached_property
-    def nodes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nodes(self) -> tuple[Ints, Floats]:
         """Nodes of the lattice, the cheapest first, and the mean cost of a cell there."""
         means = [np.array(sums) / max(1, self.lattice.records) for sums in self.lattice.totals]
         limit = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
@@ -203,11 +213,12 @@ class Terrain:
         cost = np.zeros(len(grid))
         for a, mean in enumerate(means):
             cost += self.lattice.weights[a] * mean[grid[:, a]]
+        # Cheapest first; equal costs by the sum of levels, then level by level.
         order = np.lexsort((*grid.T[::-1], grid.sum(axis=1), cost))
         return grid[order], cost[order]
 
 
-def _scattered(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _scattered(numbers: Ints) -> NDArray[np.uint64]:
     """Numbers spread over 64 bits (the finalizer of splitmix64)."""
     x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -241,15 +252,18 @@ class Parts:
     released.
     """
 
-    atoms: NDArray[np.int64]
-    regions: NDArray[np.int64]
-    amounts: NDArray[np.int64]
+    atoms: Ints
+    regions: Ints
+    amounts: Ints
 
     @classmethod
     def joined(cls, pieces: list[Parts]) -> Parts:
         """Several lists of parts one after the other."""
-        fields = ("atoms", "regions", "amounts")
-        return cls(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in fields))
+        return cls(
+            np.concatenate([piece.atoms for piece in pieces]),
+            np.concatenate([piece.regions for piece in pieces]),
+            np.concatenate([piece.amounts for piece in pieces]),
+        )
 
     def tidy(self) -> Parts:
         """Parts in the order of regions, regions numbered from 0 without gaps, equal parts added
@@ -257,6 +271,7 @@ class Parts:
         """
         nonempty = (self.amounts > 0) & (self.regions >= 0)
         _, regions = np.unique(self.regions[nonempty], return_inverse=True)
+        # Columns of the pairs are sorted by region, then by atom.
         pairs, which = np.unique(
             np.stack([regions, self.atoms[nonempty]]), axis=1, return_inverse=True
         )
@@ -268,18 +283,20 @@ class Parts:
     @property
     def count(self) -> int:
         """Number of regions of tidy parts."""
-        return int(self.regions[-1]) + 1 if len(self.regions) else 0
+        if not len(self.regions):
+            return 0
+        return int(self.regions[-1]) + 1
 
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Ints:
         """Where each region of tidy parts begins, and the end."""
         return np.searchsorted(self.regions, np.arange(self.count + 1)).astype(np.int64)
 
-    def left(self, atoms: Atoms) -> NDArray[np.int64]:
+    def left(self, atoms: Atoms) -> Ints:
         """Records of each atom that go nowhere."""
         placed = np.bincount(self.atoms, weights=self.amounts, minlength=len(atoms)).astype(
             np.int64
         )
-        remaining: NDArray[np.int64] = atoms.amounts - placed
+        remaining: Ints = atoms.amounts - placed
         return remaining
 
 
@@ -289,8 +306,8 @@ class Outline:
     of its atoms.
     """
 
-    levels: NDArray[np.int64]
-    members: NDArray[np.int64]
+    levels: Ints
+    members: Ints
 
     @classmethod
     def tightest(cls, parts: Parts, atoms: Atoms, terrain: Terrain) -> Outline:
@@ -307,7 +324,7 @@ class Outline:
         )
         return cls(levels, parts.atoms[starts[:-1]])
 
-    def costs(self, atoms: Atoms, terrain: Terrain) -> NDArray[np.float64]:
+    def costs(self, atoms: Atoms, terrain: Terrain) -> Floats:
         """Weighted cost of a record in each region."""
         costs = np.zeros(len(self.members))
         for a in range(self.levels.shape[1]):

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import ClassTable
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 Form = Literal["line", "tree", "set"]
 HUGE = 1e150
 """Numbers beyond this are scaled down, so that their differences stay finite."""
@@ -51,9 +54,9 @@ class Axis:
 
     column: str
     form: Form
-    ranks: NDArray[np.int64]
+    ranks: Ints
     labels: tuple[str | None, ...]
-    places: NDArray[np.float64]
+    places: Floats
     span: float
     ladder: Ladder
     grid: LineGrid | None = None
@@ -61,22 +64,24 @@ class Axis:
     @property
     def missing(self) -> int:
         """The rank of missing values, −1 where there are none."""
-        return len(self.labels) - 1 if self.labels and self.labels[-1] is None else -1
+        if self.labels and self.labels[-1] is None:
+            return len(self.labels) - 1
+        return -1
 
     @property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> Ints:
         """Per rank the first rank of its cell: a line is cut before such ranks only."""
         return self._per_rank("first")
 
     @property
-    def last(self) -> NDArray[np.int64]:
+    def last(self) -> Ints:
         """Per rank the last rank of its cell."""
         return self._per_rank("last")
 
-    def _per_rank(self, field: Literal["first", "last"]) -> NDArray[np.int64]:
+    def _per_rank(self, field: Literal["first", "last"]) -> Ints:
         ranks = np.arange(len(self.labels))
         if self.grid is not None:
-            cells: NDArray[np.int64] = getattr(self.grid, field)
+            cells: Ints = getattr(self.grid, field)
             ranks[: len(cells)] = cells
         return ranks
 
@@ -100,7 +105,7 @@ class Axis:
             self.grid is None or rank >= len(self.grid.first) or int(self.grid.first[rank]) == rank
         )
 
-    def limits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def limits(self) -> tuple[Floats, Floats]:
         """Per rank where its cell begins and ends, as a label states it."""
         if self.grid is None:
             return self.places, self.places
@@ -152,12 +157,15 @@ def _axis(
     """A line where values can be put in order, else a tree where there is a hierarchy, else a
     set.
     """
-    kind, hanging = attribute.kind, ladder.depth > 1
+    kind = attribute.kind
+    hanging = ladder.depth > 1
     if kind in (Kind.NUMERIC, Kind.DATE):
         keys = _keys(ladder, _number if kind is Kind.NUMERIC else moment)
         if None not in keys.values():
             line = _line(column, kind, ladder, keys, step)
-            return line if line is not None else _plain(column, ladder, "tree")
+            if line is not None:
+                return line
+            return _plain(column, ladder, "tree")
         if not hanging:
             wrong = sum(key is None for key in keys.values())
             raise SchemaError(
@@ -196,11 +204,15 @@ def _line(
     """Numbers or dates on their grid; None where the hierarchy that should make the cells has no
     intervals.
     """
+    # Equal numbers may be written in two ways, 1 and 1.0: then by their text.
     ordered = sorted(keys, key=lambda label: (keys[label], label))
     largest = max((abs(key) for key in keys.values()), default=0)
+    # Very large numbers are scaled by the largest, so that products of them stay finite.
     scale = 1.0 if largest < HUGE else 1 / largest
     positions = np.array([keys[label] * scale for label in ordered], dtype=np.float64)
-    span = float(positions[-1] - positions[0]) if len(positions) else 0.0
+    span = 0.0
+    if len(positions):
+        span = float(positions[-1] - positions[0])
     values = [keys[label] for label in ordered]
     dates = kind is Kind.DATE
     if step is not None and dates != isinstance(step, str):
@@ -243,11 +255,12 @@ def _along(
     column: str,
     ladder: Ladder,
     ordered: Sequence[str],
-    positions: NDArray[np.float64],
+    positions: Floats,
     span: float,
     grid: LineGrid,
 ) -> Axis:
     labels: tuple[str | None, ...] = tuple(ordered)
+    # Missing is the last rank, at no place on the line.
     if None in ladder.labels[0]:
         labels = (*labels, None)
         positions = np.append(positions, 0.0)
@@ -272,6 +285,7 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.points.S
     forms = {"line": kernels.points.LINE, "tree": kernels.points.TREE, "set": kernels.points.SET}
     begins = np.cumsum([0, *sizes[:-1]])
     tree_begins = np.cumsum([0, *(len(nodes) for nodes, _ in trees[:-1])])
+    # Order of the rows as in kernels.points: form, size, missing, where ranks and nodes begin.
     rows = [
         [forms[axis.form] for axis in axes],
         sizes,
@@ -290,7 +304,7 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.points.S
     )
 
 
-def _tree(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _tree(axis: Axis) -> tuple[Ints, Floats]:
     """Per level and rank the node above and its loss; nothing where there is no tree."""
     if axis.form != "tree":
         return np.empty(0, dtype=np.int64), np.empty(0)
@@ -301,10 +315,12 @@ def _tree(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 def points_of(classes: ClassTable, axes: Sequence[Axis], room: int = 0) -> NDArray[np.int32]:
     """One row a class: its ranks, its records, its number; and some rows of room."""
-    n, d = len(classes), len(axes)
+    n = len(classes)
+    d = len(axes)
     points = np.zeros((n + room, d + 2), dtype=np.int32)
     for a, axis in enumerate(axes):
-        points[:n, a] = axis.ranks[classes.codes(axis.column)] if n else 0
+        if n:
+            points[:n, a] = axis.ranks[classes.codes(axis.column)]
     points[:n, d] = classes.records
     points[:n, d + 1] = np.arange(n)
     return points

@@ -39,17 +39,18 @@ if TYPE_CHECKING:
 
     from sfumato.methods.steps.local.axes import Axis
 
+    Floats = NDArray[np.float64]
+
+
 SECOND = 10**9
 """Moments are counted in nanoseconds since the year 1."""
 DAY = 86_400 * SECOND
 MIDNIGHT = " 00:00:00"
 """How a time ends that says no more than its day."""
-
 SHARE_OF_SPREAD = 10
 """The default step is at least the interquartile range over this: some twenty cells for values that
 are spread evenly.
 """
-
 PERIODS: dict[str, int] = {
     "second": SECOND,
     "10 seconds": 10 * SECOND,
@@ -66,7 +67,6 @@ PERIODS: dict[str, int] = {
     "decade": 3_653 * DAY,
 }
 """The steps of dates and times, and how long each is at most."""
-
 Steps = Annotated[
     dict[str, int | float | str],
     COLUMNS,
@@ -78,8 +78,12 @@ Steps = Annotated[
     ),
 ]
 """The field of every step that writes ranges."""
-
 Source = Literal["recipe", "hierarchy", "default", "order"]
+_WHOLE = re.compile(r"(\d{1,300})(?:-(\d{1,300}))?|\[(\d{1,300})-(\d{1,300})\]", re.ASCII)
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_HALF_OPEN = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\)", re.ASCII)
+_OPEN = re.compile(rf"(<|>=)({_NUMBER})", re.ASCII)
+CellLimits = tuple[Sequence[float], Sequence[float]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +98,8 @@ class LineGrid:
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
-    starts: NDArray[np.float64]
-    ends: NDArray[np.float64]
+    starts: Floats
+    ends: Floats
     write: Callable[[int, int], str]
     step: str
     source: Source
@@ -140,9 +144,9 @@ def contradict_grid(
         return problem
     for name, grid in grids.items():
         declared = steps.get(name)
-        stated = (
-            {"step": _written_step(declared), "source": "recipe"} if declared is not None else None
-        )
+        stated = None
+        if declared is not None:
+            stated = {"step": _written_step(declared), "source": "recipe"}
         if stated is not None and grid != stated:
             return problem
         if stated is None and (
@@ -153,10 +157,12 @@ def contradict_grid(
 
 
 def _written_step(step: int | float | str) -> str:
-    return step if isinstance(step, str) else DecimalStep.of(step).times(1)
+    if isinstance(step, str):
+        return step
+    return DecimalStep.of(step).times(1)
 
 
-def ordered_grid(positions: NDArray[np.float64], labels: Sequence[str]) -> LineGrid:
+def ordered_grid(positions: Floats, labels: Sequence[str]) -> LineGrid:
     """Every value of a listed order is a cell of its own."""
     ranks = np.arange(len(labels))
     return LineGrid(
@@ -182,6 +188,7 @@ class DecimalStep(NamedTuple):
     @classmethod
     def of(cls, number: float) -> DecimalStep:
         """A declared number, as it is written."""
+        # repr() gives the shortest decimals that read back as the number: 0.1 is 1 · 10⁻¹.
         _, digits, exponent = Decimal(repr(number)).as_tuple()
         return cls(int("".join(map(str, digits))), int(exponent))
 
@@ -203,10 +210,12 @@ class DecimalStep(NamedTuple):
         if abs(self.exponent) > 30:
             return str(exact)
         text = format(exact, "f")
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        if "." not in text:
+            return text
+        return text.rstrip("0").rstrip(".")
 
 
-def default_step(values: NDArray[np.float64], *, whole: bool) -> DecimalStep:
+def default_step(values: Floats, *, whole: bool) -> DecimalStep:
     """The step that the spread of different values suggests.
 
     >>> (
@@ -222,11 +231,12 @@ def default_step(values: NDArray[np.float64], *, whole: bool) -> DecimalStep:
         return DecimalStep(1, 0)
     exponent = math.floor(math.log10(target))
     leading = Fraction(target) / Fraction(10) ** exponent
+    # The next of 1, 2, 5 · 10ⁿ above: people read these at a glance.
     mantissa = next(m for m in (1, 2, 5, 10, 20) if m >= leading)
     return DecimalStep(mantissa, exponent)
 
 
-def _tenth_of_spread(values: NDArray[np.float64]) -> float:
+def _tenth_of_spread(values: Floats) -> float:
     if len(values) < 2:
         return 0.0
     lower, upper = np.quantile(values / SHARE_OF_SPREAD, [0.25, 0.75])
@@ -248,15 +258,19 @@ def number_grid(
     size = step.fraction
     cells = list(dict.fromkeys(counts))
     limits: list[tuple[Any, Any]]
+    # Whole numbers: ranges are written with both ends inside, as 20-24.
     if whole and size.denominator == 1:
         width = int(size)
         negative = bool(counts) and counts[0] < 0
 
         def write(low: int, high: int) -> str:
-            start, end = counts[low] * width, (counts[high] + 1) * width - 1
+            start = counts[low] * width
+            end = (counts[high] + 1) * width - 1
             if start == end:
                 return str(start)
-            return f"[{start}, {end}]" if negative else f"{start}-{end}"
+            if negative:
+                return f"[{start}, {end}]"
+            return f"{start}-{end}"
 
         limits = [(count * width, (count + 1) * width - 1) for count in cells]
     else:
@@ -275,6 +289,7 @@ def _cell_numbers(keys: Sequence[int | float], step: Fraction) -> list[int]:
     """The cell of every number: the whole part of number / step, without rounding."""
     if all(isinstance(key, int) for key in keys):
         return [int(key) * step.denominator // step.numerator for key in keys]
+    # Floats are divided fast; where the quotient may be off by one, exactly.
     width = float(step)
     if width < 1e-290 or math.isinf(width):
         return [_exact_cell(key, step) for key in keys]
@@ -311,6 +326,7 @@ def _from_cells(
     source: Source,
 ) -> LineGrid:
     """A grid from the number of the cell of every rank, ascending."""
+    # Cells 0 0 1 3 3 begin at ranks 0, 2 and 3.
     borders = [rank for rank in range(1, len(cells)) if cells[rank] != cells[rank - 1]]
     begins = np.array([0, *borders], dtype=np.int64)
     lengths: NDArray[np.int64] = np.array([*borders, len(cells)], dtype=np.int64) - begins
@@ -393,7 +409,10 @@ class ColumnClock:
         if self.form == "days":
             return when.date().isoformat()
         finer = f" +{key % 1000} ns" if key % 1000 else ""
-        text = when.time().isoformat() if self.form == "times" else when.isoformat(" ")
+        if self.form == "times":
+            text = when.time().isoformat()
+        else:
+            text = when.isoformat(" ")
         return f"{text}{self.zone}{finer}"
 
 
@@ -441,18 +460,14 @@ def _period_around(key: int, period: str) -> tuple[int, int]:
         years = [
             datetime.date(min(max(1, year + offset), datetime.MAXYEAR), 1, 1) for offset in (0, 4)
         ]
-        low, high = bounds("year", years[0])[0], bounds("year", years[1])[1]
+        low = bounds("year", years[0])[0]
+        high = bounds("year", years[1])[1]
     else:
         low, high = bounds(period, day)  # type: ignore[arg-type]  # a period of a day or more
     return (max(1, low) - 1) * DAY, (min(high, datetime.date.max.toordinal() + 1) - 1) * DAY
 
 
 # Level 1 of a hierarchy.
-
-_WHOLE = re.compile(r"(\d{1,300})(?:-(\d{1,300}))?|\[(\d{1,300})-(\d{1,300})\]", re.ASCII)
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_HALF_OPEN = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\)", re.ASCII)
-_OPEN = re.compile(rf"(<|>=)({_NUMBER})", re.ASCII)
 
 
 class LabelExtent(NamedTuple):
@@ -478,12 +493,11 @@ class LabelExtent(NamedTuple):
 def _read_extent(label: str) -> LabelExtent | None:
     if match := _WHOLE.fullmatch(label):
         wrapped = match[1] is None
-        low, high = int(match[1] or match[3]), int(match[4] or match[2] or match[1]) + 1
-        return (
-            LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped)
-            if low < high
-            else None
-        )
+        low = int(match[1] or match[3])
+        high = int(match[4] or match[2] or match[1]) + 1
+        if not (low < high):
+            return None
+        return LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped)
     if match := _HALF_OPEN.fullmatch(label):
         return LabelExtent(Fraction(match[1]), Fraction(match[2]), match[1], match[2])
     if match := _OPEN.fullmatch(label):
@@ -503,7 +517,9 @@ def _written_extent(first: LabelExtent, last: LabelExtent) -> str:
         return f">={first.low_text}"
     if first.whole and last.whole:
         text = f"{first.low_text}-{int(last.high_text) - 1}"
-        return f"[{text}]" if first.wrapped and last.wrapped else text
+        if first.wrapped and last.wrapped:
+            return f"[{text}]"
+        return text
     return f"[{first.low_text}, {last.high_text})"
 
 
@@ -520,18 +536,20 @@ def hierarchy_grid(
     labels = [ladder.labels[1][node] or "" for node in nodes]
     if len(set(nodes)) != 1 + sum(first != second for first, second in itertools.pairwise(nodes)):
         return None
-    cells = _number_cells(labels, keys) if texts is None else _period_cells(labels, keys, texts)
+    if texts is None:
+        cells = _number_cells(labels, keys)
+    else:
+        cells = _period_cells(labels, keys, texts)
     if cells is None:
         return None
     limits, join = cells
 
     def write(low: int, high: int) -> str:
-        return labels[low] if nodes[low] == nodes[high] else join(low, high)
+        if nodes[low] == nodes[high]:
+            return labels[low]
+        return join(low, high)
 
     return _from_cells(nodes, limits, write, "level 1 of the hierarchy", "hierarchy")
-
-
-CellLimits = tuple[Sequence[float], Sequence[float]]
 
 
 def _number_cells(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column
     from sfumato.core.progress import Progress
 
+    Ints = NDArray[np.int64]
+
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
 DEAREST_CELL, FEW = 0.5, 0.05
 """Cells that cost more are not opened for the last few records, this share of all: they join others
@@ -48,8 +50,12 @@ class JudgedCover:
         trimmed: Column | None,
         smallest_class: int,
     ) -> None:
-        self.atoms, self.terrain, self.failing, self.trimmed = atoms, terrain, failing, trimmed
-        self.least, self.rest = smallest_class, atoms.amounts.copy()
+        self.atoms = atoms
+        self.terrain = terrain
+        self.failing = failing
+        self.trimmed = trimmed
+        self.least = smallest_class
+        self.rest = atoms.amounts.copy()
         self.waiting = np.arange(len(atoms))
         self.found: list[Parts] = []
         self.regions = 0
@@ -59,7 +65,11 @@ class JudgedCover:
         nodes, costs = self.terrain.nodes
         small_rest = FEW * self.atoms.amounts.sum()
         columns = np.arange(nodes.shape[1])
+        # Nodes come in the order of their cost, so a record is taken by the cheapest cell that
+        # holds.
         for step, node in enumerate(nodes):
+            # The few records that are left at a high cost are better absorbed by regions that
+            # exist.
             if not len(self.waiting) or (
                 costs[step] > DEAREST_CELL and self.rest.sum() <= small_rest
             ):
@@ -69,32 +79,35 @@ class JudgedCover:
                 progress(step / len(nodes), "covering records")
         return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
 
-    def _visit(self, offsets: NDArray[np.int64]) -> None:
+    def _visit(self, offsets: Ints) -> None:
         ids, sizes = kernels.local.group_cells(
             self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks
         )
+        # Smaller groups break a promise in any case: no need to ask models.
         large = sizes >= self.least
         if not large.any():
             return
         inside = large[ids]
+        # Large groups numbered without gaps: [F, T, T] gives numbers 0 and 1 to the last two.
         number = np.cumsum(large) - 1
         self._judge(self.waiting[inside], number[ids[inside]], int(large.sum()))
         self.waiting = self.waiting[self.rest[self.waiting] > 0]
 
-    def _judge(self, members: NDArray[np.int64], ids: NDArray[np.int64], groups: int) -> None:
+    def _judge(self, members: Ints, ids: Ints, groups: int) -> None:
         """Open a region for every group that holds, and for parts of those that do not."""
         table = self.atoms.table(members, self.rest[members], ids, groups)
         failing = self.failing(table)
+        # Trimming first: what it leaves waits for a coarser node.
         if self.trimmed is not None and failing.any():
             self._trim(members, ids, failing)
         self._release(members, ids, ~failing, self.rest[members])
 
     def _release(
         self,
-        members: NDArray[np.int64],
-        ids: NDArray[np.int64],
+        members: Ints,
+        ids: Ints,
         good: NDArray[np.bool_],
-        amounts: NDArray[np.int64],
+        amounts: Ints,
     ) -> None:
         """Open a region for every good group, with so many records of each member."""
         if not good.any():
@@ -106,9 +119,7 @@ class JudgedCover:
         self.rest[released_atoms] -= amounts[is_released]
         self.regions += int(good.sum())
 
-    def _trim(
-        self, members: NDArray[np.int64], ids: NDArray[np.int64], failing: NDArray[np.bool_]
-    ) -> None:
+    def _trim(self, members: Ints, ids: Ints, failing: NDArray[np.bool_]) -> None:
         """Open regions with a part of the records of failing groups, as large a part as holds."""
         groups = np.flatnonzero(failing)
         position = np.full(len(failing), -1)
@@ -116,6 +127,7 @@ class JudgedCover:
         values = self.atoms.values[self.trimmed][members]  # type: ignore[index]
         rows = position[ids]
         inside = rows >= 0
+        # Records by failing group and value of the trimmed column.
         counts = np.zeros((len(groups), len(self._shares)), dtype=np.int64)
         np.add.at(counts, (rows[inside], values[inside]), self.rest[members[inside]])
         caps = self._caps(counts)
@@ -124,12 +136,13 @@ class JudgedCover:
         if good.any():
             self._release(members, ids, good, self._dealt(self.rest[members], rows, values, caps))
 
-    def _caps(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _caps(self, counts: Ints) -> Ints:
         """Per group and value, how many records a trimmed region takes; all zero where no trimming
         holds.
         """
         caps = np.zeros_like(counts)
         open_ = np.flatnonzero(counts.sum(axis=1) >= self.least)
+        # The loosest cap that holds keeps most records; groups that hold are done.
         for excess in EXCESS:
             upper = np.floor(excess * self._shares * counts[open_].sum(axis=1, keepdims=True))
             trial = np.minimum(counts[open_], upper.astype(np.int64))
@@ -138,12 +151,13 @@ class JudgedCover:
             open_ = open_[~holds]
         return caps
 
-    def _failing_rows(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _failing_rows(self, counts: Ints) -> NDArray[np.bool_]:
         """Which rows of counts fail the models; those too small do."""
         failing = np.ones(len(counts), dtype=np.bool_)
         large_rows = np.flatnonzero(counts.sum(axis=1) >= self.least)
         if len(large_rows):
             rows, values = np.nonzero(counts[large_rows])
+            # Models see counts of values only, so any atom with the value may stand for it.
             table = self.atoms.table(
                 self._bearers[values], counts[large_rows][rows, values], rows, len(large_rows)
             )
@@ -160,20 +174,21 @@ class JudgedCover:
         return shares
 
     @cached_property
-    def _bearers(self) -> NDArray[np.int64]:
+    def _bearers(self) -> Ints:
         """An atom that has each value."""
         codes = self.atoms.values[self.trimmed]  # type: ignore[index]
         bearers = np.zeros(len(self._shares), dtype=np.int64)
+        # Written backwards, the first atom with a value stays.
         bearers[codes[::-1]] = np.arange(len(codes))[::-1]
         return bearers
 
     @staticmethod
     def _dealt(
-        remaining: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        values: NDArray[np.int64],
-        caps: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
+        remaining: Ints,
+        rows: Ints,
+        values: Ints,
+        caps: Ints,
+    ) -> Ints:
         """How many records of each member go along: atom after atom, up to the cap of group and
         value.
         """
@@ -181,8 +196,11 @@ class JudgedCover:
         inside = np.flatnonzero(rows >= 0)
         keys = rows[inside] * caps.shape[1] + values[inside]
         order = np.argsort(keys, kind="stable")
-        inside, keys = inside[order], keys[order]
+        inside = inside[order]
+        keys = keys[order]
         available = remaining[inside]
+        # Records of the same group and value that come before, as a running sum that starts again
+        # at every new key. With a cap of 3 and atoms of 2, 2, 2 records, 2, 1 and 0 go along.
         before = np.cumsum(available) - available
         begins = np.flatnonzero(np.diff(keys, prepend=-1))
         before -= np.repeat(before[begins], np.diff(np.append(begins, len(keys))))

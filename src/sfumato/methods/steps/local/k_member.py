@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.kernels.points import Space
 
+    Ints = NDArray[np.int64]
+
 WORDS = "clustering"
 
 Start = Literal["nearest", "farthest"]
@@ -137,10 +139,14 @@ def plan_k_member(
     classes = promises.classes
     axes = axes_of(classes, dataset.schema, steps=grid)
     promises = promises.on(axes)
+    # Refuses weights of unknown columns; the sum does not matter here.
     normalised_weights(classes.columns, weights or {})
     space = space_of(axes, [float((weights or {}).get(axis.column, 1.0)) for axis in axes])
     joining = Joining(promises, axes, space, pool=pool * promises.crowd, far=start == "farthest")
-    groups = joining.clusters(block, goal.progress) if classes.total else classes.records - 1
+    if classes.total:
+        groups = joining.clusters(block, goal.progress)
+    else:
+        groups = classes.records - 1
     regions = Regions.of(groups, classes.records)
     return recoding(
         classes,
@@ -158,13 +164,20 @@ class Joining:
     def __init__(
         self, promises: Promises, axes: Sequence[Axis], space: Space, *, pool: int, far: bool
     ) -> None:
-        self.promises, self.axes, self.space, self.pool, self.far = promises, axes, space, pool, far
+        self.promises = promises
+        self.axes = axes
+        self.space = space
+        self.pool = pool
+        self.far = far
         self.points = points_of(promises.classes, axes)
 
-    def clusters(self, block: int, progress: Progress) -> NDArray[np.int64]:
+    def clusters(self, block: int, progress: Progress) -> Ints:
         """The cluster of every class; −1 for those that only a population has."""
-        classes, crowd = self.promises.classes, self.promises.crowd
+        classes = self.promises.classes
+        crowd = self.promises.crowd
         groups = np.full(len(classes), -1, dtype=np.int64)
+        # k equal records lose nothing as a cluster by themselves; only smaller classes need
+        # company.
         alone = np.flatnonzero((classes.sizes >= crowd) & (classes.records > 0))
         groups[alone] = np.arange(len(alone))
         small = np.flatnonzero((classes.sizes < crowd) & (classes.records > 0))
@@ -174,8 +187,8 @@ class Joining:
 
     def _cluster(
         self,
-        small: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        small: Ints,
+        groups: Ints,
         start: int,
         block: int,
         progress: Progress,
@@ -183,20 +196,27 @@ class Joining:
         """Cluster the classes that are no crowd by themselves; what is left over joins the nearest
         cluster of all.
         """
+        # Growing one cluster looks at all classes of its block: n² in total, so large tables are
+        # cut first.
         blocks = list(blocks_of(self.points[small], self.space, self.promises.crowd, block))
         with ThreadPoolExecutor(max_workers=2) as workers:
             for blocks_done, (members, clusters) in enumerate(
                 workers.map(self._one_block, blocks), 1
             ):
                 groups[members] = np.where(clusters < 0, -1, clusters + start)
+                # Blocks number their clusters from 0; ``start`` makes them unique.
                 start += int(clusters.max()) + 1
                 progress(blocks_done / len(blocks), WORDS)
+        # Each leftover is a group of its own for a moment, so that joining treats all alike.
         leftovers = small[groups[small] < 0]
         groups[leftovers] = start + np.arange(len(leftovers))
-        targets = np.arange(start) if start else np.array([start])
+        if start:
+            targets = np.arange(start)
+        else:
+            targets = np.array([start])
         self._join(groups, np.arange(start, start + len(leftovers)), targets)
 
-    def _one_block(self, block: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _one_block(self, block: NDArray[np.int32]) -> tuple[Ints, Ints]:
         members = block[:, -1].astype(np.int64)
         clusters = np.empty(len(block), dtype=np.int64)
         sizes = self.promises.classes.sizes[members]
@@ -211,19 +231,22 @@ class Joining:
         )
         return members, clusters
 
-    def _joined(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _joined(self, groups: Ints) -> Ints:
         """Join clusters that break a promise with their nearest neighbours until all hold."""
         while True:
-            groups = _without_gaps(groups)
+            # The same groups numbered from 0; −1 stays
+            used, numbers = np.unique(groups, return_inverse=True)
+            groups = numbers - (1 if len(used) and used[0] < 0 else 0)
             failing = np.flatnonzero(self._failing(groups))
             if not len(failing):
                 return groups
+            # Every round joins at least one group with another, so one is left at the latest.
             count = int(groups.max()) + 1
             if count == 1:
                 raise self.promises.refuse(self.points, "k_member")
             self._join(groups, failing, np.arange(count))
 
-    def _failing(self, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _failing(self, groups: Ints) -> NDArray[np.bool_]:
         if not self.promises.settled:
             return self.promises.failing_together(
                 Regions.of(groups, self.promises.classes.records), self.axes, self.points
@@ -233,15 +256,17 @@ class Joining:
 
     def _join(
         self,
-        groups: NDArray[np.int64],
-        small_groups: NDArray[np.int64],
-        candidates: NDArray[np.int64],
+        groups: Ints,
+        small_groups: Ints,
+        candidates: Ints,
     ) -> None:
         """Join each of some clusters with the cheapest of the others, one after the other."""
         if not len(small_groups):
             return
         members = np.flatnonzero(groups >= 0)
         count = int(groups.max()) + 1
+        # Only what the loss is computed from is needed of a group: its bounding box, its number of
+        # different values for columns without order, its records.
         lows, highs = kernels.points.find_boxes(self.points, members, groups[members], count)
         distinct = np.stack(
             [
@@ -254,6 +279,7 @@ class Joining:
         targets = kernels.partition.find_nearest_groups(
             small_groups, candidates, lows, highs, distinct, records, self.space
         )
+        # Chains are followed: when 2 joined 5 and 5 joins 7, all three become 7.
         new = np.arange(count)
         for group, target in zip(small_groups.tolist(), targets.tolist(), strict=True):
             if target >= 0:
@@ -261,13 +287,8 @@ class Joining:
         groups[members] = new[groups[members]]
 
 
-def _distinct(ranks: NDArray[np.int32], groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _distinct(ranks: NDArray[np.int32], groups: Ints, count: int) -> Ints:
     """How many different ranks each group has."""
+    # Group and rank in one word: the upper half is the group.
     pairs = np.unique(groups << 32 | ranks)
     return np.bincount(pairs >> 32, minlength=count)
-
-
-def _without_gaps(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same groups numbered from 0; −1 stays."""
-    used, numbers = np.unique(groups, return_inverse=True)
-    return numbers - (1 if len(used) and used[0] < 0 else 0)

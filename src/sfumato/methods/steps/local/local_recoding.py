@@ -40,17 +40,16 @@ def with_suppressible_cells(
     """The same lattice, but a column without a hierarchy has one step: to ``*``, which loses
     everything.
     """
-    bare = [ladder.top == 0 for ladder in lattice.base.ladders]
-    ladders = tuple(
-        all_or_nothing(ladder) if ladder.top == 0 else ladder for ladder in lattice.base.ladders
-    )
-    high = tuple(
-        1 if is_bare and name not in levels else h
-        for name, is_bare, h in zip(lattice.columns, bare, lattice.high, strict=True)
-    )
-    return dataclasses.replace(
-        lattice, base=dataclasses.replace(lattice.base, ladders=ladders), high=high
-    )
+    ladders = list(lattice.base.ladders)
+    high = list(lattice.high)
+    for a, name in enumerate(lattice.columns):
+        if ladders[a].top > 0:
+            continue
+        ladders[a] = all_or_nothing(ladders[a])
+        if name not in levels:
+            high[a] = 1
+    base = dataclasses.replace(lattice.base, ladders=tuple(ladders))
+    return dataclasses.replace(lattice, base=base, high=tuple(high))
 
 
 def with_attributes_dropped(lattice: Lattice) -> Lattice:
@@ -64,14 +63,11 @@ def with_attributes_dropped(lattice: Lattice) -> Lattice:
     search = auto(_two_levels(lattice))
     if search.best is None:
         return lattice
-    tops = lattice.tops
-    dropped = [level > 0 for level in search.best.node]
-    return dataclasses.replace(
-        lattice,
-        low=tuple(
-            top if gone else lo for gone, top, lo in zip(dropped, tops, lattice.low, strict=True)
-        ),
-    )
+    low = list(lattice.low)
+    for a, level in enumerate(search.best.node):
+        if level > 0:  # dropped: from now on it is at its top
+            low[a] = lattice.tops[a]
+    return dataclasses.replace(lattice, low=tuple(low))
 
 
 def _two_levels(lattice: Lattice) -> Lattice:

@@ -37,12 +37,15 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
+Range = tuple[int, int, int]
+"""An axis and the ranks from which and up to which its values are released as one."""
+Mode = Literal["strict", "relaxed"]
+Modes = Literal["strict", "relaxed", "single"]
+
+
 # Single-dimensional Mondrian: columns are cut at medians, each cut going through the whole table.
 #
 # Columns with neither an order nor a hierarchy stay as they are.
-
-Range = tuple[int, int, int]
-"""An axis and the ranks from which and up to which its values are released as one."""
 
 
 def plan_medians(
@@ -58,6 +61,7 @@ def plan_medians(
     """
     ground = Ground(dataset, goal, "mondrian", trees=False, grid=grid)
     column_names = [axis.column for axis in axes_of(ground.classes, dataset.schema, order, grid)]
+    # Ties are cut in the order that was asked for, not in that of the axes.
     turn = [column_names.index(axis.column) for axis in ground.axes]
     cutting = Medians(ground, [float(weights.get(axis.column, 1.0)) for axis in ground.axes], turn)
     if not ground.holds(cutting.cuts):
@@ -115,6 +119,8 @@ class Medians:
             for starts in self._proposed(interval):
                 if self.ground.holds(self._after(interval, starts)):
                     return interval, starts
+            # A cut that fails now also fails after more cuts: under monotone models classes only
+            # shrink.
             if self.monotone:
                 self.waiting.discard(interval)
         return None
@@ -124,6 +130,7 @@ class Medians:
         a, low, _ = interval
         cut = self.cuts[a]
         losses = self.ground.cells(a, cut).losses
+        # Rounded, so that sums in another order do not decide a tie.
         return -round(self.weights[a] * float(losses[cut.index(low)]), 12), self.turn[a], low
 
     def _proposed(self, interval: Range) -> Iterator[tuple[int, ...]]:
@@ -141,13 +148,15 @@ class Medians:
             )  # values of one cell: each by itself, so that ranges do not overlap
             return
         middle = self._median(a, low, high)
+        # First behind the median's cell, then before it: both, or the bound on sizes fails.
         for start in dict.fromkeys((int(axis.last[middle]) + 1, int(axis.first[middle]))):
             if low < start < high:
                 yield (start,)
 
     def _median(self, a: int, low: int, high: int) -> int:
         """The smallest rank of a range with half of its records at or below it."""
-        ranks, records = self.ground.ranks[a], self.ground.classes.records
+        ranks = self.ground.ranks[a]
+        records = self.ground.classes.records
         counts = np.bincount(ranks, weights=records, minlength=len(self.ground.axes[a].labels))[
             low:high
         ]
@@ -160,10 +169,6 @@ class Medians:
     def _ranges(self, a: int, cut: Cut) -> Iterator[Range]:
         ends = (*cut[1:], len(self.ground.axes[a].labels))
         yield from ((a, low, high) for low, high in zip(cut, ends, strict=True) if high - low > 1)
-
-
-Mode = Literal["strict", "relaxed"]
-Modes = Literal["strict", "relaxed", "single"]
 
 
 @parameters
@@ -311,6 +316,7 @@ def plan_mondrian(
     normalised_weights(classes.columns, weights or {})
     space = space_of(axes, [float((weights or {}).get(axis.column, 1.0)) for axis in axes])
     relaxed = mode == "relaxed"
+    # k-anonymity alone is a count: one kernel cuts to the end without asking models.
     if promises.only_crowds and classes.total:
         points = points_of(classes, axes)
         if classes.total < promises.crowd:
@@ -322,6 +328,7 @@ def plan_mondrian(
         regions = cut_by_promises(promises, axes, space, relaxed=relaxed, progress=goal.progress)
     else:
         regions = Regions.of(classes.records - 1, classes.records)
+    # 1e-9 since 0.29 × 100 is 28.999….
     allowed = math.floor(budget * classes.total + 1e-9)
     if allowed and classes.total:
         regions = without_outliers(regions, promises, axes, space, allowed)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.kernels.points import Space
     from sfumato.methods.steps.local.promises import Promises
 
+    Ints = NDArray[np.int64]
+
 SHARED = 200_000
 """Tables with more classes than this are cut into blocks that two threads share."""
 
@@ -34,7 +36,12 @@ def cut_by_crowd(
     points: NDArray[np.int32], space: Space, crowd: int, *, relaxed: bool, progress: Progress
 ) -> Regions:
     """Cut until no cut leaves a crowd on both sides. ``points`` are used up."""
-    block_size = len(points) if len(points) <= SHARED else len(points) // BLOCKS
+    if len(points) <= SHARED:
+        block_size = len(points)
+    else:
+        block_size = len(points) // BLOCKS
+    # Cuts of disjoint blocks do not depend on each other, so the blocks may be cut side by side.
+    # Their order, and with it the numbers of the regions, stays that of one thread.
     blocks = list(blocks_of(points, space, crowd, block_size, relaxed=relaxed))
     with ThreadPoolExecutor(max_workers=2) as pool:
         pieces = []
@@ -42,6 +49,7 @@ def cut_by_crowd(
             pieces.append(block)
             progress(len(pieces) / len(blocks), WORDS)
     parts = np.concatenate([part for part, _ in pieces])
+    # The ends of a block count from its own start: ends [3, 5] and [2] become [3, 5, 7].
     offsets = np.cumsum([0, *(len(part) for part, _ in pieces[:-1])])
     ends = np.concatenate([end + offset for (_, end), offset in zip(pieces, offsets, strict=True)])
     return Regions(parts[:, 0].astype(np.int64), parts[:, 1].astype(np.int64), ends)
@@ -49,20 +57,20 @@ def cut_by_crowd(
 
 def _partitioned(
     block: NDArray[np.int32], space: Space, crowd: int, relaxed: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], Ints]:
     """The parts and ends of the regions of a block."""
+    # The last two columns of a point are its records and the number of its class.
     total = int(block[:, -2].sum(dtype=np.int64))
+    # Every region has at least a crowd of records, which bounds how many there are.
     max_parts = max(1, total // crowd)
-    points = (
-        np.concatenate([block, np.empty((max_parts, block.shape[1]), np.int32)])
-        if relaxed
-        else block
-    )
+    # Each relaxed cut may split one class in two: one row more a cut.
+    if relaxed:
+        points = np.concatenate([block, np.empty((max_parts, block.shape[1]), np.int32)])
+    else:
+        points = block
     room = len(points)
-    parts, ends = (
-        np.empty((room, 2), dtype=np.int32),
-        np.empty(min(max_parts, room), dtype=np.int64),
-    )
+    parts = np.empty((room, 2), dtype=np.int32)
+    ends = np.empty(min(max_parts, room), dtype=np.int64)
     count = kernels.partition.partition_points(
         points,
         (len(block), total),
@@ -84,11 +92,10 @@ def blocks_of(
     if len(points) <= block_size:
         yield points
         return
-    start_array, total, scratch = (
-        np.zeros(1, dtype=np.int64),
-        points[:, -2].sum(dtype=np.int64),
-        kernels.points.make_scratch(space),
-    )
+    # The kernel works on many segments; here there is one, from 0 to the last point.
+    start_array = np.zeros(1, dtype=np.int64)
+    total = points[:, -2].sum(dtype=np.int64)
+    scratch = kernels.points.make_scratch(space)
     cuts, has_cut = kernels.partition.find_cuts(
         points,
         (start_array, start_array + len(points), start_array + total, start_array),
@@ -99,7 +106,11 @@ def blocks_of(
     if not has_cut[0]:
         yield points
         return
-    roomy = np.concatenate([points, points[:1]]) if relaxed else points
+    if relaxed:
+        # Room for the class that a relaxed cut may split.
+        roomy = np.concatenate([points, points[:1]])
+    else:
+        roomy = points
     middle, end = kernels.partition.cut_segment(roomy, 0, len(points), cuts[0])
     yield from blocks_of(roomy[:middle], space, crowd, block_size, relaxed=relaxed)
     yield from blocks_of(roomy[middle:end], space, crowd, block_size, relaxed=relaxed)
@@ -125,17 +136,25 @@ def _in_larger_crowds(
     promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool
 ) -> Regions:
     """Regions of the smallest crowds with which all models hold, by doubling and halving."""
-    person, low, high = promises.classes.person, promises.crowd - 1, promises.crowd
-    total = (
-        promises.classes.total if person is None else len(promises.classes.counts[person].labels)
-    )
+    # Persons are counted where records name them: a crowd is then one of persons.
+    person = promises.classes.person
+    low = promises.crowd - 1
+    high = promises.crowd
+    if person is None:
+        total = promises.classes.total
+    else:
+        total = len(promises.classes.counts[person].labels)
     best: Regions | None = None
+    # Binary search: below ``low`` the models fail, at ``high`` they hold once ``best`` is there.
+    # Before that, ``high`` is doubled. It is no proof, as models need not hold for all larger
+    # crowds.
     while best is None or high - low > 1:
         middle = high if best is None else (low + high) // 2
         stricter = dataclasses.replace(promises, crowd=middle, wholes=())
         regions = Cutting(stricter, axes, space, relaxed=relaxed).run(silent).regions()
         if promises.failing_together(regions, axes, points_of(promises.classes, axes)).any():
-            low, high = middle, (min(2 * middle, total) if best is None else high)
+            low = middle
+            high = min(2 * middle, total) if best is None else high
         else:
             best, high = regions, middle
     return best
@@ -152,10 +171,15 @@ class Cutting:
     def __init__(
         self, promises: Promises, axes: Sequence[Axis], space: Space, *, relaxed: bool
     ) -> None:
-        self.promises, self.axes, self.space, self.relaxed = promises, axes, space, relaxed
+        self.promises = promises
+        self.axes = axes
+        self.space = space
+        self.relaxed = relaxed
         self.original = points_of(promises.classes, axes)
         self.points = self.original.copy()
         self.scratch = kernels.points.make_scratch(space, CHILDREN)
+        # The tree of regions as arrays: start and end in points, records, parent; the root has
+        # none.
         whole = [
             np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)
         ]
@@ -164,14 +188,23 @@ class Cutting:
 
     def run(self, progress: Progress) -> Cutting:
         """Cut as long as the promises hold; refuse a table that does not hold as one region."""
-        self._require_root()
-        waiting, skips = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        n = len(self.points)
+        alone = Regions(np.arange(n), self.promises.classes.records, np.array([n], dtype=np.int64))
+        if self.promises.failing_together(alone, self.axes, self.original).any():
+            raise self.promises.refuse(self.original, "mondrian")
+        waiting = np.zeros(1, dtype=np.int64)
+        skips = np.zeros(1, dtype=np.int64)
+        # One call of the models a round judges the halves of all waiting regions at once: the cost
+        # is rounds × models, not regions × models.
         while len(waiting):
             cuts, has_cut = self._proposed(waiting, skips)
-            waiting, skips, cuts = waiting[has_cut], skips[has_cut], cuts[has_cut]
+            waiting = waiting[has_cut]
+            skips = skips[has_cut]
+            cuts = cuts[has_cut]
             holds = self._cuts_that_hold(waiting, cuts)
             children = self._cut(waiting[holds], cuts[holds])
             waiting = np.concatenate([waiting[~holds], children])
+            # A refused cut is skipped next time; children start with their best one.
             skips = np.concatenate([skips[~holds] + 1, np.zeros(len(children), dtype=np.int64)])
             open_points = int((self.ends[waiting] - self.starts[waiting]).sum())
             progress(1 - open_points / len(self.points), WORDS)
@@ -182,19 +215,12 @@ class Cutting:
     def regions(self) -> Regions:
         """The regions that are left."""
         leaves = np.flatnonzero(self.leaf)
+        # Leaves by where they start: then their ends part the points.
         leaves = leaves[np.argsort(self.starts[leaves])]
         members = self.points[:, -1].astype(np.int64)
         return Regions(members, self.points[:, -2].astype(np.int64), self.ends[leaves])
 
-    def _require_root(self) -> None:
-        n = len(self.points)
-        alone = Regions(np.arange(n), self.promises.classes.records, np.array([n], dtype=np.int64))
-        if self.promises.failing_together(alone, self.axes, self.original).any():
-            raise self.promises.refuse(self.original, "mondrian")
-
-    def _proposed(
-        self, waiting: NDArray[np.int64], skips: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _proposed(self, waiting: Ints, skips: Ints) -> tuple[Ints, NDArray[np.bool_]]:
         """The next cut of each region, and whether it has one."""
         ranges = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
         rules = self.promises.crowd, self.relaxed, CHILDREN
@@ -203,9 +229,7 @@ class Cutting:
         )
         return cuts, has_cut
 
-    def _cuts_that_hold(
-        self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def _cuts_that_hold(self, waiting: Ints, cuts: Ints) -> NDArray[np.bool_]:
         """Whether both sides of each cut keep the promises."""
         if not len(waiting):
             return np.zeros(0, dtype=np.bool_)
@@ -213,11 +237,13 @@ class Cutting:
             self.points, self.starts[waiting], self.ends[waiting], cuts
         )
         failing = self.promises.failing(members, halves, 2 * len(waiting), self.original)
+        # Halves stand side by side: 0 and 1 are of the first cut, 2 and 3 of the second.
         return np.asarray(~(failing[0::2] | failing[1::2]))
 
-    def _cut(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _cut(self, waiting: Ints, cuts: Ints) -> Ints:
         """Make the cuts; returns the new regions."""
-        starts, ends = self.starts[waiting], self.ends[waiting]
+        starts = self.starts[waiting]
+        ends = self.ends[waiting]
         middles, left_totals = kernels.partition.cut_segments(self.points, starts, ends, cuts)
         children = np.arange(len(self.starts), len(self.starts) + 2 * len(waiting))
         self.leaf[waiting] = False
@@ -238,6 +264,8 @@ class Cutting:
             failing = self.promises.failing_together(self.regions(), self.axes, self.original)
             if not failing.any():
                 return
+            # A failing region falls back to its parent, whose other half goes with it. Each round
+            # joins at least two regions, so it ends; the root alone was judged before.
             joined = np.unique(self.parents[leaves[failing]])
             joined = joined[joined >= 0]
             if not len(joined):
@@ -245,8 +273,10 @@ class Cutting:
             self.leaf[joined] = True
             self._drop_below(joined)
 
-    def _drop_below(self, joined: NDArray[np.int64]) -> None:
+    def _drop_below(self, joined: Ints) -> None:
         """Regions inside the joined ones are regions no more."""
+        # Joined segments are nested or disjoint. Sorted by start, longest first, the running
+        # maximum of ends tells for each leaf whether one of them covers it.
         order = joined[np.lexsort((-self.ends[joined], self.starts[joined]))]
         reach = np.maximum.accumulate(self.ends[order])
         leaves = np.flatnonzero(self.leaf)

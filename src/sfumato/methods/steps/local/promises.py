@@ -12,7 +12,7 @@ from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder
-from sfumato.core.model import ClassEvidence, Model, Needs, Verdict
+from sfumato.core.model import ClassEvidence, Model, Needs
 from sfumato.core.population import count_needed
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.methods.steps.local.atoms import Atoms, Outline, Parts, Terrain
@@ -31,6 +31,16 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.local.axes import Axis
     from sfumato.methods.steps.local.regions import RegionCells
 
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+
+LARGEST = 64
+"""Regions with more parts than this are left alone: one record is rarely what makes them wide."""
+GAIN = 1e-9
+AT_ONCE = 4
+"""In a round the best one in so many trims is made; the others are measured again."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Promises:
@@ -47,8 +57,8 @@ class Promises:
     crowd: int
     tests: tuple[Model, ...]
     wholes: tuple[Model, ...]
-    reference: Mapping[Column, NDArray[np.int64]]
-    cells: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...] = ()
+    reference: Mapping[Column, Ints]
+    cells: tuple[tuple[Ints, Ints], ...] = ()
     """Per dimension the first and last rank of the cell of every rank: a range covers all people of
     its cells.
     """
@@ -60,15 +70,15 @@ class Promises:
             raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
         schema = dataset.schema
         needed(goal.models, schema)
-        other_models = [
-            m for i, m in enumerate(goal.models) if m.crowd is None and not _implied(i, goal.models)
-        ]
-        class_models = [m for m in other_models if _judged_on_classes(m, schema)]
-        crowds = [
-            _crowd(m, step)
-            for m in goal.models
-            if m.crowd is not None or (m in other_models and m not in class_models)
-        ]
+        class_models = []
+        crowds = []
+        for i, model in enumerate(goal.models):
+            if model.crowd is None and _implied(i, goal.models):
+                continue
+            if model.crowd is None and _judged_on_classes(model, schema):
+                class_models.append(model)
+            else:  # reached by a crowd that is large enough
+                crowds.append(_crowd(model, step))
         needs = needed(class_models, schema) if class_models else Needs()
         classes = count_needed(dataset, needs, goal.population)
         return cls(
@@ -99,42 +109,47 @@ class Promises:
 
     def failing(
         self,
-        members: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        members: Ints,
+        groups: Ints,
         count: int,
         points: NDArray[np.int32],
-    ) -> NDArray[np.bool_]:
+    ) -> Flags:
         """Which of ``count`` groups of classes break a promise by themselves; ``points`` has a row
         for every class.
         """
         merged = self._merged(members, groups, count, points)
-        failing: NDArray[np.bool_] = merged.sizes < self.crowd
+        # Cheapest test first; each model sees only the groups that passed so far.
+        failing: Flags = merged.sizes < self.crowd
         for model in self.tests:
             passing = np.flatnonzero(~failing)
             if not len(passing):
                 break
-            passing_classes = merged if len(passing) == count else merged.take(~failing)
-            failing[
-                passing[model.failing(ClassEvidence(passing_classes, self.schema, self.reference))]
-            ] = True
+            passing_classes = merged
+            if len(passing) < count:
+                passing_classes = merged.take(~failing)
+            evidence = ClassEvidence(passing_classes, self.schema, self.reference)
+            failing[passing[model.failing(evidence)]] = True
         return failing
 
     def failing_together(
         self, regions: Regions, axes: Sequence[Axis], points: NDArray[np.int32]
-    ) -> NDArray[np.bool_]:
+    ) -> Flags:
         """Which regions break a promise when all are released: those with equal cells are judged as
         one class.
         """
         cells = [regions.cells(axis, self.classes) for axis in axes]
+        # Two regions with the same labels are one class in the release.
         table, released = _as_released(cells, axes)
         members = regions.members[: int(regions.ends[-1])]
         groups = released[regions.numbers()[: len(members)]]
         merged = dataclasses.replace(
             self._merged(members, groups, len(table.keys), points), **vars(table)
         )
-        absent = (
-            0 if merged.population is None else int(self._people().sum() - merged.population.sum())
-        )
+        # People of the population who match no released cell.
+        if merged.population is None:
+            absent = 0
+        else:
+            absent = int(self._people().sum() - merged.population.sum())
         evidence = ClassEvidence(merged, self.schema, self.reference, absent=absent)
         failing = merged.sizes < self.crowd
         for model in (*self.tests, *self.wholes):
@@ -145,7 +160,13 @@ class Promises:
         """The error to raise when not even the whole table as one region holds; ``closest`` are its
         verdicts.
         """
-        verdicts = self._verdicts_on_one(points)
+        n = len(self.classes)
+        single_class = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
+        evidence = ClassEvidence(single_class, self.schema, self.reference)
+        models = [
+            m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes
+        ]
+        verdicts = tuple(m.judge(evidence) for m in models)
         broken = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
         advice = "lower the promise, or give the table more records"
         return Unsatisfiable(
@@ -154,67 +175,59 @@ class Promises:
             closest=verdicts,
         )
 
-    def _verdicts_on_one(self, points: NDArray[np.int32]) -> tuple[Verdict, ...]:
-        n = len(self.classes)
-        single_class = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
-        evidence = ClassEvidence(single_class, self.schema, self.reference)
-        models = [
-            m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes
-        ]
-        return tuple(m.judge(evidence) for m in models)
-
     def _merged(
         self,
-        members: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        members: Ints,
+        groups: Ints,
         count: int,
         points: NDArray[np.int32],
     ) -> ClassTable:
         """The classes that these groups form; each has the key of one of its members."""
         classes = self.classes
-        first = np.zeros(count, dtype=np.int64)
-        first[groups] = members
+        # The last member written stays: any one will do as a key.
+        some_member = np.zeros(count, dtype=np.int64)
+        some_member[groups] = members
+        counts = {}
+        for name, column in classes.counts.items():
+            member_counts = _gathered(column, members)
+            counts[name] = member_counts.merged(groups, count)
+        weights = None
+        if classes.weights is not None:
+            weights = kernels.keys.add_up(classes.weights[members], groups, count)
+        population = None
+        if classes.population is not None:
+            population = self._inside(members, groups, count, points)
         return dataclasses.replace(
             classes,
-            keys=classes.keys[first],
+            keys=classes.keys[some_member],
             records=kernels.keys.add_up(classes.records[members], groups, count),
-            counts={
-                name: _gathered(c, members).merged(groups, count)
-                for name, c in classes.counts.items()
-            },
-            weights=(
-                None
-                if classes.weights is None
-                else kernels.keys.add_up(classes.weights[members], groups, count)
-            ),
-            population=(
-                None if classes.population is None else self._inside(members, groups, count, points)
-            ),
+            counts=counts,
+            weights=weights,
+            population=population,
         )
 
-    def _people(self) -> NDArray[np.int64]:
+    def _people(self) -> Ints:
         """The population of each class."""
-        return (
-            np.zeros(0, dtype=np.int64)
-            if self.classes.population is None
-            else self.classes.population
-        )
+        if self.classes.population is None:
+            return np.zeros(0, dtype=np.int64)
+        return self.classes.population
 
     def _inside(
         self,
-        members: NDArray[np.int64],
-        groups: NDArray[np.int64],
+        members: Ints,
+        groups: Ints,
         count: int,
         points: NDArray[np.int32],
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         """The population of each group: who lies in the box around its records. A hierarchy may
         cover even more.
         """
         lows, highs = kernels.points.find_boxes(points, members, groups, count)
+        # A range is released as whole cells of the grid, and people of these cells match it.
         for a, (first, last) in enumerate(self.cells):
             wide = np.flatnonzero(lows[:, a] < highs[:, a])
             lows[wide, a], highs[wide, a] = first[lows[wide, a]], last[highs[wide, a]]
-        people: NDArray[np.int64] = kernels.points.count_people_inside(
+        people: Ints = kernels.points.count_people_inside(
             points, members, groups, self._people(), lows, highs
         )
         return people
@@ -243,14 +256,14 @@ def _crowd(model: Model, step: str) -> int:
     return model.enough_k
 
 
-def _gathered(counts: Counts, members: NDArray[np.int64]) -> Counts:
+def _gathered(counts: Counts, members: Ints) -> Counts:
     """Counts of some classes, in the order given."""
     lengths = np.diff(counts.starts)[members]
     ends = np.cumsum(lengths)
-    positions = np.repeat(counts.starts[members] - ends + lengths, lengths) + np.arange(
-        int(ends[-1]) if len(ends) else 0
-    )
+    # Entry j of member i moves from counts.starts[members[i]] + j to starts[i] + j.
     starts = np.concatenate([[0], ends]).astype(np.int64)
+    shifts = np.repeat(counts.starts[members] - starts[:-1], lengths)
+    positions = shifts + np.arange(starts[-1])
     return Counts(
         starts, counts.codes[positions], counts.counts[positions], counts.labels, counts.worked_out
     )
@@ -267,9 +280,7 @@ class _Released:
     keys: NDArray[np.uint64]
 
 
-def _as_released(
-    cells: Sequence[RegionCells], axes: Sequence[Axis]
-) -> tuple[_Released, NDArray[np.int64]]:
+def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_Released, Ints]:
     """The classes that the cells of regions form, and the class of every region."""
     layout = Layout.of([len(column.labels) for column in cells])
     keys = np.zeros((len(cells[0].codes), layout.length), dtype=np.uint64)
@@ -286,17 +297,13 @@ def _as_released(
 
 # Dropping outliers: records without which the others of their region can be told more precisely.
 
-LARGEST = 64
-"""Regions with more parts than this are left alone: one record is rarely what makes them wide."""
-GAIN = 1e-9
-
 
 def drop_outliers(
     parts: Parts,
     atoms: Atoms,
     terrain: Terrain,
     budget: int,
-    failing: Callable[[ClassTable], NDArray[np.bool_]],
+    failing: Callable[[ClassTable], Flags],
 ) -> Parts:
     """Drop the parts whose removal gains most, a dropped record counting as lost, until the budget
     is used up.
@@ -306,6 +313,7 @@ def drop_outliers(
     parts = parts.tidy()
     while budget > 0:
         candidates, gains = _candidates(parts, atoms, terrain, failing)
+        # Greedy: the greatest gains first, as long as they fit into the budget together.
         order = np.lexsort((candidates, -gains))
         spent = np.cumsum(parts.amounts[candidates[order]])
         going = candidates[order][spent <= budget]
@@ -321,32 +329,36 @@ def drop_outliers(
 
 
 def _candidates(
-    parts: Parts, atoms: Atoms, terrain: Terrain, failing: Callable[[ClassTable], NDArray[np.bool_]]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    parts: Parts, atoms: Atoms, terrain: Terrain, failing: Callable[[ClassTable], Flags]
+) -> tuple[Ints, NDArray[np.float64]]:
     """The best part of each region to drop, where that gains and the others still hold; and the
     gains.
     """
     before = Outline.tightest(parts, atoms, terrain).costs(atoms, terrain)
     sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
     lengths = np.diff(parts.starts())
+    # A dropped record loses 1, so a region that loses less than 1 in all cannot gain.
     open_ = (sizes * before > 1 + GAIN) & (lengths > 1) & (lengths <= LARGEST)
     dropped = np.flatnonzero(open_[parts.regions])
     if not len(dropped):
         return dropped, np.zeros(0)
     without = _without(parts, dropped, lengths)
     after = Outline.tightest(without, atoms, terrain).costs(atoms, terrain)
-    region, lost = parts.regions[dropped], parts.amounts[dropped]
+    region = parts.regions[dropped]
+    lost = parts.amounts[dropped]
+    # Loss before, less the loss of those who stay, less 1 for each dropped record.
     gains = sizes[region] * before[region] - (sizes[region] - lost) * after - lost
     table = atoms.table(without.atoms, without.amounts, without.regions, len(dropped))
     good = (gains > GAIN) & ~failing(table)
     return _best_of_each(dropped[good], gains[good], region[good])
 
 
-def _without(parts: Parts, dropped: NDArray[np.int64], lengths: NDArray[np.int64]) -> Parts:
+def _without(parts: Parts, dropped: Ints, lengths: Ints) -> Parts:
     """For each dropped part, the other parts of its region, as a region of their own."""
     group_sizes = lengths[parts.regions[dropped]]
     first = parts.starts()[parts.regions[dropped]]
     number = np.repeat(np.arange(len(dropped)), group_sizes)
+    # Row q of the list is the part at first[number[q]] plus its place within its group.
     positions = (
         np.arange(len(number))
         - np.repeat(np.cumsum(group_sizes) - group_sizes, group_sizes)
@@ -359,17 +371,15 @@ def _without(parts: Parts, dropped: NDArray[np.int64], lengths: NDArray[np.int64
 
 
 def _best_of_each(
-    dropped: NDArray[np.int64], gains: NDArray[np.float64], regions: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    dropped: Ints, gains: NDArray[np.float64], regions: Ints
+) -> tuple[Ints, NDArray[np.float64]]:
+    # Per region the greatest gain first, equal ones by position.
     order = np.lexsort((dropped, -gains, regions))
     first = order[np.flatnonzero(np.diff(regions[order], prepend=-1))]
     return dropped[first], gains[first]
 
 
 # Suppressing outliers: a few records without which the others of their region lose much less.
-
-AT_ONCE = 4
-"""In a round the best one in so many trims is made; the others are measured again."""
 
 
 def without_outliers(
@@ -398,12 +408,14 @@ class _Trimming:
     def __init__(
         self, regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space
     ) -> None:
-        self.promises, self.space = promises, space
+        self.promises = promises
+        self.space = space
         self.original = points_of(promises.classes, axes)
         self.points = self.original[regions.members]
         self.points[:, -2] = regions.amounts
         self.starts = np.concatenate([[0], regions.ends[:-1]]).astype(np.int64)
-        self.borders, self.ends = regions.ends, regions.ends.copy()
+        self.borders = regions.ends
+        self.ends = regions.ends.copy()
         self.scratch = kernels.points.make_scratch(space)
         self.trims = np.zeros((len(regions), 6))
 
@@ -420,24 +432,26 @@ class _Trimming:
             self._measure(trimmed_regions)
         return self._regions()
 
-    def _measure(self, regions: NDArray[np.int64]) -> None:
+    def _measure(self, regions: Ints) -> None:
         crowd = self.promises.crowd
         self.trims[regions] = kernels.partition.find_trims(
             self.points, self.starts[regions], self.ends[regions], crowd, self.space, self.scratch
         )
 
-    def _best(self, allowed: int) -> NDArray[np.int64]:
+    def _best(self, allowed: int) -> Ints:
         """The regions to trim in this round."""
-        worth, gone = self.trims[:, 0], self.trims[:, 5]
+        worth = self.trims[:, 0]
+        gone = self.trims[:, 5]
         worthy = np.flatnonzero((worth > 1e-12) & (gone <= allowed))
         worthy = worthy[np.argsort(-worth[worthy], kind="stable")][: -(-len(worthy) // AT_ONCE)]
         return worthy[np.cumsum(gone[worthy]) <= allowed]
 
-    def _trim(self, regions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _trim(self, regions: Ints) -> Ints:
         """Trim some regions; returns those that keep the promises even so, the others are left
         whole.
         """
-        starts, before = self.starts[regions], self.ends[regions]
+        starts = self.starts[regions]
+        before = self.ends[regions]
         self.ends[regions] = kernels.partition.trim_regions(
             self.points, starts, before, self.trims[regions]
         )
@@ -454,7 +468,8 @@ class _Trimming:
         return regions[~failing]
 
     def _regions(self) -> Regions:
-        lengths, whole = self.ends - self.starts, self.borders - self.starts
+        lengths = self.ends - self.starts
+        whole = self.borders - self.starts
         within = np.arange(len(self.points)) - np.repeat(self.starts, whole)
         numbers = np.where(
             within < np.repeat(lengths, whole), np.repeat(np.arange(len(lengths)), whole), -1

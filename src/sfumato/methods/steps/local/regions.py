@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.local.axes import Axis
 
+    Ints = NDArray[np.int64]
+
+
+SUPPRESSED = -1
+"""The region of records that are dropped."""
+WORST = 5
+"""Regions that are told about because they lose most."""
+Cell = tuple[str | None, float]
+"""A released label and its loss."""
+
 
 # Class recodings: the plan of every local method.
 #
@@ -31,12 +41,6 @@ if TYPE_CHECKING:
 # cells. Equal records may part ways: a class can be split over several regions, then its rows are
 # dealt out by their marks (what they say in all columns, see ``core/randomness.py``), so that
 # neither their order nor the pieces they come in matter.
-
-SUPPRESSED = -1
-"""The region of records that are dropped."""
-
-WORST = 5
-"""Regions that are told about because they lose most."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,10 +63,10 @@ class ClassRecoding(Plan):
     columns: tuple[str, ...]
     placement: Placement
     keys: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    amounts: NDArray[np.int64]
-    regions: NDArray[np.int64]
-    cells: Mapping[str, NDArray[np.int64]]
+    starts: Ints
+    amounts: Ints
+    regions: Ints
+    cells: Mapping[str, Ints]
     labels: Mapping[str, tuple[str | None, ...]]
     losses: Mapping[str, NDArray[np.float64]]
     method: str
@@ -113,17 +117,19 @@ class ClassRecoding(Plan):
 
     def learner(self) -> Learner | None:
         """Learns the borders in split classes."""
-        return Dealing(self) if self.deals and self.borders is None else None
+        if self.deals and self.borders is None:
+            return Dealing(self)
+        return None
 
     @property
     def split(self) -> NDArray[np.bool_]:
         """Which classes are split."""
         return np.diff(self.starts) > 1
 
-    def classes_of(self, dataset: Table) -> NDArray[np.int64]:
+    def classes_of(self, dataset: Table) -> Ints:
         """The class of every row."""
         packed, _ = pack_rows(dataset, self.columns, self.placement)
-        classes: NDArray[np.int64] = kernels.keys.look_up(self.keys, packed)
+        classes: Ints = kernels.keys.look_up(self.keys, packed)
         return classes
 
     def describe(self) -> dict[str, Any]:
@@ -150,11 +156,9 @@ class ClassRecoding(Plan):
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""
         facts = {"objective": self.objective, "score": self.score, **self.notes}
-        return (
-            {**facts, "cells": self._cell_facts(), "worst": self._worst()}
-            if self.records
-            else facts
-        )
+        if not self.records:
+            return facts
+        return {**facts, "cells": self._cell_facts(), "worst": self._worst()}
 
     def _cell_facts(self) -> dict[str, dict[str, float]]:
         """Per column, over the released records: the mean loss of a cell, and the shares told
@@ -186,15 +190,13 @@ class ClassRecoding(Plan):
         order = [r for r in np.lexsort((-records, -lost[: len(records)])).tolist() if records[r]]
         return [{"records": int(records[r]), "loss": float(lost[r])} for r in order[:WORST]]
 
-    def _released(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _released(self) -> tuple[Ints, Ints]:
         """Amounts and regions of the parts that are released."""
         is_released = self.regions != SUPPRESSED
         return self.amounts[is_released], self.regions[is_released]
 
 
-def whole_classes(
-    regions: NDArray[np.int64], records: NDArray[np.int64]
-) -> dict[str, NDArray[np.int64]]:
+def whole_classes(regions: Ints, records: Ints) -> dict[str, Ints]:
     """The parts of a recoding that splits no class: ``starts, amounts, regions``."""
     return {"starts": np.arange(len(regions) + 1), "amounts": records, "regions": regions}
 
@@ -207,7 +209,8 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         regions = regions_of_rows(dataset, plan)
     retained_rows = np.flatnonzero(regions != SUPPRESSED)
     if len(retained_rows) < len(dataset):
-        dataset, regions = dataset.take(retained_rows), regions[retained_rows]
+        dataset = dataset.take(retained_rows)
+        regions = regions[retained_rows]
     fresh = {
         name: pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
         for name, codes in plan.cells.items()
@@ -225,7 +228,17 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
         )
     dataset = dataset.with_columns(fresh)
     for name, cells in plan.hidden.items():
-        dataset = _blanked(dataset, name, cells[regions])
+        # Suppress the cells of a column in some rows; what was missing before cannot be told
+        # from it
+        rows = cells[regions]
+        column = dataset.column(name)
+        if column.dtype.is_float():
+            column = column.fill_nan(None)
+        blank = (
+            pl.select(pl.when(pl.Series(rows)).then(None).otherwise(column)).to_series().alias(name)
+        )
+        schema = dataset.schema.replace(name, missing=Missing.WILDCARD)
+        dataset = dataset.with_columns({name: blank}).with_schema(schema)
     return dataset
 
 
@@ -234,19 +247,7 @@ def _as_it_was(column: pl.Series, labels: pl.Series) -> bool:
     return bool(column.cast(pl.String, strict=False).equals(labels, null_equal=True))
 
 
-def _blanked(dataset: Table, name: str, rows: NDArray[np.bool_]) -> Table:
-    """Suppress the cells of a column in some rows; what was missing before cannot be told from
-    it.
-    """
-    column = dataset.column(name)
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    blank = pl.select(pl.when(pl.Series(rows)).then(None).otherwise(column)).to_series().alias(name)
-    schema = dataset.schema.replace(name, missing=Missing.WILDCARD)
-    return dataset.with_columns({name: blank}).with_schema(schema)
-
-
-def regions_of_rows(dataset: Table, plan: ClassRecoding) -> NDArray[np.int64]:
+def regions_of_rows(dataset: Table, plan: ClassRecoding) -> Ints:
     """The region of every row; the rows of a split class are dealt out by their marks."""
     classes = plan.classes_of(dataset)
     parts = plan.starts[:-1][classes]
@@ -263,11 +264,11 @@ class Borders:
     mark.
     """
 
-    classes: NDArray[np.int64]
+    classes: Ints
     keys: NDArray[np.uint64]
     numbers: NDArray[np.uint64]
 
-    def passed(self, classes: NDArray[np.int64], marks: Marks) -> NDArray[np.int64]:
+    def passed(self, classes: Ints, marks: Marks) -> Ints:
         """Per row how many borders of its class lie below its mark: the number of its part."""
         is_border = np.repeat([0, 1], [len(classes), len(self.classes)])
         coordinates = [
@@ -285,7 +286,7 @@ class Dealing:
 
     def __init__(self, plan: ClassRecoding) -> None:
         self.plan = plan
-        self.seen: list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]] = []
+        self.seen: list[tuple[Ints, NDArray[np.uint64], NDArray[np.uint64]]] = []
 
     def see(self, rows: Table) -> None:
         """Note the marks of rows in split classes."""
@@ -311,15 +312,17 @@ class Dealing:
         return dataclasses.replace(plan, borders=Borders(of[inner], keys[last], numbers[last]))
 
 
-def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, NDArray[np.int64]]:
+def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, Ints]:
     """Counted combinations cut where a class is split, and their regions.
 
     Which records part ways is not known from counts: this shows what the release looks like, and
     every class in its regions.
     """
-    classes, copies = plan.classes_of(dataset), dataset.copies
+    classes = plan.classes_of(dataset)
+    copies = dataset.copies
     order = np.argsort(classes, kind="stable")
-    ends, parts = np.cumsum(np.asarray(copies)[order]), np.cumsum(plan.amounts)
+    ends = np.cumsum(np.asarray(copies)[order])
+    parts = np.cumsum(plan.amounts)
     cuts = np.union1d(ends, parts)
     starts = np.concatenate([[0], cuts[:-1]])
     rows = order[np.searchsorted(ends, starts, side="right")]
@@ -345,9 +348,6 @@ def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, NDArray[np.int6
 # hierarchy counts them, ``(values−1)/(all values−1)`` of a set.
 # Reference: Iyengar 2002, doi:10.1145/775047.775089.
 
-Cell = tuple[str | None, float]
-"""A released label and its loss."""
-
 
 @dataclasses.dataclass(frozen=True)
 class RegionCells:
@@ -357,13 +357,13 @@ class RegionCells:
     ``changed``: some region holds more than one value.
     """
 
-    codes: NDArray[np.int64]
+    codes: Ints
     labels: tuple[str | None, ...]
     losses: NDArray[np.float64]
     changed: bool
 
     @classmethod
-    def of(cls, kinds: Iterable[Cell], which: NDArray[np.int64], *, changed: bool) -> RegionCells:
+    def of(cls, kinds: Iterable[Cell], which: Ints, *, changed: bool) -> RegionCells:
         """Region *i* has the cell number ``which[i]``; cells with the same label share a code."""
         codes: dict[str | None, int] = {}
         pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
@@ -376,12 +376,13 @@ class RegionCells:
         )
 
 
-def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> RegionCells:
+def cells_of(axis: Axis, ranks: Ints, ends: Ints) -> RegionCells:
     """The cells of one column: region *r* holds ``ranks[ends[r−1]:ends[r]]``, never nothing."""
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     if axis.form == "set":
         return _set_cells(axis, ranks, np.diff(np.concatenate([[0], ends])))
-    lows, highs = np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
+    lows = np.minimum.reduceat(ranks, starts)
+    highs = np.maximum.reduceat(ranks, starts)
     pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
     write = _tree_cell if axis.form == "tree" else _line_cell
     return RegionCells.of(
@@ -392,7 +393,8 @@ def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> R
 
 
 def _line_cell(axis: Axis, low: int, high: int) -> Cell:
-    first, last = axis.labels[low], axis.labels[high]
+    first = axis.labels[low]
+    last = axis.labels[high]
     if low == high:
         return first, 0.0
     if first is None or last is None:
@@ -414,7 +416,7 @@ def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
     return ladder.labels[level][node], float(ladder.loss[level][node])
 
 
-def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64]) -> RegionCells:
+def _set_cells(axis: Axis, ranks: Ints, lengths: Ints) -> RegionCells:
     pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
     own_ranks = pairs & 0xFFFFFFFF
     borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
@@ -473,15 +475,15 @@ class Regions:
     records each.
     """
 
-    members: NDArray[np.int64]
-    amounts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    members: Ints
+    amounts: Ints
+    ends: Ints
 
     def __len__(self) -> int:
         return len(self.ends)
 
     @classmethod
-    def of(cls, groups: NDArray[np.int64], amounts: NDArray[np.int64]) -> Regions:
+    def of(cls, groups: Ints, amounts: Ints) -> Regions:
         """Class *i* goes to region ``groups[i]``, counted from 0 without gaps; below 0 it is
         suppressed.
         """
@@ -489,9 +491,12 @@ class Regions:
         ends = np.cumsum(np.bincount(groups[groups >= 0]))
         return cls(order, amounts[order], ends.astype(np.int64))
 
-    def numbers(self) -> NDArray[np.int64]:
+    def numbers(self) -> Ints:
         """The region of every member."""
-        retained = int(self.ends[-1]) if len(self.ends) else 0
+        if len(self.ends):
+            retained = int(self.ends[-1])
+        else:
+            retained = 0
         numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
         numbers[:retained] = np.repeat(
             np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends]))
@@ -520,7 +525,10 @@ def recoding(
     weights: Mapping[str, float] | None = None,
 ) -> ClassRecoding:
     """The plan that releases these regions. Columns that no region changes are left alone."""
-    cells = {axis.column: regions.cells(axis, classes) for axis in axes} if len(regions) else {}
+    if len(regions):
+        cells = {axis.column: regions.cells(axis, classes) for axis in axes}
+    else:
+        cells = {}
     whole = classes.records > 0
     starts, amounts, numbers = _by_class(regions, classes)
     changed_columns = [name for name, column in cells.items() if column.changed]
@@ -541,9 +549,7 @@ def recoding(
     )
 
 
-def _by_class(
-    regions: Regions, classes: ClassTable
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _by_class(regions: Regions, classes: ClassTable) -> tuple[Ints, Ints, Ints]:
     """Starts, amounts and regions of the parts, class after class; classes that only a population
     has are left out.
     """

@@ -31,13 +31,18 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.recoding.lattice import Judged, Lattice
 
+    Ints = NDArray[np.int64]
 
-# Absorbing: records that no cell could take join the region that they widen least.
 
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
 Piece = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 NEAREST = (8, 56)
 """How many of the nearest regions are asked first, and how many then."""
+DEAREST_LOAN = 0.2
+"""Cells that borrow are tried while the cost of a record that gains by it stays below this."""
+
+
+# Absorbing: records that no cell could take join the region that they widen least.
 
 
 class Absorber:
@@ -47,17 +52,22 @@ class Absorber:
         parts = parts.tidy()
         shape = Outline.tightest(parts, atoms, terrain)
         starts = parts.starts()
-        self.atoms, self.terrain, self.failing = atoms, terrain, failing
-        self.levels, self.members = shape.levels, shape.members
+        self.atoms = atoms
+        self.terrain = terrain
+        self.failing = failing
+        self.levels = shape.levels
+        self.members = shape.members
         self.costs = shape.costs(atoms, terrain)
         self.sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
+        # Per region the atoms and how many records of each, since regions grow one by one.
         self.pieces = [
             (parts.atoms[s:e], parts.amounts[s:e]) for s, e in itertools.pairwise(starts.tolist())
         ]
 
-    def absorb(self, remaining: NDArray[np.int64]) -> NDArray[np.int64]:
+    def absorb(self, remaining: Ints) -> Ints:
         """Take in what is left of each atom; returns the atoms that no single region could take."""
         waiting = np.flatnonzero(remaining)
+        # Atoms in their order, each judged against regions that took in the ones before: greedy.
         stubborn = [i for i in waiting.tolist() if not self._take(i, int(remaining[i]))]
         return np.array(stubborn, dtype=np.int64)
 
@@ -70,9 +80,13 @@ class Absorber:
             self.members,
             kernels.local.Hierarchies(ground.climbs, ground.costs, ground.bases, ground.high),
         )
+        # What all records of the region and the atom lose after, less what the region's lose now.
+        # A region that cannot widen far enough costs infinity; infinity minus infinity is no
+        # number. Neither is among the smallest.
         with np.errstate(invalid="ignore"):
             extra = (self.sizes + amount) * new - self.sizes * self.costs
         order = _smallest(extra, sum(NEAREST))
+        # Models are the dear part, so the nearest regions are asked first, all in one table.
         for candidates in (order[: NEAREST[0]], order[NEAREST[0] :]):
             home = self._first_that_holds(candidates, atom, amount)
             if home >= 0:
@@ -80,10 +94,11 @@ class Absorber:
                 return True
         return False
 
-    def _first_that_holds(self, regions: NDArray[np.int64], atom: int, amount: int) -> int:
+    def _first_that_holds(self, regions: Ints, atom: int, amount: int) -> int:
         if not len(regions):
             return -1
         members, amounts = self._contents(regions.tolist())
+        # Class i of the table is region i as it would be with the atom.
         groups = np.repeat(
             np.arange(len(regions)), [len(self.pieces[region][0]) for region in regions.tolist()]
         )
@@ -94,10 +109,13 @@ class Absorber:
             len(regions),
         )
         good = np.flatnonzero(~self.failing(table))
-        return int(regions[good[0]]) if len(good) else -1
+        if len(good):
+            return int(regions[good[0]])
+        return -1
 
     def _grow(self, region: int, atom: int, amount: int, cost: float) -> None:
         for a in range(self.levels.shape[1]):
+            # Climb each column until the atom and a member of the region have the same label.
             while not self._agree(region, atom, a):
                 self.levels[region, a] += 1
         self.costs[region] = cost
@@ -106,19 +124,22 @@ class Absorber:
         self.pieces[region] = np.append(members, atom), np.append(amounts, amount)
 
     def _agree(self, region: int, atom: int, a: int) -> bool:
-        ground, codes = self.terrain, self.atoms.codes
+        ground = self.terrain
+        codes = self.atoms.codes
         base = ground.bases[a, self.levels[region, a]]
         return bool(
             ground.climbs[base + codes[atom, a]]
             == ground.climbs[base + codes[self.members[region], a]]
         )
 
-    def gather(self, stubborn: NDArray[np.int64], remaining: NDArray[np.int64]) -> bool:
+    def gather(self, stubborn: Ints, remaining: Ints) -> bool:
         """Join the stubborn records with as few of the cheapest regions as keep the promises
         together.
         """
         whole = self.sizes * (1.0 - self.costs)
         gathered = []
+        # Two greedy orders: least loss in all, or least loss a record. The cheaper result is
+        # taken.
         for price in (whole, 1.0 - self.costs):
             order = np.lexsort((np.arange(len(price)), price))
             count = self._enough(order, stubborn, remaining)
@@ -128,17 +149,18 @@ class Absorber:
             self._unite(min(gathered, key=lambda f: f[0])[1], stubborn, remaining)
         return bool(gathered)
 
-    def _enough(
-        self, order: NDArray[np.int64], stubborn: NDArray[np.int64], remaining: NDArray[np.int64]
-    ) -> int | None:
+    def _enough(self, order: Ints, stubborn: Ints, remaining: Ints) -> int | None:
         """How many regions, taken in this order, make the promises hold: found by doubling, then by
         halving.
         """
+        # Doubling and halving need O(log n) looks. Models that are not monotone may hold for
+        # fewer.
         lower, upper = -1, 0
         while not self._holds_together(order[:upper], stubborn, remaining):
             if upper >= len(order):
                 return None
-            lower, upper = upper, min(max(1, 2 * upper), len(order))
+            lower = upper
+            upper = min(max(1, 2 * upper), len(order))
         while upper - lower > 1:
             middle = (lower + upper) // 2
             if self._holds_together(order[:middle], stubborn, remaining):
@@ -147,26 +169,24 @@ class Absorber:
                 lower = middle
         return upper
 
-    def _holds_together(
-        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], remaining: NDArray[np.int64]
-    ) -> bool:
+    def _holds_together(self, regions: Ints, atoms: Ints, remaining: Ints) -> bool:
         members, amounts = self._contents(regions.tolist(), (atoms, remaining[atoms]))
         table = self.atoms.table(members, amounts, np.zeros(len(members), dtype=np.int64), 1)
         return bool(self._reachable(members) and not self.failing(table)[0])
 
-    def _reachable(self, members: NDArray[np.int64]) -> bool:
+    def _reachable(self, members: Ints) -> bool:
         """Whether the records agree on every column at its highest level."""
-        ground, codes = self.terrain, self.atoms.codes
+        ground = self.terrain
+        codes = self.atoms.codes
         for a in range(codes.shape[1]):
             top = ground.climbs[ground.bases[a, ground.high[a]] + codes[members, a]]
             if (top != top[0]).any():
                 return False
         return True
 
-    def _unite(
-        self, regions: NDArray[np.int64], atoms: NDArray[np.int64], remaining: NDArray[np.int64]
-    ) -> None:
+    def _unite(self, regions: Ints, atoms: Ints, remaining: Ints) -> None:
         united = self._contents(regions.tolist(), (atoms, remaining[atoms]))
+        # Regions keep their order; the new one comes last.
         gone = set(regions.tolist())
         self.pieces = [p for region, p in enumerate(self.pieces) if region not in gone] + [united]
 
@@ -186,11 +206,14 @@ class Absorber:
         return Parts.joined(parts).tidy()
 
 
-def _smallest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+def _smallest(values: NDArray[np.float64], count: int) -> Ints:
     """Where the smallest values stand, in their order; infinite ones are left out."""
-    smallest = (
-        np.argpartition(values, count)[:count] if len(values) > count else np.arange(len(values))
-    )
+    if len(values) > count:
+        # A partial sort: linear, where a full one takes n log n.
+        smallest = np.argpartition(values, count)[:count]
+    else:
+        smallest = np.arange(len(values))
+    # Equal values in the order of their positions, so that ties do not depend on the partial sort.
     smallest = smallest[np.lexsort((smallest, values[smallest]))]
     return smallest[np.isfinite(values[smallest])]
 
@@ -201,9 +224,6 @@ def _smallest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 # records that no cheaper cell has taken: a cell is opened when its records alone keep the promises.
 # With nothing promised but a size, a cell that lacks a few records may borrow them from regions
 # that have more than they need; equal records then part ways.
-
-DEAREST_LOAN = 0.2
-"""Cells that borrow are tried while the cost of a record that gains by it stays below this."""
 
 
 def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
@@ -217,7 +237,7 @@ def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
     )
 
 
-def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _events(terrain: Terrain, k: int) -> tuple[Ints, Ints]:
     """Nodes in the order they are tried, and how many waiting records open a cell: k, about half of
     it, … 1.
 
@@ -225,6 +245,7 @@ def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int
     order.
     """
     nodes, costs = terrain.nodes
+    # For k = 5: 5, 3, 2, 1 waiting records open a cell, the others are borrowed.
     sizes = [k]
     while sizes[-1] > 1:
         sizes.append((sizes[-1] + 1) // 2)
@@ -232,13 +253,14 @@ def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int
     smallest_sizes = np.repeat(sizes, len(nodes))
     price = costs[which] * (k / smallest_sizes)
     affordable = (smallest_sizes == k) | (price <= DEAREST_LOAN)
-    which, smallest_sizes, price = which[affordable], smallest_sizes[affordable], price[affordable]
+    which = which[affordable]
+    smallest_sizes = smallest_sizes[affordable]
+    price = price[affordable]
     order = np.lexsort((which, -smallest_sizes, price))
+    # At the very top everything left is one region, whatever it costs.
     top = np.full(1, len(nodes) - 1)
-    which, smallest_sizes = (
-        np.concatenate([which[order], top]),
-        np.concatenate([smallest_sizes[order], [1]]),
-    )
+    which = np.concatenate([which[order], top])
+    smallest_sizes = np.concatenate([smallest_sizes[order], [1]])
     return np.ascontiguousarray(nodes[which]), smallest_sizes
 
 
@@ -279,17 +301,18 @@ class RegionColumn:
     as it was.
     """
 
-    codes: NDArray[np.int64]
+    codes: Ints
     labels: tuple[str | None, ...]
     losses: NDArray[np.float64]
     changed: bool
 
 
-def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64]) -> RegionColumn:
+def column_of(ladder: Ladder, levels: Ints, codes: Ints) -> RegionColumn:
     """The cells of one column, from the level of each region and the code of any record in it."""
     number_of: dict[str | None, int] = {}
     numbered = np.zeros(len(levels), dtype=np.int64)
     losses = np.zeros(len(levels))
+    # Level by level, as climbing is one lookup for all regions of a level.
     for level in np.unique(levels).tolist():
         at = np.flatnonzero(levels == level)
         nodes = ladder.climb(0, level)[codes[at]]
@@ -323,7 +346,9 @@ def holds(
     class.
     """
     table = _released(atoms, parts, columns)
-    return not lattice.failing(table).any() if len(table) else True
+    if not len(table):
+        return True
+    return not lattice.failing(table).any()
 
 
 def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -> ClassTable:
@@ -331,6 +356,7 @@ def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -
     keys = np.zeros((parts.count, layout.length), dtype=np.uint64)
     for a, column in enumerate(columns.values()):
         kernels.keys.pack(keys, column.codes, layout.words[a], layout.shifts[a])
+    # Regions with equal labels are one class to whoever reads the release.
     ids, first = kernels.keys.group(keys)
     table = atoms.table(parts.atoms, parts.amounts, ids[parts.regions], len(first))
     return dataclasses.replace(
@@ -365,6 +391,7 @@ def plan_of(
     atom_numbers = np.concatenate([parts.atoms, gone])
     regions = np.concatenate([parts.regions, np.full(len(gone), SUPPRESSED)])
     amounts = np.concatenate([parts.amounts, remaining[gone]])
+    # Per atom its regions in order, the dropped records last.
     order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), atom_numbers))
     starts = np.concatenate(
         [[0], np.cumsum(np.bincount(atom_numbers, minlength=len(atoms)))]
@@ -414,6 +441,7 @@ class LocalGround:
         """
         shape = shape or Outline.tightest(parts, self.atoms, self.terrain)
         columns = columns_of(self.lattice, self.atoms, shape)
+        # Judged on what would be released: narrowing a region may make it equal to another one.
         if int(parts.left(self.atoms).sum()) > self.lattice.budget or not holds(
             self.lattice, self.atoms, parts, columns
         ):
@@ -438,6 +466,7 @@ def respecialise(
         atoms_of(dataset, lattice),
         Terrain.of(lattice),
     )
+    # A population or weights are judged on the cells of the global optimum only.
     proposals = [_global(ground, search.best)]
     if not (ground.needs.population or ground.needs.weights) and lattice.records:
         proposals += [
@@ -462,6 +491,7 @@ def _local(ground: LocalGround, goal: Goal) -> list[Parts]:
     """Regions built from the finest cells up, without and with what a budget of records allows."""
     k = size_promised(ground)
     parts = _covered(ground, goal, k).tidy()
+    # Records that no cell took: first one by one, then together with whole regions.
     remaining = parts.left(ground.atoms)
     if remaining.any() and parts.count:
         absorber = Absorber(ground.atoms, ground.terrain, parts, ground.failing)
@@ -489,9 +519,12 @@ def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
         return cover_by_size(ground.atoms, ground.terrain, k)
     sizes = [model.enough_k for model in ground.lattice.models if model.scope == "class"]
     smallest_class = max([1, *(size for size in sizes if size is not None)])
-    names = (
-        ground.needs.counts if ground.needs.reference and ground.lattice.base.person is None else ()
-    )
+    if ground.needs.reference and ground.lattice.base.person is None:
+        names = ground.needs.counts
+    else:
+        names = ()
+    # Records can be left out by one sensitive column only; with two, trimming one spoils the
+    # other.
     trimmed = names[0] if len(names) == 1 else None
     return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, smallest_class).run(
         goal.progress
@@ -509,12 +542,14 @@ def _global(ground: LocalGround, best: Judged) -> Respecialisation:
 
 
 def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
-    lattice, atoms = ground.lattice, ground.atoms
+    lattice = ground.lattice
+    atoms = ground.atoms
     classes = lattice.at(best.node)
     keys = np.zeros((len(atoms), classes.keys.shape[1]), dtype=np.uint64)
     for a, ladder in enumerate(classes.ladders):
         codes = ladder.climb(0, best.node[a])[atoms.codes[:, a]]
         kernels.keys.pack(keys, codes, classes.layout.words[a], classes.layout.shifts[a])
+    # Each atom's class at the best node, by the packed labels of that node.
     homes = kernels.keys.look_up(classes.keys, keys)
     passing = ~lattice.failing(classes)[homes]
     parts = Parts(np.flatnonzero(passing), homes[passing], atoms.amounts[passing]).tidy()
@@ -525,11 +560,12 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
 def _why_not(lattice: Lattice) -> str:
     promises = join_words(m.promise for m in lattice.models)
     fixed = sum(1 for high in lattice.high if high == 0)
-    stuck = (
-        f" {fixed} column(s) cannot be generalised; give them a hierarchy or use suppress='cell'."
-        if fixed
-        else ""
-    )
+    stuck = ""
+    if fixed:
+        stuck = (
+            f" {fixed} column(s) cannot be generalised; give them a hierarchy or use"
+            " suppress='cell'."
+        )
     return (
         f"no local recoding was found that keeps {promises} and drops at most {lattice.budget:,} of"
         f" {lattice.records:,} records: not even the most general table"

@@ -14,15 +14,14 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import Names, by_appearance, require_table
+from sfumato.methods.steps.masking.block import by_appearance
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
 
-
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
@@ -90,7 +89,9 @@ class ShiftDates(ColumnStep):
         """The same in a table of this kind: rows that are asked for one by one stay so, whoever
         they belong to.
         """
-        return self.span if self.unit == "row" else super().span_in(schema)
+        if self.unit == "row":
+            return self.span
+        return super().span_in(schema)
 
     def __post_init__(self) -> None:
         if self.keep_weekday and self.days < 7:
@@ -103,13 +104,25 @@ class ShiftDates(ColumnStep):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw a shift for every unit."""
         require_table(dataset, self.name, self.columns)
-        table, columns = dataset.source.name, [dataset.column(name) for name in self.columns]
+        table = dataset.source.name
+        columns = [dataset.column(name) for name in self.columns]
         days = np.stack([days_of(column, table) for column in columns], axis=1)
         kind, units = _units(self, dataset)
         low, high = self._limits(days, units)
-        shifts = self._draw_shifts(
-            low, high, units, goal.keyed("shift dates").uniforms(marks_by(dataset, kind))
-        )
+        # A shift in days for every row, uniform between the limits of its unit but not 0;
+        # rows of a unit have one draw
+        draws = goal.keyed("shift dates").uniforms(marks_by(dataset, kind))
+        has_zero = (low <= 0) & (high >= 0)
+        choices = high - low + 1 - has_zero
+        stuck = int((choices < 1).sum())
+        if stuck:
+            raise SchemaError(
+                f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest"
+                " and latest, or raise days"
+            )
+        picked: Rows = low[units] + np.floor(draws * choices[units]).astype(np.int64)
+        picked += has_zero[units] & (picked >= 0)
+        shifts = picked * (7 if self.keep_weekday else 1)
         shifted = {column.name: moved(column, table, shifts) for column in columns}
         after = np.stack([days_of(column, table) for column in shifted.values()], axis=1)
         off = _intervals_off(days, after, units)
@@ -132,31 +145,22 @@ class ShiftDates(ColumnStep):
     def _limits(self, days: Array, units: Rows) -> tuple[Rows, Rows]:
         """Per unit the least and the greatest number of steps (days or weeks) it may move."""
         count = int(units.max()) + 1
-        earliest, latest = np.full(count, np.inf), np.full(count, -np.inf)
+        earliest = np.full(count, np.inf)
+        latest = np.full(count, -np.inf)
         np.minimum.at(earliest, units, np.fmin.reduce(days, axis=1, initial=np.inf))
         np.maximum.at(latest, units, np.fmax.reduce(days, axis=1, initial=-np.inf))
-        first = FIRST if self.earliest is None else (self.earliest - EPOCH).days
-        last = LAST if self.latest is None else (self.latest - EPOCH).days
+        if self.earliest is None:
+            first = FIRST
+        else:
+            first = (self.earliest - EPOCH).days
+        if self.latest is None:
+            last = LAST
+        else:
+            last = (self.latest - EPOCH).days
         size = 7 if self.keep_weekday else 1
         low = np.ceil(np.maximum(first - earliest, -self.days) / size)
         high = np.floor(np.minimum(last - latest, self.days) / size)
         return low.astype(np.int64), high.astype(np.int64)
-
-    def _draw_shifts(self, low: Rows, high: Rows, units: Rows, draws: Array) -> Rows:
-        """A shift in days for every row, uniform between the limits of its unit but not 0; rows of
-        a unit have one draw.
-        """
-        has_zero = (low <= 0) & (high >= 0)
-        choices = high - low + 1 - has_zero
-        stuck = int((choices < 1).sum())
-        if stuck:
-            raise SchemaError(
-                f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest"
-                " and latest, or raise days"
-            )
-        picked: Rows = low[units] + np.floor(draws * choices[units]).astype(np.int64)
-        picked += has_zero[units] & (picked >= 0)
-        return picked * (7 if self.keep_weekday else 1)
 
     def _warnings(self, kind: str, dataset: Table) -> list[str]:
         warnings = []
@@ -176,7 +180,9 @@ class ShiftDates(ColumnStep):
 
 def _units(step: ShiftDates, dataset: Table) -> tuple[str, Rows]:
     """Whose dates move together, and per row the number of its unit."""
-    units = None if step.unit == "row" else units_of(dataset, step.unit)
+    units = None
+    if step.unit != "row":
+        units = units_of(dataset, step.unit)
     if units is None and step.unit in ("person", "household"):
         raise SchemaError(
             f"shift_dates: no column has role {step.unit}; give one, or leave unit out"
@@ -191,7 +197,8 @@ def _intervals_off(before: Array, after: Array, units: Rows) -> float:
     """By how many days two dates of a unit moved differently, at most."""
     shifts = after - before
     count = int(units.max()) + 1
-    earliest, latest = np.full(count, np.inf), np.full(count, -np.inf)
+    earliest = np.full(count, np.inf)
+    latest = np.full(count, -np.inf)
     np.minimum.at(earliest, units, np.fmin.reduce(shifts, axis=1, initial=np.inf))
     np.maximum.at(latest, units, np.fmax.reduce(shifts, axis=1, initial=-np.inf))
     dated = earliest <= latest

@@ -15,7 +15,7 @@ from sfumato.core.schema import UNITS, Attribute, Kind, Role, Schema
 from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Span, Step
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import require_table
+from sfumato.methods.steps.masking.masking_fields import require_table
 
 if TYPE_CHECKING:
     from sfumato.core.table import Table

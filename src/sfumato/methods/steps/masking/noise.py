@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,29 +12,15 @@ from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Marks
 from sfumato.core.step import Clue, ColumnStep, Goal, Learner, Masked, NoiseAdded, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import (
-    Block,
-    Names,
-    block_of,
-    column_like,
-    computable,
-    correlation_of,
-    is_category,
-    numbers_or_ranks,
-    require_only_with,
-    require_table,
-    values_at,
-    varies,
-)
-from sfumato.methods.steps.masking.normal_noise import (
-    BlockNoise,
-    CovarianceLearner,
-    MeansLearner,
-    Moments,
-    Sullivan,
-    standard_normals,
-)
-from sfumato.methods.steps.preserved_moments import KeptNumbers
+from sfumato.methods.steps.masking.block import Block, block_of, column_like, computable
+from sfumato.methods.steps.masking.category_ranks import is_category, numbers_or_ranks, values_at
+from sfumato.methods.steps.masking.exact_moments import CovarianceLearner, MeansLearner, Moments
+from sfumato.methods.steps.masking.masking_fields import Names, require_only_with, require_table
+from sfumato.methods.steps.masking.normal_noise import BlockNoise, standard_normals
+from sfumato.methods.steps.masking.preserved_moments import KeptNumbers
+from sfumato.methods.steps.masking.settling import Settling
+from sfumato.methods.steps.masking.sullivan import Sullivan
+from sfumato.methods.steps.masking.weighted_moments import correlation_of, varies
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,157 +28,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-
-# Making masked numbers keep whole numbers, zeros, bounds and sums.
-
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
-
-STEPS_OF_BISECTION = 200
-MOST = 200.0
-"""The logarithm of the largest factor that values are scaled by."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Settling:
-    """What masked numbers must keep.
-
-    ``integers``: columns of whole numbers stay whole. ``zeros``: what was 0 is 0. ``lower`` and
-    ``upper``: what is beyond is set to the bound. ``sums``: the weighted sum stays; all values that
-    may move are shifted alike (``scaled``: multiplied alike, if all have one sign), those at a
-    bound staying there; a value that is alone is left out of this, since its sum would give it
-    away. Whole numbers are rounded to the nearest; where their sum must stay, those with the
-    largest fractions are rounded up.
-    """
-
-    integers: bool = False
-    zeros: bool = False
-    lower: float | None = None
-    upper: float | None = None
-    sums: bool = False
-
-    @property
-    def changes(self) -> bool:
-        """Whether anything is done to the numbers."""
-        return (
-            self.integers
-            or self.zeros
-            or self.sums
-            or self.lower is not None
-            or self.upper is not None
-        )
-
-    def settled(
-        self,
-        masked: Array,
-        original: Array,
-        weights: Array,
-        *,
-        whole: bool,
-        alone: bool = True,
-        scaled: bool = False,
-    ) -> Array:
-        """One column of one stratum, settled; NaN stays.
-
-        ``whole`` says whether the column holds whole numbers. Unless every row is drawn ``alone``,
-        whole numbers are rounded to the nearest even if sums must stay: rows of one person keep one
-        value.
-        """
-        settled = masked.copy()
-        free = ~np.isnan(masked)
-        if self.zeros:
-            settled[free & (original == 0)] = 0.0
-            free &= original != 0
-        low, high = self._bounds(whole=self.integers and whole)
-        within = np.clip(settled[free], low, high)
-        if self.sums and len(within) > 1:  # the sum of a single value is the value
-            within = self._with_sum(
-                within, original[free], weights[free], (low, high), scaled=scaled
-            )
-        if self.integers and whole:
-            exact = self.sums and alone and bool((weights[free] == weights[free][:1]).all())
-            within = rounded_to_sum(within) if exact else np.rint(within)
-        settled[free] = within
-        return settled
-
-    def _bounds(self, *, whole: bool) -> tuple[float, float]:
-        low = -math.inf if self.lower is None else math.ceil(self.lower) if whole else self.lower
-        high = math.inf if self.upper is None else math.floor(self.upper) if whole else self.upper
-        return low, high
-
-    @staticmethod
-    def _with_sum(
-        masked: Array, original: Array, weights: Array, bounds: tuple[float, float], *, scaled: bool
-    ) -> Array:
-        target_sum, now = float(weights @ original), float(weights @ masked)
-        if not weights.sum() > 0:
-            return masked
-        one_sign = bool((masked >= 0).all() or (masked <= 0).all())
-        if (
-            scaled and one_sign and target_sum * now > 0
-        ):  # with both signs a larger factor need not give a larger sum
-            return _at(
-                lambda t: np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds),
-                weights,
-                target_sum,
-                math.log(target_sum / now),
-            )
-        return _at(
-            lambda t: np.clip(masked + t, *bounds),
-            weights,
-            target_sum,
-            (target_sum - now) / float(weights.sum()),
-        )
-
-
-def _at(shift: Callable[[float], Array], weights: Array, target_sum: float, guess: float) -> Array:
-    """The values moved so far that their weighted sum is the wanted one, or as near to it as bounds
-    allow.
-
-    Without bounds the guess is right. Otherwise it is doubled until the sum lies between, and then
-    halved in.
-    """
-
-    def missing(t: float) -> float:
-        return float(weights @ shift(t)) - target_sum
-
-    scale = max(1.0, abs(target_sum))
-    if abs(missing(guess)) <= 1e-12 * scale:
-        return shift(guess)
-    rising = missing(guess + 1.0) >= missing(guess)
-    near, far = guess, guess
-    step = max(abs(guess), 1.0) * (1.0 if (missing(guess) < 0) == rising else -1.0)
-    for _ in range(64):
-        far += step
-        if (missing(far) < 0) != (missing(near) < 0):
-            break
-        step *= 2
-    for _ in range(STEPS_OF_BISECTION):
-        middle = (near + far) / 2
-        if middle in (near, far):
-            break
-        near, far = (
-            (middle, far) if (missing(middle) < 0) == (missing(near) < 0) else (near, middle)
-        )
-    return shift(min(near, far, key=lambda t: abs(missing(t))))
-
-
-def rounded_to_sum(values: Array) -> Array:
-    """Whole numbers next to the values whose sum is the values' sum, rounded: the largest fractions
-    go up.
-
-    >>> import numpy as np
-    >>> rounded_to_sum(np.array([0.4, 1.4, 2.2])).tolist()
-    [1.0, 1.0, 2.0]
-    """
-    low = np.floor(values)
-    units_to_add = round(float((values - low).sum()))
-    low[np.argsort(low - values, kind="stable")[:units_to_add]] += 1.0
-    return low
-
-
-if TYPE_CHECKING:
-    Rows = NDArray[np.int64]
 
 Method = Literal["uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "outliers"]
 TITLES = {"kim": "Kim", "sullivan": "Sullivan", "outliers": "outliers only"}
@@ -352,13 +185,13 @@ class AddNoise(ColumnStep):
         return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
 
     def _read(self, dataset: Table, name: str) -> Array:
-        return computable(
-            (numbers_or_ranks if self.method == "sullivan" else numbers_of)(dataset, name), name
-        )
+        read = numbers_or_ranks if self.method == "sullivan" else numbers_of
+        return computable(read(dataset, name), name)
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """Means of the strata first, and then the covariances."""
         if facts is None:
+            # A covariance of d columns needs d + 1 records; variances need 3 to say something.
             return MeansLearner(
                 self.columns, self.within, max(3, len(self.columns) + 1), self._read
             )
@@ -378,7 +211,10 @@ class _Adding:
         self, step: AddNoise, dataset: Table, goal: Goal, block: Block, moments: Moments
     ) -> None:
         self.moments = moments
-        self.step, self.dataset, self.goal, self.block = step, dataset, goal, block
+        self.step = step
+        self.dataset = dataset
+        self.goal = goal
+        self.block = block
         self.categories = [
             step.method == "sullivan" and is_category(dataset, name) for name in step.columns
         ]
@@ -387,7 +223,9 @@ class _Adding:
         )
         self.normals = standard_normals(block, goal, "add_noise")
         groups = moments.of_rows(dataset, step.within)[block.order]
-        self.parts, self.pooled = block.parts(groups), moments.pooled
+        self.parts = block.parts(groups)
+        self.pooled = moments.pooled
+        # By the first row of a part, which names it.
         self.covariances = {
             int(rows[0]): self._covariance(int(groups[rows[0]])) for rows in self.parts
         }
@@ -396,7 +234,9 @@ class _Adding:
 
     def _covariance(self, group: int) -> Array:
         covariance = self.moments.covariance
-        return np.zeros((0, 0)) if covariance is None else covariance[group]
+        if covariance is None:
+            return np.zeros((0, 0))
+        return np.asarray(covariance[group])
 
     def plan(self) -> Masked:
         """The masked columns and what is to be said of them."""
@@ -415,8 +255,10 @@ class _Adding:
         )
 
     def _noisy(self) -> Array:
-        step, noisy = self.step, np.empty_like(self.block.values)
+        step = self.step
+        noisy = np.empty_like(self.block.values)
         if step.method == "sullivan":
+            # One record in twenty is redrawn where the recipe does not say.
             near = 0.05 if step.redraw is None else step.redraw
             way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
             for rows in self.parts:
@@ -441,9 +283,11 @@ class _Adding:
         """The noisy numbers with whole numbers, zeros, bounds and sums as asked."""
         if not self.settling.changes:
             return noisy
-        settled, block = noisy.copy(), self.block
+        settled = noisy.copy()
+        block = self.block
         for j in np.flatnonzero(~np.array(self.categories)):
             whole = bool(self.moments.whole[j])
+            # As many groups as rows: every row has a draw of its own.
             alone = int(block.groups[j].max()) + 1 == len(settled)
             for rows in self.parts:
                 settled[rows, j] = self.settling.settled(
@@ -454,9 +298,12 @@ class _Adding:
                     alone=alone,
                     scaled=self.step.method == "multiplicative",
                 )
-        low, high = self.step.lower, self.step.upper
-        below = 0 if low is None else int((noisy < low).sum())
-        self.clipped = below + (0 if high is None else int((noisy > high).sum()))
+        low = self.step.lower
+        high = self.step.upper
+        if low is not None:
+            self.clipped += int((noisy < low).sum())
+        if high is not None:
+            self.clipped += int((noisy > high).sum())
         return settled
 
     def _column(self, column_number: int, masked: Array) -> pl.Series:
@@ -479,28 +326,24 @@ class _Adding:
         return tuple(preserved)
 
     def _kept_by_method(self, preserved_numbers: KeptNumbers) -> list[Preserved]:
-        method, free, has_many_columns = (
-            self.step.method,
-            not self.settling.changes,
-            len(self.step.columns) > 1,
-        )
-        if method == "uncorrelated":
-            return [
-                preserved_numbers.means(),
-                *([preserved_numbers.covariances()] if has_many_columns else []),
-            ]
-        together = [preserved_numbers.correlations()] if has_many_columns else []
-        if method == "correlated":
+        method = self.step.method
+        free = not self.settling.changes
+        has_many_columns = len(self.step.columns) > 1
+        together = []
+        if has_many_columns and method == "uncorrelated":
+            together = [preserved_numbers.covariances()]
+        elif has_many_columns:
+            together = [preserved_numbers.correlations()]
+        if method in ("uncorrelated", "correlated"):
             return [preserved_numbers.means(), *together]
         if method == "kim":
             return [preserved_numbers.means(exactly=free), preserved_numbers.variances(), *together]
         if method == "sullivan":
             return [preserved_numbers.distributions(), *together]
-        always = (
-            ["signs", "zeros"]
-            if method == "multiplicative"
-            else ["all values but the outlying ones"]
-        )
+        if method == "multiplicative":
+            always = ["signs", "zeros"]
+        else:
+            always = ["all values but the outlying ones"]
         return [
             preserved_numbers.means(),
             *(preserved_numbers.exact(statistic) for statistic in always if free),
@@ -542,18 +385,13 @@ class _Adding:
 
     def _still(self) -> list[str]:
         """Columns that vary in the table but not in some stratum."""
-        block, unmoved = self.block, []
+        block = self.block
+        unmoved: list[str] = []
+        if len(self.parts) == 1 or self.step.method in ("multiplicative", "outliers"):
+            return unmoved
         for j, name in enumerate(self.step.columns):
-            still = [
-                rows
-                for rows in self.parts
-                if not varies(block.values[rows, j]) and len(self.parts) > 1
-            ]
-            if (
-                still
-                and varies(block.values[:, j])
-                and self.step.method not in ("multiplicative", "outliers")
-            ):
+            still = [rows for rows in self.parts if not varies(block.values[rows, j])]
+            if still and varies(block.values[:, j]):
                 rows = sum(len(part) for part in still)
                 unmoved.append(
                     f"column {name!r} does not vary in {len(still):,} strata: {rows:,} values were"

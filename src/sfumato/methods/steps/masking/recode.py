@@ -27,7 +27,8 @@ from sfumato.core.step import (
     Span,
 )
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import Names, require_numbers, require_table
+from sfumato.methods.steps.masking.block import require_numbers
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
 
 if TYPE_CHECKING:
     from sfumato.core.table import Table
@@ -152,7 +153,9 @@ class Recode(ColumnStep):
 
     def numbers(self, schema: Schema) -> tuple[str, ...]:
         """Its columns, where they are cut into ranges."""
-        return () if self.breaks is None else tuple(self.columns)
+        if self.breaks is None:
+            return ()
+        return tuple(self.columns)
 
     def account(self, schema: Schema) -> Account:
         """A rule for every value by itself, unless kept values or new numbers make all others text
@@ -170,9 +173,9 @@ class Recode(ColumnStep):
     @property
     def span(self) -> Span:
         """Cell by cell, where the new values are text whatever values occur."""
-        return (
-            Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
-        )
+        if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT:
+            return Span.CELLS
+        return Span.TABLE
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """Which values occur, or which ranges have any."""
@@ -199,9 +202,8 @@ class Recode(ColumnStep):
             warnings += self._remarks(name, facts[name])
         before = dataset.schema.attributes
         after = {name: self.recoded(before[name]) for name in self.columns if name in before}
-        warnings += [
-            words for name in after for words in lost_hierarchy(name, before[name], after[name])
-        ]
+        for name, attribute in after.items():
+            warnings += lost_hierarchy(name, before[name], attribute)
         preserved = [
             Preserved("counts, added up over what was joined,", tuple(self.columns), True, 0.0)
         ]
@@ -262,7 +264,9 @@ class Recode(ColumnStep):
         fallback = {"keep": None, "other": self.other, "error": None}[self.unmapped]
         new = [mapping.get(old, old if fallback is None else fallback) for old in order]
         runs = [text for i, text in enumerate(new) if i == 0 or new[i - 1] != text]
-        return tuple(runs) if len(set(runs)) == len(runs) else None
+        if len(set(runs)) == len(runs):
+            return tuple(runs)
+        return None
 
     def _after(self, recoded: pl.Series, occurring: set[str], goal: Goal) -> int:
         """How many values there are in the whole table afterwards."""
@@ -305,11 +309,10 @@ class Recode(ColumnStep):
 
     def _remarks(self, name: str, occurring: set[str]) -> list[str]:
         joined = len({self._new(text) for text in occurring}) < len(occurring)
-        warnings = (
-            []
-            if joined
-            else [f"the mapping joins no values of {name!r}: new names alone protect nobody"]
-        )
+        if joined:
+            warnings = []
+        else:
+            warnings = [f"the mapping joins no values of {name!r}: new names alone protect nobody"]
         absent = len(set(self.mapping or {}) - occurring)
         return warnings + (
             [f"{absent:,} value(s) that the mapping names do not occur in {name!r}"]

@@ -25,26 +25,28 @@ from sfumato.core.randomness import Keyed, Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import (
-    LARGEST,
-    SMALLEST,
-    Names,
-    by_appearance,
-    means_of,
-    require_table,
-    varies,
-)
+from sfumato.methods.steps.masking.block import LARGEST, SMALLEST, by_appearance
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.weighted_moments import means_of, varies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
 
+    Counts = NDArray[np.int64]
+    Array = NDArray[np.float64]
+    Rows = NDArray[np.int64]
+
+USUAL = 0.1
+WHOLE = (
+    "the sample is the whole table: who is unique in it is unique among all its people; sample a"
+    " part to be protected"
+)
+_WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
+
 
 # How many units of each stratum a sample takes.
-
-if TYPE_CHECKING:
-    Counts = NDArray[np.int64]
 
 
 def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
@@ -62,13 +64,18 @@ def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
     ... )
     ([6, 3, 1], [5, 4, 1])
     """
-    targets = np.ones(len(sizes)) if equal else sizes.astype(np.float64)
+    if equal:
+        targets = np.ones(len(sizes))
+    else:
+        targets = sizes.astype(np.float64)
     allocation = np.zeros(len(sizes), dtype=np.int64)
     open_ = np.ones(len(sizes), dtype=np.bool_)
+    # Each round fixes at least one stratum, so there are at most as many rounds as strata.
     while True:
         remaining = total - int(allocation[~open_].sum())
         allocation[open_] = _by_largest_remainders(remaining, targets[open_])
-        over, under = open_ & (allocation > sizes), open_ & (allocation < 1)
+        over = open_ & (allocation > sizes)
+        under = open_ & (allocation < 1)
         if not (over | under).any():
             return allocation
         fixed = over if over.any() else under  # what is cut off may lift those that got nothing
@@ -81,19 +88,9 @@ def _by_largest_remainders(total: int, targets: NDArray[np.float64]) -> Counts:
     shares = total * targets / targets.sum()
     allocation: Counts = np.floor(shares + 1e-9).astype(np.int64)
     remaining = total - int(allocation.sum())
+    # The largest fraction stands first: allocation − shares is its negative.
     allocation[np.argsort(allocation - shares, kind="stable")[:remaining]] += 1
     return allocation
-
-
-if TYPE_CHECKING:
-    Array = NDArray[np.float64]
-    Rows = NDArray[np.int64]
-
-USUAL = 0.1
-WHOLE = (
-    "the sample is the whole table: who is unique in it is unique among all its people; sample a"
-    " part to be protected"
-)
 
 
 @parameters
@@ -164,23 +161,25 @@ class Sample(Step):
     @property
     def span(self) -> Span:
         """Row by row, unless rows are sorted first, or whole units are asked for."""
-        return (
-            Span.RECORDS
-            if self.method != "systematic" and self.unit in (None, "row")
-            else Span.TABLE
-        )
+        if self.method != "systematic" and self.unit in (None, "row"):
+            return Span.RECORDS
+        return Span.TABLE
 
     def span_in(self, schema: Schema) -> Span:
         """The same in a table of this kind: rows that are asked for one by one stay so, whoever
         they belong to.
         """
-        return self.span if self.unit == "row" else super().span_in(schema)
+        if self.unit == "row":
+            return self.span
+        return super().span_in(schema)
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """How many rows the strata have, and then which words are drawn."""
         if facts is None:
             return _Counting(self)
-        return _Smallest(self, goal.keyed("sample"), facts) if facts.limits is None else None
+        if facts.limits is not None:
+            return None
+        return _Smallest(self, goal.keyed("sample"), facts)
 
     def strata(self, schema: Schema) -> Sequence[str]:
         """The columns that make its strata."""
@@ -197,7 +196,10 @@ class Sample(Step):
     def taken(self, count: int, kind: str) -> int:
         """How many units are drawn of so many."""
         share = USUAL if self.fraction is None else self.fraction
-        sample_size = max(1, round(share * count)) if self.size is None else self.size
+        if self.size is None:
+            sample_size = max(1, round(share * count))
+        else:
+            sample_size = self.size
         if sample_size > count:
             raise ParameterError(
                 f"Sample: {sample_size:,} {kind}s are asked for, the table has {count:,}; lower the"
@@ -225,14 +227,25 @@ class Sample(Step):
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw the units."""
         require_table(dataset, self.name, self.within or ())
-        self._check_weight(dataset)
+        weight_column = dataset.schema.only(Role.WEIGHT)
+        if self.weight is not None and weight_column is not None:
+            raise ParameterError(
+                f"Sample: the table has weights in {weight_column!r}, which are adjusted; leave"
+                " weight out"
+            )
+        if self.weight in dataset.columns:
+            raise ParameterError(
+                f"Sample: the table has a column {self.weight!r} already; name the weights"
+                " otherwise"
+            )
         sample = _draw(self, dataset, goal)
-        rows = np.flatnonzero(sample.chances > 0)
+        rows = np.flatnonzero(sample.chances)
         old = weights_of(dataset)
-        weights = np.where(
-            sample.chances > 0, 1 / np.where(sample.chances > 0, sample.chances, 1.0), 0.0
-        )
-        weights = weights if old is None else weights * old
+        # Horvitz-Thompson: a row that was drawn stands for 1/π rows.
+        is_drawn = sample.chances > 0
+        weights = np.where(is_drawn, 1 / np.where(is_drawn, sample.chances, 1.0), 0.0)
+        if old is not None:
+            weights = weights * old
         share = sample.taken / sample.units
         facts = {
             "fraction": share,
@@ -240,16 +253,13 @@ class Sample(Step):
             "unit": sample.kind,
             "rows": sample.taken if sample.kind == "row" else len(rows),
         }
+        exact = sample.kind == "row" and old is None
         return Masked(
             actions=dict(self._actions(dataset)),
             columns=self._weight_column(dataset, weights),
             rows=rows,
             attributes={self.weight: _WEIGHT} if self.weight is not None else {},
-            preserved=tuple(
-                _preserved(
-                    dataset, weights, self.weight, exact=sample.kind == "row" and old is None
-                )
-            ),
+            preserved=tuple(_preserved(dataset, weights, self.weight, exact=exact)),
             warnings=tuple(self._warnings(dataset, sample)),
             public=facts,
             owner={"units": sample.units, "units_drawn": sample.taken, "strata": sample.strata},
@@ -265,7 +275,8 @@ class Sample(Step):
         """That other rows were drawn than the share of all rows that is asked for; of persons and
         households nobody knows how many there were.
         """
-        rows, share = plan_section["rows"], plan_section["fraction"]
+        rows = plan_section["rows"]
+        share = plan_section["fraction"]
         if 0 < share <= 1 and (
             plan_section["unit"] != "row" or self.taken(round(rows / share), "row") == rows
         ):
@@ -280,32 +291,19 @@ class Sample(Step):
             return schema
         return Schema({**schema.attributes, self.weight: _WEIGHT})
 
-    def _check_weight(self, dataset: Table) -> None:
-        weight_column = dataset.schema.only(Role.WEIGHT)
-        if self.weight is not None and weight_column is not None:
-            raise ParameterError(
-                f"Sample: the table has weights in {weight_column!r}, which are adjusted; leave"
-                " weight out"
-            )
-        if self.weight in dataset.columns:
-            raise ParameterError(
-                f"Sample: the table has a column {self.weight!r} already; name the weights"
-                " otherwise"
-            )
-
     def _weight_column(self, dataset: Table, weights: Array) -> dict[str, pl.Series]:
         name = dataset.schema.only(Role.WEIGHT) or self.weight
-        return {} if name is None else {name: pl.Series(name, weights)}
+        if name is None:
+            return {}
+        return {name: pl.Series(name, weights)}
 
     def _actions(self, dataset: Table) -> list[tuple[str, str]]:
         name = dataset.schema.only(Role.WEIGHT)
         if name is not None:
             return [(name, "multiplied by the inverse of the chance to be sampled")]
-        return (
-            []
-            if self.weight is None
-            else [(self.weight, "added: the inverse of the chance to be sampled")]
-        )
+        if self.weight is None:
+            return []
+        return [(self.weight, "added: the inverse of the chance to be sampled")]
 
     def _warnings(self, dataset: Table, sample: _Drawn) -> list[str]:
         messages = [WHOLE] if sample.taken == sample.units else []
@@ -315,9 +313,6 @@ class Sample(Step):
                 " with weight"
             )
         return messages
-
-
-_WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -334,33 +329,46 @@ class _Drawn:
 
     @property
     def uneven(self) -> bool:
-        positive_chances = self.chances[self.chances > 0]
-        return len(positive_chances) > 0 and bool(
-            positive_chances.max() - positive_chances.min() > 0.02 * positive_chances.max()
-        )
+        chances = self.chances[self.chances > 0]
+        return len(chances) > 0 and bool(chances.max() - chances.min() > 0.02 * chances.max())
 
 
 def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     kind, codes = _units(step, dataset)
     if kind == "row" and step.method != "systematic":
         return _draw_rows(step, dataset, goal)
-    order = canonical_order(dataset) if step.method == "systematic" else np.arange(len(dataset))
+    if step.method == "systematic":
+        # A systematic sample follows the values; others only need their random words.
+        order = canonical_order(dataset)
+    else:
+        order = np.arange(len(dataset))
     units = by_appearance(codes[order])
     count = int(units.max()) + 1
     sample_size = step.taken(count, kind)
     strata = np.zeros(count, dtype=np.int64)
     if step.method != "simple":
-        strata = _stratum_of_units(step, dataset, order, units, count, kind)
+        rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
+        # The stratum of a unit is that of its last row; all of them must agree.
+        unit_strata = np.empty(count, dtype=np.int64)
+        unit_strata[units] = rows
+        torn = len(np.unique(units[unit_strata[units] != rows]))
+        if torn:
+            raise SchemaError(
+                f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep"
+                " them whole"
+            )
+        strata = np.unique(unit_strata, return_inverse=True)[1]
     if step.method == "systematic":
         sequence = np.argsort(strata, kind="stable")
         start = goal.stream("sample").random()
-        picked = sequence[
-            np.floor((start + np.arange(sample_size)) * count / sample_size).astype(np.int64)
-        ]
+        # Every M/m-th unit from a random start: 10 units, 4 stops, start 0.5 gives 1, 3, 6 and 8.
+        stops = (start + np.arange(sample_size)) * count / sample_size
+        picked = sequence[np.floor(stops).astype(np.int64)]
         chances = np.full(count, sample_size / count)
     else:
         sizes = np.bincount(strata)
         allocation = step.shares(sample_size, sizes, kind)
+        # The smallest words of a stratum are a simple random sample of it.
         words = np.empty(count, dtype=np.uint64)
         words[units] = goal.keyed("sample").words(marks_by(dataset, kind))
         picked = _first_of_each(np.lexsort((words, strata)), sizes, allocation)
@@ -390,14 +398,14 @@ class _Counting:
     """Counts the rows of every stratum, and shares out how many are drawn."""
 
     def __init__(self, step: Sample) -> None:
-        self.step, self.sizes = step, dict[Stratum, int]()
+        self.step = step
+        self.sizes = dict[Stratum, int]()
 
     def see(self, rows: Table) -> None:
         """Count some rows."""
         codes, names = labelled_strata(rows, self.step.strata(rows.schema))
-        for name, count in zip(
-            names, np.bincount(codes, minlength=len(names)).tolist(), strict=True
-        ):
+        counts = np.bincount(codes, minlength=len(names)).tolist()
+        for name, count in zip(names, counts, strict=True):
             self.sizes[name] = self.sizes.get(name, 0) + count
 
     def learnt(self) -> Quotas:
@@ -414,7 +422,9 @@ class _Smallest:
     """
 
     def __init__(self, step: Sample, draws: Keyed, quotas: Quotas) -> None:
-        self.step, self.draws, self.quotas = step, draws, quotas
+        self.step = step
+        self.draws = draws
+        self.quotas = quotas
         self.kept = {name: np.zeros(0, dtype=np.uint64) for name in quotas.sizes}
 
     def see(self, rows: Table) -> None:
@@ -424,12 +434,13 @@ class _Smallest:
         order = np.argsort(codes, kind="stable")
         parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
         for name, part in zip(names, parts, strict=True):
-            candidates, quota = np.concatenate([self.kept[name], part]), self.quotas.each[name]
-            self.kept[name] = (
-                np.partition(candidates, quota - 1)[:quota]
-                if len(candidates) > quota
-                else candidates
-            )
+            candidates = np.concatenate([self.kept[name], part])
+            quota = self.quotas.each[name]
+            # np.partition puts the quota smallest first in linear time, unsorted.
+            if len(candidates) > quota:
+                self.kept[name] = np.partition(candidates, quota - 1)[:quota]
+            else:
+                self.kept[name] = candidates
 
     def learnt(self) -> Quotas:
         """The quotas with the greatest word of each stratum."""
@@ -450,21 +461,25 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     thresholds = np.array([limits[name] for name in names], dtype=np.uint64)
     chances = np.array([quotas.each[name] / quotas.sizes[name] for name in names])
     is_drawn = goal.keyed("sample").words(Marks.of(dataset)) <= thresholds[codes]
-    total, sample_size = sum(quotas.sizes.values()), sum(quotas.each.values())
+    total = sum(quotas.sizes.values())
+    sample_size = sum(quotas.each.values())
     return _Drawn(
         np.where(is_drawn, chances[codes], 0.0), "row", total, sample_size, len(quotas.sizes)
     )
 
 
 def _first_of_each(sequence: Rows, sizes: Rows, allocation: Rows) -> Rows:
-    """The first ``each[h]`` of every stratum in a sequence that is sorted by stratum."""
+    """The first ``allocation[h]`` of every stratum in a sequence that is sorted by stratum."""
+    # The position of each unit within its stratum.
     position = np.arange(len(sequence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return sequence[position < np.repeat(allocation, sizes)]
 
 
 def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
     """What is drawn, and per row the number of the unit it belongs to."""
-    unit_codes = None if step.unit == "row" else units_of(dataset, step.unit)
+    unit_codes = None
+    if step.unit != "row":
+        unit_codes = units_of(dataset, step.unit)
     if unit_codes is None and step.unit in ("person", "household"):
         raise SchemaError(f"sample: no column has role {step.unit}; give one, or leave unit out")
     if unit_codes is None:
@@ -473,34 +488,21 @@ def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
     return step.unit or ("person" if "person" in kinds else "household"), unit_codes
 
 
-def _stratum_of_units(
-    step: Sample, dataset: Table, order: Rows, units: Rows, count: int, kind: str
-) -> Rows:
-    rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
-    unit_strata = np.empty(count, dtype=np.int64)
-    unit_strata[units] = rows
-    torn = len(np.unique(units[unit_strata[units] != rows]))
-    if torn:
-        raise SchemaError(
-            f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep them"
-            " whole"
-        )
-    return np.unique(unit_strata, return_inverse=True)[1]
-
-
 def _preserved(
     dataset: Table, weights: Array, weight: str | None, *, exact: bool
 ) -> list[Preserved]:
     """The size of the population, and the means of columns of numbers, as the weights tell them."""
     old = weights_of(dataset)
-    before = np.ones(len(dataset)) if old is None else old
+    if old is None:
+        before = np.ones(len(dataset))
+    else:
+        before = old
     off = abs(float(weights.sum()) - float(before.sum())) / max(float(before.sum()), 1e-300)
     weight_name = dataset.schema.only(Role.WEIGHT) or weight
-    preserved = (
-        []
-        if weight_name is None
-        else [Preserved("size of the population as the sum", (weight_name,), exact, off)]
-    )
+    if weight_name is None:
+        preserved = []
+    else:
+        preserved = [Preserved("size of the population as the sum", (weight_name,), exact, off)]
     numbers = [
         n
         for n, a in dataset.schema.attributes.items()

@@ -18,22 +18,20 @@ from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
 from sfumato.core.step import Goal, Masked, Step
 from sfumato.errors import InternalError, ParameterError, SchemaError
-from sfumato.methods.formulas.bridge import implied_epsilon, plan_buckets
-from sfumato.methods.formulas.closeness import distance_of
+from sfumato.methods.formulas.bridge import implied_epsilon
+from sfumato.methods.formulas.bucket_counts import distance_of
+from sfumato.methods.formulas.bucket_plans import plan_buckets
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
-from sfumato.methods.steps.masking.block import Names, require_table
-from sfumato.methods.steps.microaggregation.buckets import (
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy, halved
+from sfumato.methods.steps.microaggregation.buckets import buckets_of, points_of
+from sfumato.methods.steps.microaggregation.flow_assignment import improved
+from sfumato.methods.steps.microaggregation.group_values import (
     BucketColumn,
-    Limits,
     as_centres,
     as_numbers,
     as_ranges,
-    buckets_of,
-    greedy,
     grids_of,
-    halved,
-    improved,
-    points_of,
     require_ranges,
     require_values,
 )
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-if TYPE_CHECKING:
     Labels = NDArray[np.int64]
     Points = NDArray[np.float64]
 
@@ -68,7 +65,7 @@ class Bucketize(Step):
 
     ``buckets`` is :math:`\lfloor t \rfloor + 1` and at most k where it is not said; t need not be
     whole, N need not be divisible.
-    :func:`sfumato.methods.formulas.bridge.plan_buckets` tells beforehand what can be built.
+    :func:`sfumato.methods.formulas.bucket_plans.plan_buckets` tells beforehand what can be built.
 
     Several confidential columns: ``jointly`` puts records into buckets that are close in all of
     them together, and every event that is made of such buckets is t-close; otherwise each column
@@ -171,14 +168,21 @@ class Bucketize(Step):
         quasi = self._quasi(dataset)
         order = canonical_order(dataset)
         ordered = dataset.take(order)
-        together = [[name] for name in self.sensitive] if self.separate else [list(self.sensitive)]
+        if self.separate:
+            together = [[name] for name in self.sensitive]
+        else:
+            together = [list(self.sensitive)]
         count = self._count(len(dataset))
         buckets = [buckets_of(ordered, names, count) for names in together]
         points = points_of(ordered, quasi)
         groups, notes = self._classes(points, buckets, goal)
-        distance = self._verified(groups, buckets)
+        # The distance of the class farthest from the table, on real counts; what breaks the
+        # promise is our bug
+        distance = max(distance_of(_counts(groups, bucket_codes)) for bucket_codes in buckets)
+        if distance > self.t * (1 + TOLERANCE) or int(np.bincount(groups).min()) < self.k:
+            raise InternalError("bucketize: classes were made that do not keep k and t")
         released = self._released(ordered, quasi, groups, dict(self._bucket_of(buckets)))
-        back = _places_of(order)
+        back = np.argsort(order)
         return Masked(
             actions=self._actions(quasi),
             columns={name: column.values.gather(back) for name, column in released.items()},
@@ -249,20 +253,12 @@ class Bucketize(Step):
         notes = {"assignment": self.assignment or "greedy", "counts_fixed_by_flow": fixed}
         if self.assignment != "flow":
             return groups, notes
-        rounds, near = self.rounds or 10, self.near or 30
+        rounds = self.rounds or 10
+        near = self.near or 30
         groups, improvement = improved(
             points, buckets[0], groups, limits, rounds=rounds, near=near, progress=goal.progress
         )
         return groups, {**notes, **improvement}
-
-    def _verified(self, groups: Labels, buckets: Sequence[Labels]) -> float:
-        """The distance of the class farthest from the table, on real counts; what breaks the
-        promise is our bug.
-        """
-        distance = max(distance_of(_counts(groups, bucket_codes)) for bucket_codes in buckets)
-        if distance > self.t * (1 + TOLERANCE) or int(np.bincount(groups).min()) < self.k:
-            raise InternalError("bucketize: classes were made that do not keep k and t")
-        return distance
 
     def _bucket_of(self, buckets: Sequence[Labels]) -> Iterator[tuple[str, Labels]]:
         for number, name in enumerate(self.sensitive):
@@ -318,10 +314,6 @@ class Bucketize(Step):
             )
 
 
-def _places_of(order: Labels) -> Labels:
-    return np.argsort(order)
-
-
 def _counts(groups: Labels, buckets: Labels) -> Labels:
     """Records by class and bucket."""
     bucket_count = int(buckets.max()) + 1
@@ -349,4 +341,6 @@ def _worst(groups: Labels, buckets: Sequence[Labels]) -> dict[str, int]:
 
 def _lost(points: Points, groups: Labels) -> float:
     total = total_of(points)
-    return error_of(points, groups) / total if total > 0 else 0.0
+    if not (total > 0):
+        return 0.0
+    return error_of(points, groups) / total

@@ -4,26 +4,16 @@ common node of others.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from sfumato.core.design import strata_of, weights_of
 from sfumato.core.encoding import as_column, encode
-from sfumato.core.randomness import canonical_order
-from sfumato.errors import SchemaError
-from sfumato.methods.steps.masking.block import values_at
-from sfumato.methods.steps.microaggregation.inputs import (
-    ON_A_LINE,
-    Form,
+from sfumato.methods.steps.masking.category_ranks import values_at
+from sfumato.methods.steps.microaggregation.embedding import (
     dates_at,
-    embedded,
-    form_of,
     ladder_of,
-    line_of,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +21,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Labels = NDArray[np.int64]
 
@@ -66,13 +55,15 @@ def means(values: Array, groups: Labels, weights: Array) -> Array:
     [1.5, 1.5, 6.0]
     """
     inside = (groups >= 0) & ~np.isnan(values)
-    own, of = values[inside], groups[inside]
+    own = values[inside]
+    of = groups[inside]
     if not len(of):
         return values
     group_weights = np.bincount(of, weights[inside])
     row_weights = np.where(group_weights[of] > 0, weights[inside], 1.0)
     mean_of = np.bincount(of, own * row_weights) / np.maximum(np.bincount(of, row_weights), 1e-300)
-    low, high = np.full(len(mean_of), np.inf), np.full(len(mean_of), -np.inf)
+    low = np.full(len(mean_of), np.inf)
+    high = np.full(len(mean_of), -np.inf)
     np.minimum.at(low, of, own)
     np.maximum.at(high, of, own)
     mean_of = np.where(
@@ -96,7 +87,10 @@ def medians(values: Array, groups: Labels, weights: Array) -> Array:
     order = order[groups[order] >= 0]
     for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
         if len(rows):
-            row_weights = weights[rows] if weights[rows].sum() > 0 else np.ones(len(rows))
+            if weights[rows].sum() > 0:
+                row_weights = weights[rows]
+            else:
+                row_weights = np.ones(len(rows))
             below = np.cumsum(row_weights)
             released[rows] = values[
                 rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]
@@ -114,7 +108,8 @@ def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
     pairs, first, of = np.unique(
         groups[inside] * code_count + codes[inside], return_index=True, return_inverse=True
     )
-    weight, count = np.bincount(of, weights[inside]), np.bincount(of)
+    weight = np.bincount(of, weights[inside])
+    count = np.bincount(of)
     best = np.lexsort((pairs, -count, -weight, pairs // code_count))
     leading = best[np.unique(pairs[best] // code_count, return_index=True)[1]]
     representative = np.empty(int(groups.max(initial=0)) + 1, dtype=np.int64)
@@ -132,7 +127,8 @@ def _common_nodes(dataset: Table, name: str, groups: Labels) -> pl.Series:
     waiting = np.ones(count, dtype=np.bool_)
     for level in range(ladder.depth):
         nodes = ladder.climb(0, level)[codes[inside]]
-        low, high = np.full(count, len(codes) + 1), np.full(count, -1)
+        low = np.full(count, len(codes) + 1)
+        high = np.full(count, -1)
         np.minimum.at(low, groups[inside], nodes)
         np.maximum.at(high, groups[inside], nodes)
         now = waiting & (low == high)
@@ -141,119 +137,3 @@ def _common_nodes(dataset: Table, name: str, groups: Labels) -> pl.Series:
         texts[rows_now] = labels[low[groups[rows_now]]]
         waiting &= ~now
     return pl.Series(name, texts.tolist(), dtype=pl.String)
-
-
-# The table that is microaggregated: rows in canonical order, columns as points, strata and gaps as
-# parts.
-
-if TYPE_CHECKING:
-    Flags = NDArray[np.bool_]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class GroupedTable:
-    """Columns to microaggregate. ``rows`` are those that are grouped, in ``parts``; ``order`` is
-    the canonical order.
-
-    All but ``order`` is in canonical order: ``dataset`` too.
-    """
-
-    dataset: Table
-    order: Labels
-    forms: Mapping[str, Form]
-    lines: Mapping[str, Array]
-    points: Array
-    parts: Sequence[Labels]
-    weights: Array
-    weighted: bool
-    left_out: int
-
-    @property
-    def rows(self) -> Labels:
-        """The rows that are grouped."""
-        return np.sort(np.concatenate(self.parts)) if self.parts else np.empty(0, dtype=np.int64)
-
-
-def table_of(
-    dataset: Table,
-    columns: Sequence[str],
-    *,
-    k: int,
-    within: Sequence[str] | None,
-    standardize: bool,
-    nominal: str,
-    missing: str,
-) -> GroupedTable:
-    """The named columns of a table, ready to be grouped."""
-    order = canonical_order(dataset)
-    ordered = dataset.take(order)
-    forms = {name: form_of(ordered, name, nominal) for name in columns}
-    lines = {
-        name: line_of(ordered, name, form) for name, form in forms.items() if form in ON_A_LINE
-    }
-    absent = np.stack([_absent(ordered, name, lines.get(name)) for name in columns], axis=1)
-    parts, left_out = _parts(strata_of(ordered, within)[0], absent, missing, columns)
-    _require_crowds(parts, k, len(dataset))
-    weights_column = weights_of(ordered)
-    return GroupedTable(
-        dataset=ordered,
-        order=order,
-        forms=forms,
-        lines=lines,
-        points=embedded(ordered, forms, lines, standardize=standardize),
-        parts=parts,
-        weights=np.ones(len(order)) if weights_column is None else weights_column,
-        weighted=weights_column is not None,
-        left_out=left_out,
-    )
-
-
-def _absent(dataset: Table, name: str, line: Array | None) -> NDArray[np.bool_]:
-    absent: NDArray[np.bool_] = (
-        np.isnan(line) if line is not None else dataset.column(name).is_null().to_numpy()
-    )
-    return absent
-
-
-def _parts(
-    strata: Labels, absent: NDArray[np.bool_], missing: str, columns: Sequence[str]
-) -> tuple[list[Labels], int]:
-    """The rows of each stratum, and of each pattern of gaps in it; how many rows are left out
-    because of gaps.
-    """
-    gaps, gappy = absent.max(axis=1), absent.max(axis=0)
-    if missing == "refuse" and gaps.any():
-        names = [name for name, has_gaps in zip(columns, gappy.tolist(), strict=True) if has_gaps]
-        raise SchemaError(
-            f"microaggregate: {int(gaps.sum()):,} record(s) lack a value in {', '.join(names[:8])};"
-            " fill them first, or say missing: pattern (records that lack the same are grouped"
-            " among themselves) or missing: leave"
-        )
-    patterns = np.unique(absent, axis=0, return_inverse=True)[1].ravel()
-    keys = np.unique(np.stack([strata, patterns], axis=1), axis=0, return_inverse=True)[1].ravel()
-    rows = np.argsort(keys, kind="stable")
-    parts = [part for part in np.split(rows, np.cumsum(np.bincount(keys))[:-1]) if len(part)]
-    if missing == "leave":
-        return [part for part in parts if not gaps[part[0]]], int(gaps.sum())
-    return parts, 0
-
-
-def _require_crowds(parts: Sequence[Labels], k: int, records: int) -> None:
-    """Refuse tables and strata with fewer than k records; the message has counts only."""
-    small = [len(part) for part in parts if len(part) < k]
-    if not parts:
-        raise SchemaError(
-            "microaggregate: every record lacks a value in the columns; there is nothing to average"
-        )
-    if not small:
-        return
-    if len(parts) == 1:
-        raise SchemaError(
-            f"microaggregate: k = {k} needs as many records; there are {small[0]:,} of {records:,}"
-            " to group"
-        )
-    raise SchemaError(
-        f"microaggregate: {len(small):,} of {len(parts):,} strata (or patterns of missing values)"
-        f" have fewer than k = {k} records, the smallest has {min(small):,}; join them (within: …),"
-        " or lower k"
-    )

@@ -18,8 +18,9 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Schema
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.block import Names, computable, require_table
-from sfumato.methods.steps.microaggregation.centres import GroupedTable, table_of
+from sfumato.methods.steps.masking.block import computable
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import grouping
 from sfumato.methods.steps.microaggregation.microaggregation import Microaggregate
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Labels = NDArray[np.int64]
 
@@ -69,10 +69,8 @@ def redrawn(values: Array, draws: Array) -> Array:
     centred = values - means
     variances, directions = np.linalg.eigh(np.swapaxes(centred, -1, -2) @ centred)
     dimensions = draws.shape[-1]
-    variances, directions = (
-        variances[..., ::-1][..., :dimensions],
-        directions[..., ::-1][..., :dimensions],
-    )
+    variances = variances[..., ::-1][..., :dimensions]
+    directions = directions[..., ::-1][..., :dimensions]
     retained_variances = np.where(variances > RANK * variances[..., :1], variances, 0.0)
     root = directions * np.sqrt(np.maximum(retained_variances, 0.0))[..., None, :]
     synthetic_values: Array = means + orthonormal(draws) @ np.swapaxes(root, -1, -2)
@@ -321,11 +319,10 @@ class HybridMicrodata(ColumnStep):
             line = table.lines[name].copy()
             line[table.rows] = after[:, column_number]
             whole = self.keep_integers and like.dtype.is_integer()
-            column = (
-                as_column(name, line, like, whole=True)
-                if whole
-                else pl.Series(name, line).fill_nan(None)
-            )
+            if whole:
+                column = as_column(name, line, like, whole=True)
+            else:
+                column = pl.Series(name, line).fill_nan(None)
             columns[name] = column.gather(back)
         return columns
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, error_of, mdav
+from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, error_of
+from sfumato.methods.steps.microaggregation.mdav import mdav
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.kernels.group_changes import Groups
 
-if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Labels = NDArray[np.int64]
 
@@ -62,16 +62,15 @@ def refined(ground: PointGround) -> Found:
     start = mdav(ground).groups
     groups = grouped(ground, start)
     changes = descended(groups, ground.k, np.arange(len(start)), error_of(ground.points, start))
-    return Found(
-        numbered(groups.groups), {"start_error": error_of(ground.points, start), "changes": changes}
-    )
+    notes = {"start_error": error_of(ground.points, start), "changes": changes}
+    return Found(numbered(groups.groups), notes)
 
 
 def best(ground: PointGround, *, effort: int | None, seconds: float | None) -> Found:
     """The best groups that annealing meets; see :class:`AnnealingSearch`."""
-    return AnnealingSearch(ground).run(
-        EFFORT if effort is None and seconds is None else effort, seconds
-    )
+    if effort is None and seconds is None:
+        effort = EFFORT
+    return AnnealingSearch(ground).run(effort, seconds)
 
 
 class AnnealingSearch:
@@ -94,29 +93,37 @@ class AnnealingSearch:
 
     def __init__(self, ground: PointGround) -> None:
         self.began = time.process_time()
-        self.ground, self.k = ground, ground.k
+        self.ground = ground
+        self.k = ground.k
         self.random = ground.draw("annealing")
+        # The state of the kernel's own generator of random words.
         self.draws = self.random.integers(1, 2**63, size=1, dtype=np.uint64)
         start = mdav(ground).groups
         self.made = grouped(ground, start)
         self.everyone = np.arange(len(start))
         self.start_error = error_of(ground.points, start)
         descended(self.made, self.k, self.everyone, self.start_error)
-        self.least, self.groups = self._error(), self.made.groups.copy()
+        self.least = self._error(self.made.groups)
+        self.groups = self.made.groups.copy()
         self.scales = scales_of(self.made, self.k)
         self.tried = 0
 
     def run(self, effort: int | None, seconds: float | None) -> Found:
         """Search until the effort is spent, or what stands for the seconds."""
-        allowed = math.inf if seconds is None else math.ceil(seconds * self.pace)
-        limit, stopped = min(math.inf if effort is None else effort, allowed), None
+        allowed = math.inf
+        if seconds is not None:
+            allowed = math.ceil(seconds * self.pace)
+        limit = allowed if effort is None else min(effort, allowed)
+        stopped = None
         for tries in self._anneals():
             self.tried += tries
             self.ground.progress(min(1.0, self.tried / limit), "searching better groups")
             if self.tried >= limit:
                 stopped = "seconds" if limit == allowed else "effort"
                 break
-        if self._error() < HOPELESS * self.least:
+        # What is under way when the effort is spent goes downhill once more, if it is near the
+        # best.
+        if self._error(self.made.groups) < HOPELESS * self.least:
             descended(self.made, self.k, self.everyone, self.least)
             self._keep()
         return Found(numbered(self.groups), self._notes(stopped, time.process_time() - self.began))
@@ -140,7 +147,9 @@ class AnnealingSearch:
         if self.least <= SMALLEST * self.start_error or len(self.made.sizes) < 2:
             return
         order = np.argsort(self.scales, kind="stable")
+        # A thousandth of the mean error a record: below it no change matters.
         last = 1e-3 * self.start_error / len(order)
+        # Hot enough to move the third farthest record; the farthest may be alone.
         first = max(0.3 * self.scales[order[-min(3, len(order))]], 10 * last)
         steps, before = STEPS, 0
         for turn in range(10**9):
@@ -148,9 +157,12 @@ class AnnealingSearch:
             yield from self._anneal(order, first, last, steps)
             self._keep()
             whole = self.tried - before
+            # LOCAL_SHARE of the work of the whole anneal goes into regions.
             while self.tried - before < (1 + LOCAL_SHARE) * whole:
                 yield from self._anneal_region(last)
                 self._keep()
+            # Twice as slow every ALIKE rounds: slow anneals end better, quick ones try more
+            # starts.
             steps *= 2 if turn % ALIKE == ALIKE - 1 else 1
 
     def _anneal(self, order: Labels, first: float, last: float, steps: int) -> Iterator[int]:
@@ -159,6 +171,7 @@ class AnnealingSearch:
         """
         scales = self.scales[order]
         for temperature in np.geomspace(first, last, steps):
+            # Records by scale: those between COLD and HOT times the temperature are a slice.
             low, high = np.searchsorted(scales, (COLD * temperature, HOT * temperature))
             if high - low < FEW:
                 high = min(len(order), low + FEW)
@@ -175,16 +188,19 @@ class AnnealingSearch:
 
     def _anneal_region(self, last: float) -> Iterator[int]:
         """Anneal the records around one of the best groups so far."""
-        self._restore()
+        self.made.groups[:] = self.groups
+        kernels.group_changes.fill_groups(self.made)
         centre = self._centre()
         away = ((self.made.points - self.made.points[centre]) ** 2).sum(axis=1)
+        # Between a third of and eight times LOCAL_RECORDS.
         count = min(len(away), int(LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)))
         region = np.sort(np.argpartition(away, count - 1)[:count])
         order = region[np.argsort(self.scales[region], kind="stable")]
-        high = max(
-            float(self.scales[order[int(0.9 * (count - 1))]]), 2 * last
-        ) * 10 ** self.random.uniform(-1, 0.5)
-        yield from self._anneal(order, high, max(min(last, high / 2), high * 1e-3), LOCAL_STEPS)
+        # Nine in ten records of the region have a smaller scale.
+        typical = max(float(self.scales[order[int(0.9 * (count - 1))]]), 2 * last)
+        high = typical * 10 ** self.random.uniform(-1, 0.5)
+        low = max(min(last, high / 2), high * 1e-3)
+        yield from self._anneal(order, high, low, LOCAL_STEPS)
 
     def _centre(self) -> int:
         """A random record; more often one that lies far from the mean of its group."""
@@ -192,6 +208,7 @@ class AnnealingSearch:
             return int(self.random.integers(len(self.everyone)))
         groups = self.made
         errors = errors_of(groups.points, groups.groups)
+        # Drawn in proportion to its error: the place of a random number on the running sum.
         shares = errors.cumsum()
         return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
 
@@ -200,30 +217,24 @@ class AnnealingSearch:
         better.
         """
         groups = crossed(self.made.points, self.groups, self.made.groups)
-        error = float(
-            kernels.group_changes.sum_squared_errors(self.made.points, groups, len(self.made.sizes))
-        )
+        error = self._error(groups)
         if error < self.least:
-            self.least, self.groups = error, groups
+            self.least = error
+            self.groups = groups
 
-    def _restore(self) -> None:
-        self.made.groups[:] = self.groups
-        kernels.group_changes.fill_groups(self.made)
-
-    def _error(self) -> float:
-        return float(
-            kernels.group_changes.sum_squared_errors(
-                self.made.points, self.made.groups, len(self.made.sizes)
-            )
-        )
+    def _error(self, groups: Labels) -> float:
+        count = len(self.made.sizes)
+        return float(kernels.group_changes.sum_squared_errors(self.made.points, groups, count))
 
 
 def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups:
     """Groups with all that the loops keep about them."""
     n, d = ground.points.shape
+    # Padded with zeros to a multiple of four columns: vector instructions take four at a time.
     points = np.zeros((n, -(-max(d, 1) // 4) * 4))
     points[:, :d] = ground.points
     count = max(n // ground.k, int(groups.max()) + 1)
+    # A group may grow to 3k while it is changed, and one row more for a record on its way.
     room = max(3 * ground.k, int(np.bincount(groups).max())) + 1
     groups_at_work = kernels.group_changes.Groups(
         points=points,
@@ -249,16 +260,18 @@ def neighbours(ground: PointGround) -> NDArray[np.int32]:
     width = max(1, min(max(NEIGHBOURS, 3 * ground.k), largest - 1))
     near = np.empty((len(ground.points), width), dtype=np.int32)
     for rows in ground.parts:
-        points, neighbour_count = ground.points[rows], min(width, len(rows) - 1)
+        points = ground.points[rows]
+        neighbour_count = min(width, len(rows) - 1)
         if not neighbour_count:
             near[rows] = rows[0]
             continue
         nearest = KDTree(points).query(points, k=neighbour_count + 1)[1]
         own = nearest == np.arange(len(rows))[:, None]
+        # Copies of a record may push it out of its own list; then the last one is left out
+        # instead.
         own[~own.any(axis=1), -1] = True
-        near[rows] = rows[nearest[~own].reshape(len(rows), neighbour_count)][
-            :, np.arange(width) % neighbour_count
-        ]
+        others = rows[nearest[~own].reshape(len(rows), neighbour_count)]
+        near[rows] = others[:, np.arange(width) % neighbour_count]
     return near
 
 
@@ -280,14 +293,15 @@ def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Label
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    first, second = numbered(first_labels), numbered(second_labels)
+    first = numbered(first_labels)
+    second = numbered(second_labels)
     size = int(first.max()) + 1
-    links = coo_array(
-        (np.ones(len(first_labels)), (first, second + size)),
-        shape=(size + int(second.max()) + 1,) * 2,
-    )
+    nodes = size + int(second.max()) + 1
+    # Groups are nodes, records the edges between the two groups they belong to.
+    links = coo_array((np.ones(len(first)), (first, second + size)), shape=(nodes, nodes))
     part = connected_components(links, directed=False)[1][first]
     errors = [np.bincount(part, weights=errors_of(points, groups)) for groups in (first, second)]
+    # Groups of the second way get numbers that no group of the first has.
     return numbered(np.where((errors[1] < errors[0])[part], second + size, first))
 
 
@@ -309,6 +323,8 @@ def scales_of(groups: Groups, k: int) -> Array:
         [((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T],
         axis=1,
     )
+    # Neighbours before the (k − 1)-th do not count; the first positive distance from there on
+    # does.
     away[:, : min(k - 2, away.shape[1] - 1)] = 0.0
     first = np.argmax(away > 0.0, axis=1)
     scales: Array = away[np.arange(len(away)), first]
@@ -317,9 +333,8 @@ def scales_of(groups: Groups, k: int) -> Array:
 
 def descended(groups: Groups, k: int, active: Labels, error: float) -> int:
     """Go downhill until nothing lowers the error; returns the number of changes."""
-    return int(
-        kernels.microaggregation.descend(groups, k, active, SMALLEST * max(error, SMALLEST), ROUNDS)
-    )
+    least_gain = SMALLEST * max(error, SMALLEST)
+    return int(kernels.microaggregation.descend(groups, k, active, least_gain, ROUNDS))
 
 
 def numbered(groups: Labels) -> Labels:

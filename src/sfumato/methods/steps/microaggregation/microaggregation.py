@@ -12,10 +12,11 @@ from pydantic import Field
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Centres, Clue, ColumnStep, Goal, Masked, Runs
-from sfumato.methods.steps.masking.block import Names, require_table
-from sfumato.methods.steps.microaggregation.centres import GroupedTable, centres, table_of
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.microaggregation.centres import centres
+from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable, table_of
 from sfumato.methods.steps.microaggregation.methods import Method, grouping, require_options
-from sfumato.methods.steps.preserved_moments import kept
+from sfumato.methods.steps.microaggregation.preserved_groups import preserved_facts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.microaggregation.inputs import Found
 
-if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 INDIVIDUAL = (
@@ -163,7 +163,9 @@ class Microaggregate(ColumnStep):
         groups.
         """
         alone = self.method == "individual_ranking" or len(self.columns) == 1
-        return Runs(bool(self.within)) if alone else Centres(bool(self.within))
+        if alone:
+            return Runs(bool(self.within))
+        return Centres(bool(self.within))
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and their means."""
@@ -184,7 +186,7 @@ class Microaggregate(ColumnStep):
         groupings = grouping(self, table, goal)
         groups = _with_gaps(table, groupings)
         columns = {name: _released(table, name, groups[name]) for name in self.columns}
-        facts = kept(table, columns, groups)
+        facts = preserved_facts(table, columns, groups)
         return Masked(
             actions=dict.fromkeys(
                 self.columns, f"averaged over groups of at least {self.k} ({self.method})"

@@ -4,7 +4,6 @@ stay.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -12,181 +11,34 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato import kernels
-from sfumato.core.model import TOLERANCE
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
 from sfumato.core.step import Goal, Masked, Step
-from sfumato.errors import InternalError, ParameterError, SchemaError
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.closeness import distance_bounds, needed_size
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
-from sfumato.methods.steps.masking.block import Names, computable, require_table
-from sfumato.methods.steps.microaggregation.buckets import (
-    Limits,
+from sfumato.methods.steps.masking.block import computable
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.microaggregation.buckets import points_of
+from sfumato.methods.steps.microaggregation.close_classes import Method, RecordLine, close_classes
+from sfumato.methods.steps.microaggregation.embedding import ON_A_LINE, form_of, line_of
+from sfumato.methods.steps.microaggregation.group_values import (
     as_centres,
     as_ranges,
-    greedy,
     grids_of,
-    points_of,
     require_ranges,
     require_values,
 )
-from sfumato.methods.steps.microaggregation.inputs import (
-    ON_A_LINE,
-    error_of,
-    form_of,
-    line_of,
-    mdav_of,
-    total_of,
-)
+from sfumato.methods.steps.microaggregation.inputs import error_of, total_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
 
-
-# Classes that are close to the table by the earth mover's distance: three ways, and the merging
-# that makes sure.
-
-if TYPE_CHECKING:
     Labels = NDArray[np.int64]
     Points = NDArray[np.float64]
-
-Method = Literal["merge", "k_anonymity_first", "t_closeness_first"]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class RecordLine:
-    """Records on a line: ``ranks`` by record, and the sums that distances are made of (see the
-    kernel).
-    """
-
-    ranks: Labels
-    reach: Points
-    moved: Points
-
-    @classmethod
-    def of(cls, positions: Points) -> RecordLine:
-        """Records that lie at these places; ties are ranked by the order of records."""
-        n = len(positions)
-        order = np.argsort(positions, kind="stable")
-        ranks = np.empty(n, dtype=np.int64)
-        ranks[order] = np.arange(n)
-        span = float(positions[order[-1]] - positions[order[0]])
-        gaps = np.diff(positions[order]) / span if span > 0 else np.zeros(n - 1)
-        earth_moved = np.cumsum(gaps * np.arange(1, n)) / n
-        return cls(ranks, np.append(0.0, np.cumsum(gaps)), np.append(0.0, earth_moved))
-
-    def distances(self, groups: Labels) -> Points:
-        """The distance of every class to the table."""
-        members = self.ranks[np.lexsort((self.ranks, groups))]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
-        distances = kernels.buckets.measure_classes(starts, members, self.reach, self.moved)
-        return np.asarray(np.maximum(distances, 0.0))
-
-
-def close_classes(
-    points: Points, line: RecordLine, *, k: int, t: float, method: Method
-) -> tuple[Labels, dict[str, Any]]:
-    """Classes of at least k that are within t of the table, and how they were found."""
-    n = len(points)
-    if method == "t_closeness_first":
-        size = needed_size(n, t, k)
-        start, notes = _one_of_each(points, line, size), {"class_size": size}
-    elif method == "k_anonymity_first" and distance_bounds(n, k)[0] <= t:
-        start, notes = _swapped(points, line, k, t), {}
-    else:  # no class of k could be within t whatever it swaps: they must be merged
-        start, notes = mdav_of(points, k), {}
-    groups = merged(points, line, start, t)
-    classes = int(start.max()) + 1
-    if float(line.distances(groups).max()) > t + TOLERANCE or int(np.bincount(groups).min()) < k:
-        raise InternalError("classes were made that do not keep k and t")
-    return groups, {**notes, "merged": classes - int(groups.max()) - 1}
-
-
-def _swapped(points: Points, line: RecordLine, k: int, t: float) -> Labels:
-    groups = np.empty(len(points), dtype=np.int64)
-    columns = np.array(points.T, order="C")
-    kernels.buckets.build_close_classes(
-        columns, line.ranks, k, t + TOLERANCE, line.reach, line.moved, groups
-    )
-    return groups
-
-
-def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
-    """Classes with one record of each of so many parts of the line; what is left over stands in the
-    middle parts.
-    """
-    n = len(points)
-    classes = n // size
-    leftover_count = n - classes * size
-    parts = np.full(size, classes, dtype=np.int64)
-    counts = np.ones((classes, size), dtype=np.int64)
-    middle = (size // 2,) if size % 2 else (size // 2 - 1, size // 2)
-    for extra in range(leftover_count):
-        at = middle[extra % len(middle)]
-        parts[at] += 1
-        counts[extra, at] += 1
-    part_of = np.repeat(np.arange(size), parts)[line.ranks]
-    return greedy(points, part_of, Limits(counts.sum(axis=1), counts, counts))[0]
-
-
-def merged(points: Points, line: RecordLine, groups: Labels, t: float) -> Labels:
-    """Join the class that is farthest from the table with the one whose centre is nearest, until
-    all are within t.
-
-    It ends: a single class is the table.
-    """
-    state = _Merging(points, line, groups)
-    while len(state.alive) > 1:
-        worst = state.alive[int(state.distances[state.alive].argmax())]
-        if state.distances[worst] <= t + TOLERANCE:
-            break
-        state.join(int(worst))
-    return np.unique(state.groups(), return_inverse=True)[1].astype(np.int64)
-
-
-class _Merging:
-    """Classes with their members, centres and distances; a class that was joined is no longer
-    alive.
-    """
-
-    def __init__(self, points: Points, line: RecordLine, groups: Labels) -> None:
-        self.line, self.n = line, len(points)
-        count = int(groups.max()) + 1
-        order = np.argsort(groups, kind="stable")
-        self.members = np.split(order, np.cumsum(np.bincount(groups))[:-1])
-        self.sizes = np.bincount(groups).astype(np.float64)
-        self.sums = np.stack([np.bincount(groups, column, count) for column in points.T], axis=1)
-        self.distances = line.distances(groups)
-        self.alive = np.arange(count)
-
-    def join(self, class_number: int) -> None:
-        """Join a class with the nearest other one; it keeps its number."""
-        candidates = self.alive[self.alive != class_number]
-        centres = self.sums[candidates] / self.sizes[candidates, None]
-        away = ((centres - self.sums[class_number] / self.sizes[class_number]) ** 2).sum(axis=1)
-        partner = int(candidates[int(away.argmin())])
-        self.members[class_number] = np.concatenate(
-            [self.members[class_number], self.members[partner]]
-        )
-        self.sizes[class_number] += self.sizes[partner]
-        self.sums[class_number] += self.sums[partner]
-        ranks = np.sort(self.line.ranks[self.members[class_number]])
-        starts = np.array([0, len(ranks)], dtype=np.int64)
-        self.distances[class_number] = kernels.buckets.measure_classes(
-            starts, ranks, self.line.reach, self.line.moved
-        )[0]
-        self.alive = self.alive[self.alive != partner]
-
-    def groups(self) -> Labels:
-        """The class of every record."""
-        group_of = np.empty(self.n, dtype=np.int64)
-        for number in self.alive.tolist():
-            group_of[self.members[number]] = number
-        return group_of
 
 
 @parameters
@@ -268,7 +120,8 @@ class TClosenessMicroaggregate(Step):
         quasi = self._quasi(dataset)
         order = canonical_order(dataset)
         ordered = dataset.take(order)
-        points, line = points_of(ordered, quasi), RecordLine.of(self._positions(ordered))
+        points = points_of(ordered, quasi)
+        line = RecordLine.of(self._positions(ordered))
         groups, notes = close_classes(points, line, k=self.k, t=self.t, method=self.method)
         ranges = functools.partial(as_ranges, steps=self.grid)
         write = as_centres if self.release_quasi == "centres" else ranges
@@ -304,11 +157,9 @@ class TClosenessMicroaggregate(Step):
         return schema
 
     def _quasi(self, dataset: Table) -> tuple[str, ...]:
-        quasi = (
-            tuple(n for n in dataset.schema.quasi if n != self.sensitive)
-            if self.quasi is None
-            else self.quasi
-        )
+        quasi = self.quasi
+        if quasi is None:
+            quasi = [name for name in dataset.schema.quasi if name != self.sensitive]
         require_table(dataset, self.name, [self.sensitive, *quasi])
         if not quasi:
             raise SchemaError(
@@ -388,4 +239,6 @@ class TClosenessMicroaggregate(Step):
 
 def _lost(points: Points, groups: Labels) -> float:
     total = total_of(points)
-    return error_of(points, groups) / total if total > 0 else 0.0
+    if not (total > 0):
+        return 0.0
+    return error_of(points, groups) / total

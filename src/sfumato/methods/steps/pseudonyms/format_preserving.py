@@ -20,6 +20,22 @@ if TYPE_CHECKING:
 
     from sfumato.core.step import Goal
 
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+
+Encoding = Literal["base32", "hex"]
+ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+LONGEST: dict[Encoding, int] = {"base32": 51, "hex": 64}
+"""Characters that the 256 bits of a digest fill."""
+BITS: dict[Encoding, int] = {"base32": 5, "hex": 4}
+CLASSES = frozenset({"Nd", "Lu", "Ll", "Lt", "Lm", "Lo"})
+"""Digits and letters of any script; all other characters stay."""
+SMALL = 1 << 16
+ROUNDS = 12
+WIDEST = 1 << 48
+"""Halves below this are computed in machine words, many values at once."""
+
 
 # What a method is asked for.
 
@@ -41,11 +57,9 @@ class Asked:
     @property
     def fresh(self) -> list[str]:
         """The identities that have no pseudonym yet."""
-        return (
-            [one for one in self.identities if one not in self.known]
-            if self.known
-            else list(self.identities)
-        )
+        if self.known:
+            return [identity for identity in self.identities if identity not in self.known]
+        return list(self.identities)
 
     def ordered(self, fresh_codes: Sequence[str]) -> Sequence[str]:
         """The pseudonyms of all identities in their order, given those of the fresh ones."""
@@ -55,9 +69,9 @@ class Asked:
         return [codes[identity] for identity in self.identities]
 
 
-def refuse_shared(codes: Sequence[str], known: Mapping[str, str], remedy: str) -> None:
+def refuse_shared(codes: Sequence[str], stored_codes: Mapping[str, str], remedy: str) -> None:
     """Raise where two identities would have one pseudonym."""
-    shared = len(codes) + len(known) - len({*codes, *known.values()})
+    shared = len(codes) + len(stored_codes) - len({*codes, *stored_codes.values()})
     if shared:
         raise ParameterError(
             f"{shared:,} identities would share a pseudonym with another; {remedy}"
@@ -66,31 +80,23 @@ def refuse_shared(codes: Sequence[str], known: Mapping[str, str], remedy: str) -
 
 # Digests of many texts at once, and codes written from them.
 
-Encoding = Literal["base32", "hex"]
 
-ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-LONGEST: dict[Encoding, int] = {"base32": 51, "hex": 64}
-"""Characters that the 256 bits of a digest fill."""
-BITS: dict[Encoding, int] = {"base32": 5, "hex": 4}
-
-
-def written(found: NDArray[np.uint8], encoding: Encoding, length: int) -> list[str]:
+def encode_digests(digest_bytes: NDArray[np.uint8], encoding: Encoding, length: int) -> list[str]:
     """The first bits of every digest as text (RFC 4648 alphabets, without padding)."""
     if encoding == "hex":
-        text = np.ascontiguousarray(found[:, : (length + 1) // 2]).tobytes().hex()
+        text = np.ascontiguousarray(digest_bytes[:, : (length + 1) // 2]).tobytes().hex()
         width = 2 * ((length + 1) // 2)
     else:
         width = length
-        bits = np.unpackbits(found, axis=1)[:, : 5 * length].reshape(len(found), length, 5)
+        bits = np.unpackbits(digest_bytes, axis=1)[:, : 5 * length].reshape(
+            len(digest_bytes), length, 5
+        )
         fives = bits @ np.array([16, 8, 4, 2, 1], dtype=np.uint8)
         text = np.frombuffer(ALPHABET, dtype=np.uint8)[fives].tobytes().decode("ascii")
-    return [text[start : start + length] for start in range(0, width * len(found), width)]
+    return [text[start : start + length] for start in range(0, width * len(digest_bytes), width)]
 
 
 # What a character may become when the form of a value is kept.
-
-CLASSES = frozenset({"Nd", "Lu", "Ll", "Lt", "Lm", "Lo"})
-"""Digits and letters of any script; all other characters stay."""
 
 
 def alphabet_of(character: str) -> str:
@@ -108,7 +114,10 @@ def alphabet_of(character: str) -> str:
     category = unicodedata.ucd_3_2_0.category(character)
     if category not in CLASSES:
         return character
-    low = 0x80 if 0x80 <= ord(character) < 0x100 else ord(character) & ~0xFF
+    if 0x80 <= ord(character) < 0x100:
+        low = 0x80
+    else:
+        low = ord(character) & ~0xFF
     high = 0x80 if low == 0 else (low & ~0xFF) + 0x100
     return _alphabet(category, low, high)
 
@@ -130,19 +139,19 @@ class CharacterTable:
         alphabets = [alphabet_of(chr(point)) for point in self.points.tolist()]
         self.alphabets = sorted(set(alphabets))
         number = {alphabet: i for i, alphabet in enumerate(self.alphabets)}
-        places = [
+        positions = [
             alphabet.index(chr(p))
             for alphabet, p in zip(alphabets, self.points.tolist(), strict=True)
         ]
         self.numbers = np.array([number[a] for a in alphabets], dtype=np.int64)
-        self.places = np.array(places, dtype=np.int64)
+        self.places = np.array(positions, dtype=np.int64)
         self.sizes = np.array([len(a) for a in alphabets], dtype=np.int64)
         self.first = np.array([ord(a[0]) for a in alphabets], dtype=np.int64)
         starts = np.cumsum([0, *(len(a) for a in self.alphabets)])
         self.starts = starts[self.numbers]
         self.flat = np.array([ord(c) for a in self.alphabets for c in a], dtype=np.uint32)
 
-    def rows(self, points: NDArray[np.uint32]) -> NDArray[np.int64]:
+    def rows(self, points: NDArray[np.uint32]) -> Ints:
         """The row of this table for each code point."""
         return np.searchsorted(self.points, points).astype(np.int64)
 
@@ -156,14 +165,9 @@ class CharacterTable:
 # doi:10.1007/3-540-45760-7_9). As the halves are products of whole characters,
 # :math:`a \cdot b` is the size of the domain and nothing has to be walked.
 
-SMALL = 1 << 16
-ROUNDS = 12
-WIDEST = 1 << 48
-"""Halves below this are computed in machine words, many values at once."""
-
 
 def aes_blocks(
-    key: bytes, tweaks: NDArray[np.uint64], numbers: NDArray[np.int64], turn: int
+    key: bytes, tweaks: NDArray[np.uint64], numbers: Ints, turn: int
 ) -> NDArray[np.uint64]:
     """AES-256 of one block a number, (tweak: 8 bytes ‖ turn: 2 ‖ number: 6), as two words a row."""
     from cryptography.hazmat.primitives.ciphers import Cipher
@@ -179,7 +183,7 @@ def aes_blocks(
     return np.frombuffer(sealed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
 
-def shuffled(key: bytes, tweak: int, size: int) -> NDArray[np.int64]:
+def shuffled(key: bytes, tweak: int, size: int) -> Ints:
     """A permutation of 0 … size − 1, for sizes up to 2^16."""
     images = aes_blocks(key, np.full(size, tweak, dtype=np.uint64), np.arange(size), ROUNDS)
     return np.lexsort((images[:, 1], images[:, 0])).astype(np.int64)
@@ -188,21 +192,23 @@ def shuffled(key: bytes, tweak: int, size: int) -> NDArray[np.int64]:
 def feistel(
     key: bytes,
     tweaks: NDArray[np.uint64],
-    halves: tuple[NDArray[np.int64], NDArray[np.int64]],
-    sizes: tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    halves: tuple[Ints, Ints],
+    sizes: tuple[Ints, Ints],
+) -> tuple[Ints, Ints]:
     """Permute many pairs at once, each within the product of its two sizes.
 
     A keyed number modulo *a* is the sum of two independent words modulo *a*: its distance from
     uniform is below 2·(a/2^64)², under 2^−31 for the widest half.
     """
-    mixed, limits = [half.copy() for half in halves], [size.astype(np.uint64) for size in sizes]
+    mixed = [half.copy() for half in halves]
+    limits = [size.astype(np.uint64) for size in sizes]
     for turn in range(ROUNDS):
-        side, other = turn % 2, 1 - turn % 2
-        words = aes_blocks(key, tweaks, mixed[other], turn)
+        side = turn % 2
+        other_side = 1 - turn % 2
+        words = aes_blocks(key, tweaks, mixed[other_side], turn)
         size = limits[side]
-        moved = (mixed[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
-        mixed[side] = moved.astype(np.int64)
+        shifted = (mixed[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
+        mixed[side] = shifted.astype(np.int64)
     return mixed[0], mixed[1]
 
 
@@ -212,9 +218,10 @@ def feistel_wide(
     """Permute one pair of halves of any size; HMAC-SHA-256 is the keyed function."""
     mixed = list(halves)
     for turn in range(ROUNDS):
-        side, other = turn % 2, 1 - turn % 2
-        width = (sizes[other].bit_length() + 7) // 8
-        message = tweak + bytes([turn]) + mixed[other].to_bytes(width, "big")
+        side = turn % 2
+        other_side = 1 - turn % 2
+        width = (sizes[other_side].bit_length() + 7) // 8
+        message = tweak + bytes([turn]) + mixed[other_side].to_bytes(width, "big")
         mixed[side] = (
             mixed[side] + _wide_number(key, message, sizes[side].bit_length() + 64)
         ) % sizes[side]
@@ -271,23 +278,21 @@ def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[s
     form = np.where(sizes > 1, table.first[rows], points).astype("<u4")
     tweaks, form_number = _tweaks(form, keys.forms)
     varying = sizes > 1
-    left = varying & (np.cumsum(varying, axis=1) <= varying.sum(axis=1, keepdims=True) // 2)
-    masks = (left, varying & ~left)
+    left_half = varying & (np.cumsum(varying, axis=1) <= varying.sum(axis=1, keepdims=True) // 2)
+    masks = (left_half, varying & ~left_half)
     with np.errstate(over="ignore"):
         widths = [np.where(mask, sizes, 1).astype(np.float64).prod(axis=1) for mask in masks]
-    places = table.places[rows].copy()
+    positions = table.places[rows].copy()
     small = widths[0] <= SMALL / widths[1]
     wide = np.maximum(widths[0], widths[1]) >= WIDEST
-    _permute_small(places, sizes, np.flatnonzero(small), (keys.blocks, tweaks, form_number))
-    _permute_many(places, sizes, masks, np.flatnonzero(~small & ~wide), (keys.blocks, tweaks))
-    _permute_wide(places, sizes, masks, np.flatnonzero(wide), (keys.wide, tweaks))
-    text = table.flat[table.starts[rows] + places].astype("<u4").tobytes().decode("utf-32-le")
+    _permute_small(positions, sizes, np.flatnonzero(small), (keys.blocks, tweaks, form_number))
+    _permute_many(positions, sizes, masks, np.flatnonzero(~small & ~wide), (keys.blocks, tweaks))
+    _permute_wide(positions, sizes, masks, np.flatnonzero(wide), (keys.wide, tweaks))
+    text = table.flat[table.starts[rows] + positions].astype("<u4").tobytes().decode("utf-32-le")
     return [text[start : start + length] for start in range(0, len(text), length)]
 
 
-def _tweaks(
-    form: NDArray[np.uint32], secret: bytes
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _tweaks(form: NDArray[np.uint32], secret: bytes) -> tuple[NDArray[np.uint64], Ints]:
     """Per value 64 keyed bits of its form, and the number of the form."""
     width = form.shape[1] * 4
     whole = np.ascontiguousarray(form).tobytes()
@@ -295,91 +300,93 @@ def _tweaks(
     of_row = [
         numbers.setdefault(whole[s : s + width], len(numbers)) for s in range(0, len(whole), width)
     ]
-    keyed = digests(secret, (one.decode("utf-32-le") for one in numbers))[:, :8]
+    keyed = digests(secret, (number.decode("utf-32-le") for number in numbers))[:, :8]
     words = np.ascontiguousarray(keyed).view(">u8").ravel().astype(np.uint64)
     index = np.array(of_row, dtype=np.int64)
     return words[index], index
 
 
-def _ranked(
-    places: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _ranked(positions: Ints, sizes: Ints, mask: Flags) -> Ints:
     """The characters under a mask as one number a row, first character first."""
-    rank = np.zeros(len(places), dtype=np.int64)
-    for c in range(places.shape[1]):
-        rank = np.where(mask[:, c], rank * sizes[:, c] + places[:, c], rank)
+    rank = np.zeros(len(positions), dtype=np.int64)
+    for c in range(positions.shape[1]):
+        rank = np.where(mask[:, c], rank * sizes[:, c] + positions[:, c], rank)
     return rank
 
 
 def _unrank(
-    places: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    mask: NDArray[np.bool_],
-    rank: NDArray[np.int64],
+    positions: Ints,
+    sizes: Ints,
+    mask: Flags,
+    rank: Ints,
 ) -> None:
     """Write numbers back as characters: the inverse of ranking."""
-    for c in reversed(range(places.shape[1])):
-        places[:, c] = np.where(mask[:, c], rank % sizes[:, c], places[:, c])
+    for c in reversed(range(positions.shape[1])):
+        positions[:, c] = np.where(mask[:, c], rank % sizes[:, c], positions[:, c])
         rank = np.where(mask[:, c], rank // sizes[:, c], rank)
 
 
 def _permute_small(
-    places: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    keyed: tuple[bytes, NDArray[np.uint64], NDArray[np.int64]],
+    positions: Ints,
+    sizes: Ints,
+    rows: Ints,
+    keyed: tuple[bytes, NDArray[np.uint64], Ints],
 ) -> None:
     secret, tweaks, form_number = keyed
     order = rows[np.argsort(form_number[rows], kind="stable")]
     starts = np.flatnonzero(np.diff(form_number[order], prepend=-1))
     for members in np.split(order, starts[1:]) if len(order) else ():
-        inside, mask = places[members], sizes[members] > 1
+        inside = positions[members]
+        mask = sizes[members] > 1
         size = int(sizes[members[0]].prod())
         if size > 1:
             permutation = shuffled(secret, int(tweaks[members[0]]), size)
             _unrank(
                 inside, sizes[members], mask, permutation[_ranked(inside, sizes[members], mask)]
             )
-            places[members] = inside
+            positions[members] = inside
 
 
 def _permute_many(
-    places: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    rows: NDArray[np.int64],
+    positions: Ints,
+    sizes: Ints,
+    masks: tuple[Flags, Flags],
+    rows: Ints,
     keyed: tuple[bytes, NDArray[np.uint64]],
 ) -> None:
     if not len(rows):
         return
-    inside, within, (left, right) = places[rows], sizes[rows], (masks[0][rows], masks[1][rows])
-    limits = (np.where(left, within, 1).prod(axis=1), np.where(right, within, 1).prod(axis=1))
-    halves = (_ranked(inside, within, left), _ranked(inside, within, right))
-    moved = feistel(keyed[0], keyed[1][rows], halves, limits)
-    for mask, rank in zip((left, right), moved, strict=True):
+    inside = positions[rows]
+    within = sizes[rows]
+    (left_half, right) = (masks[0][rows], masks[1][rows])
+    limits = (np.where(left_half, within, 1).prod(axis=1), np.where(right, within, 1).prod(axis=1))
+    halves = (_ranked(inside, within, left_half), _ranked(inside, within, right))
+    permuted = feistel(keyed[0], keyed[1][rows], halves, limits)
+    for mask, rank in zip((left_half, right), permuted, strict=True):
         _unrank(inside, within, mask, rank)
-    places[rows] = inside
+    positions[rows] = inside
 
 
 def _permute_wide(
-    places: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    rows: NDArray[np.int64],
+    positions: Ints,
+    sizes: Ints,
+    masks: tuple[Flags, Flags],
+    rows: Ints,
     keyed: tuple[bytes, NDArray[np.uint64]],
 ) -> None:
     """Long values, one by one: their halves do not fit a machine word."""
     for row in rows.tolist():
         columns = [mask[row].nonzero()[0].tolist() for mask in masks]
         radices = [[int(sizes[row, c]) for c in side] for side in columns]
-        halves, limits = [0, 0], [1, 1]
+        halves = [0, 0]
+        limits = [1, 1]
         for side in (0, 1):
             for c, radix in zip(columns[side], radices[side], strict=True):
-                halves[side] = halves[side] * radix + int(places[row, c])
+                halves[side] = halves[side] * radix + int(positions[row, c])
                 limits[side] *= radix
         tweak = int(keyed[1][row]).to_bytes(8, "big")
-        moved = feistel_wide(keyed[0], tweak, (halves[0], halves[1]), (limits[0], limits[1]))
+        permuted = feistel_wide(keyed[0], tweak, (halves[0], halves[1]), (limits[0], limits[1]))
         for side in (0, 1):
-            rank = moved[side]
+            rank = permuted[side]
             for c, radix in zip(reversed(columns[side]), reversed(radices[side]), strict=True):
-                rank, places[row, c] = divmod(rank, radix)
+                rank, positions[row, c] = divmod(rank, radix)

@@ -15,27 +15,15 @@ from sfumato.methods.steps.pseudonyms.format_preserving import (
     BITS,
     Asked,
     Encoding,
+    encode_digests,
     format_preserving,
     refuse_shared,
-    written,
 )
 from sfumato.methods.steps.pseudonyms.vault import parts_of_identity
 
 if TYPE_CHECKING:
     from sfumato.methods.steps.pseudonyms.pseudonyms import Pseudonymize
 
-
-# Numbers in random order.
-
-
-def counter(asked: Asked) -> list[str]:
-    """The next numbers that no one has yet, given out in random order."""
-    first = 1 + max(map(int, asked.known.values()), default=0)
-    order = asked.goal.stream(f"numbers, {asked.domain}").permutation(len(asked.fresh))
-    return [str(first + place) for place in order.tolist()]
-
-
-# Names, addresses and numbers that look real and are nobody's on purpose.
 
 Fake = Literal[
     "name",
@@ -50,9 +38,36 @@ Fake = Literal[
 ]
 ATTEMPTS = 200
 SAFE = {"email": "safe_email"}  # at domains that are reserved: nobody gets mail
+TABLE_ATTEMPTS = 100
+FULLEST = 0.5
+"""Share of all codes of a length that may be in use."""
+Algorithm = Literal["sha256", "sha1", "md5"]
+LENGTHS: dict[Algorithm, int] = {"sha256": 64, "sha1": 40, "md5": 32}
+WARNING = (
+    "{algorithm} without a key is no protection: whoever has a list of names or numbers hashes the"
+    " list and compares (billions of guesses a second). Everyone in such a list is named again. Use"
+    " 'method: keyed', or drop the column"
+)
+Method = Literal["keyed", "counter", "random_table", "format_preserving", "fake", "unkeyed_hash"]
+KEYED = frozenset({"keyed", "format_preserving", "fake"})
+CODED = frozenset({"keyed", "random_table"})
+LENGTH = 16
 
 
-def fake(asked: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str]:
+# Numbers in random order.
+
+
+def counter(request: Asked) -> list[str]:
+    """The next numbers that no one has yet, given out in random order."""
+    first = 1 + max(map(int, request.known.values()), default=0)
+    order = request.goal.stream(f"numbers, {request.domain}").permutation(len(request.fresh))
+    return [str(first + offset) for offset in order.tolist()]
+
+
+# Names, addresses and numbers that look real and are nobody's on purpose.
+
+
+def fake(request: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str]:
     """A fake that depends on key, domain and identity only: HMAC-SHA-256 of the identity is the
     seed of the generator.
 
@@ -61,21 +76,22 @@ def fake(asked: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str]:
     the outcome.
     """
     make = _generator(kind, locale)
-    secret = derived(asked.key, f"fake {kind} {locale}", asked.domain)
+    secret = derived(request.key, f"fake {kind} {locale}", request.domain)
     if not one_each:
-        return [make(row) for row in digests(secret, asked.fresh)]
-    taken, codes = set(asked.known.values()), []
-    for identity in asked.fresh:
+        return [make(row) for row in digests(secret, request.fresh)]
+    used_codes = set(request.known.values())
+    codes = []
+    for identity in request.fresh:
         tries = (
             make(digests(secret, [f"{n}{identity}" if n else identity])[0]) for n in range(ATTEMPTS)
         )
-        code = next((one for one in tries if one not in taken), None)
+        code = next((candidate for candidate in tries if candidate not in used_codes), None)
         if code is None:
             raise ParameterError(
-                f"there are not enough fakes of kind {kind} for {len(asked.identities):,} people;"
+                f"there are not enough fakes of kind {kind} for {len(request.identities):,} people;"
                 " choose another kind"
             )
-        taken.add(code)
+        used_codes.add(code)
         codes.append(code)
     return codes
 
@@ -99,50 +115,49 @@ def _generator(kind: Fake, locale: str) -> Callable[[Any], str]:
 # Pseudonyms from a key: HMAC-SHA-256.
 
 
-def keyed(asked: Asked, encoding: Encoding, length: int) -> list[str]:
+def keyed(request: Asked, encoding: Encoding, length: int) -> list[str]:
     """The first characters of HMAC-SHA-256(derived key, identity), with a check that no two are
     equal.
     """
-    digests_of = digests(derived(asked.key, "pseudonym", asked.domain), asked.fresh)
-    codes = written(digests_of, encoding, length)
-    refuse_shared(codes, asked.known, f"raise length above {length}")
+    digests_of = digests(derived(request.key, "pseudonym", request.domain), request.fresh)
+    codes = encode_digests(digests_of, encoding, length)
+    refuse_shared(codes, request.known, f"raise length above {length}")
     return codes
 
 
 # Random codes, which say nothing without the table that holds them.
 
-TABLE_ATTEMPTS = 100
-FULLEST = 0.5
-"""Share of all codes of a length that may be in use."""
 
-
-def random_table(asked: Asked, encoding: Encoding, length: int) -> list[str]:
+def random_table(request: Asked, encoding: Encoding, length: int) -> list[str]:
     """A code of its own for every identity, drawn anew where it is taken.
 
     The stream gives 256 secret bits, and a code is HMAC-SHA-256(secret, attempt ‖ identity): as
     random as the seed, and the same when the run is repeated. With a key the secret depends on it
     too, so that a short seed gives nothing away.
     """
-    secret = asked.goal.stream(f"random table, {asked.domain}").bytes(32)
-    if asked.key:
-        secret = derived(asked.key, "random table", secret.hex())
-    fresh, taken = asked.fresh, set(asked.known.values())
-    if len(fresh) + len(taken) > FULLEST * 2.0 ** (BITS[encoding] * length):
+    secret = request.goal.stream(f"random table, {request.domain}").bytes(32)
+    if request.key:
+        secret = derived(request.key, "random table", secret.hex())
+    fresh = request.fresh
+    used_codes = set(request.known.values())
+    if len(fresh) + len(used_codes) > FULLEST * 2.0 ** (BITS[encoding] * length):
         raise ParameterError(
             f"{len(fresh):,} identities do not fit codes of length {length}; raise length"
         )
     codes: dict[str, str] = {}
     waiting = fresh
     for attempt in range(TABLE_ATTEMPTS):
-        drawn = written(digests(secret, [f"{attempt}{one}" for one in waiting]), encoding, length)
-        left = []
-        for identity, code in zip(waiting, drawn, strict=True):
-            if code in taken:
-                left.append(identity)
+        candidates = encode_digests(
+            digests(secret, [f"{attempt}{unassigned}" for unassigned in waiting]), encoding, length
+        )
+        colliding = []
+        for identity, code in zip(waiting, candidates, strict=True):
+            if code in used_codes:
+                colliding.append(identity)
             else:
-                taken.add(code)
+                used_codes.add(code)
                 codes[identity] = code
-        waiting = left
+        waiting = colliding
         if not waiting:
             return [codes[identity] for identity in fresh]
     raise ParameterError(
@@ -151,14 +166,6 @@ def random_table(asked: Asked, encoding: Encoding, length: int) -> list[str]:
 
 
 # Hashes without a key: what others call pseudonyms, and what a list of names undoes.
-
-Algorithm = Literal["sha256", "sha1", "md5"]
-LENGTHS: dict[Algorithm, int] = {"sha256": 64, "sha1": 40, "md5": 32}
-WARNING = (
-    "{algorithm} without a key is no protection: whoever has a list of names or numbers hashes the"
-    " list and compares (billions of guesses a second). Everyone in such a list is named again. Use"
-    " 'method: keyed', or drop the column"
-)
 
 
 def unkeyed_hash(values: Sequence[str], algorithm: Algorithm) -> tuple[list[str], bool]:
@@ -177,12 +184,6 @@ def unkeyed_hash(values: Sequence[str], algorithm: Algorithm) -> tuple[list[str]
     ], False
 
 
-Method = Literal["keyed", "counter", "random_table", "format_preserving", "fake", "unkeyed_hash"]
-KEYED = frozenset({"keyed", "format_preserving", "fake"})
-CODED = frozenset({"keyed", "random_table"})
-LENGTH = 16
-
-
 @dataclasses.dataclass(frozen=True, repr=False)
 class Made:
     """Pseudonyms of the fresh identities, in their order, and what whoever runs the recipe must
@@ -193,18 +194,31 @@ class Made:
     warnings: tuple[str, ...] = ()
 
 
-def made_by(step: Pseudonymize, asked: Asked) -> Made:
+def made_by(step: Pseudonymize, request: Asked) -> Made:
     """Pseudonyms as a step asks for them."""
-    length, encoding = step.length or LENGTH, step.encoding or "base32"
+    length = step.length or LENGTH
+    encoding = step.encoding or "base32"
     if step.method == "keyed":
-        return Made(keyed(asked, encoding, length))
+        return Made(keyed(request, encoding, length))
     if step.method == "random_table":
-        return Made(random_table(asked, encoding, length))
+        return Made(random_table(request, encoding, length))
     if step.method == "counter":
-        return Made(counter(asked))
+        return Made(counter(request))
     if step.method == "format_preserving":
-        return _of_form(asked)
-    return _fakes(step, asked) if step.method == "fake" else _hashes(step, asked)
+        values = _values(request)
+        codes = format_preserving(values, request.key, request.domain)
+        refuse_shared(
+            codes, request.known, "the vault was begun with another key; use another domain"
+        )
+        unchanged = sum(code == value for code, value in zip(codes, values, strict=True))
+        warning = (
+            f"{unchanged:,} values are their own pseudonyms: forms with few digits and letters have"
+            " few values to choose from"
+        )
+        return Made(codes, (warning,) if unchanged else ())
+    if step.method == "fake":
+        return _fakes(step, request)
+    return _hashes(step, request)
 
 
 def by_value(step: Pseudonymize) -> bool:
@@ -214,36 +228,26 @@ def by_value(step: Pseudonymize) -> bool:
     return step.method in KEYED and step.vault is None
 
 
-def _values(asked: Asked) -> list[str]:
+def _values(request: Asked) -> list[str]:
     """The values themselves, of identities that are one column's; combined ones as they are
     hashed.
     """
-    return [text[1:] if SEPARATOR not in text else _value(text) for text in asked.fresh]
+    return [text[1:] if SEPARATOR not in text else _value(text) for text in request.fresh]
 
 
 def _value(text: str) -> str:
     parts = parts_of_identity(text)
-    return text if len(parts) > 1 or parts[0] is None else parts[0]
+    if len(parts) > 1 or parts[0] is None:
+        return text
+    return parts[0]
 
 
-def _of_form(asked: Asked) -> Made:
-    values = _values(asked)
-    codes = format_preserving(values, asked.key, asked.domain)
-    refuse_shared(codes, asked.known, "the vault was begun with another key; use another domain")
-    kept = sum(code == value for code, value in zip(codes, values, strict=True))
-    warning = (
-        f"{kept:,} values are their own pseudonyms: forms with few digits and letters have few"
-        " values to choose from"
-    )
-    return Made(codes, (warning,) if kept else ())
-
-
-def _fakes(step: Pseudonymize, asked: Asked) -> Made:
+def _fakes(step: Pseudonymize, request: Asked) -> Made:
     codes = fake(
-        asked, step.kind or "name", step.locale or "en_US", one_each=step.vault is not None
+        request, step.kind or "name", step.locale or "en_US", one_each=step.vault is not None
     )
     shared = len(codes) - len(set(codes))
-    real = len(set(codes) & set(_values(asked)))
+    real = len(set(codes) & set(_values(request)))
     warnings = []
     if shared:
         warnings.append(
@@ -257,9 +261,9 @@ def _fakes(step: Pseudonymize, asked: Asked) -> Made:
     return Made(codes, tuple(warnings))
 
 
-def _hashes(step: Pseudonymize, asked: Asked) -> Made:
+def _hashes(step: Pseudonymize, request: Asked) -> Made:
     algorithm = step.algorithm or "sha256"
-    codes, came_so = unkeyed_hash(_values(asked), algorithm)
+    codes, came_so = unkeyed_hash(_values(request), algorithm)
     refuse_shared(codes, {}, "use 'method: keyed'")
     warning = WARNING.format(algorithm=algorithm)
     return Made(

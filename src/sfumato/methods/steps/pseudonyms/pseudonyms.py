@@ -35,6 +35,19 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
+
+MOST_IDENTITIES = 5_000_000
+"""People whose pseudonyms are listed in memory while a table that comes in pieces is released:
+about two gigabytes.
+"""
+RARELY = 1e-6
+"""The chance of two pseudonyms being alike up to which nobody need look, where people are too many
+to list.
+"""
+Reference = Annotated[dict[str, str], BeforeValidator(reference_form), AfterValidator(dict)]
+
 
 # Who is in a table: the different identities, and where each is.
 
@@ -46,13 +59,13 @@ class Identities:
     """
 
     texts: Sequence[str]
-    rows: Mapping[str, NDArray[np.int64]]
+    rows: Mapping[str, Ints]
 
     def written(self, name: str, codes: Sequence[str], dtype: pl.DataType) -> pl.Series:
         """A column with the code of each row's identity; missing stays missing."""
         return pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype).gather(self.rows[name])
 
-    def counted(self, name: str, copies: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    def counted(self, name: str, copies: Ints | None = None) -> Ints:
         """How many rows of a column every identity has; ``copies`` says how many records each row
         stands for.
         """
@@ -74,17 +87,17 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
     rows = {}
     for name, (texts, codes) in identities.items():
         if texts[: len(every)] != every:
-            place: dict[str | None, int] = {
+            number_of_text: dict[str | None, int] = {
                 **{text: i for i, text in enumerate(every)},
                 None: len(every),
             }
-            rows[name] = np.array([place[text] for text in texts], dtype=np.int64)[codes]
+            rows[name] = np.array([number_of_text[text] for text in texts], dtype=np.int64)[codes]
         else:
             rows[name] = codes
     return Identities(every, rows)
 
 
-def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], NDArray[np.int64]]:
+def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], Ints]:
     """The identities of a column or of several together, missing last if it occurs, and the number
     of each row's.
     """
@@ -92,28 +105,24 @@ def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], ND
         joint = encode_column(dataset, tuple(names))
         return list(joint.labels), joint.codes
     column = dataset.column(names[0])
-    labels, codes = (
-        _encoded_text(column) if column.dtype == pl.String else _encoded_any(dataset, names[0])
-    )
+    if column.dtype == pl.String:
+        # Encode text without leaving polars: three times as fast as the general way, and the
+        # same
+        values = column.drop_nulls().unique().sort().to_list()
+        ranks = column.rank("dense").fill_null(len(values) + 1)
+        labels = [*values, *([None] if column.null_count() else [])]
+        codes = ranks.to_numpy().astype(np.int64) - 1
+    else:
+        encoded = encode_column(dataset, names[0])
+        labels = list(encoded.labels)
+        codes = encoded.codes
     return [_identity(label) for label in labels], codes
 
 
-def _encoded_any(dataset: Table, name: str) -> tuple[Sequence[str | None], NDArray[np.int64]]:
-    encoded = encode_column(dataset, name)
-    return encoded.labels, encoded.codes
-
-
-def _encoded_text(column: pl.Series) -> tuple[Sequence[str | None], NDArray[np.int64]]:
-    """Encode text without leaving polars: three times as fast as the general way, and the same."""
-    values = column.drop_nulls().unique().sort().to_list()
-    ranks = column.rank("dense").fill_null(len(values) + 1)
-    return [*values, *([None] if column.null_count() else [])], ranks.to_numpy().astype(
-        np.int64
-    ) - 1
-
-
 def _identity(label: str | None) -> str | None:
-    return f"={label}" if label is not None and SEPARATOR not in label else joint_label((label,))
+    if label is not None and SEPARATOR not in label:
+        return f"={label}"
+    return joint_label((label,))
 
 
 # What pseudonymizing decided: codes instead of names, and what a vault shall remember of it.
@@ -160,26 +169,16 @@ class Given:
 
     def held(self) -> Given:
         """The same in the room that a large table leaves."""
-        texts, codes = (pl.Series(each, dtype=pl.String) for each in (self.texts, self.codes))
+        texts, codes = (pl.Series(values, dtype=pl.String) for values in (self.texts, self.codes))
         return dataclasses.replace(self, texts=texts, codes=codes)
 
     def codes_of(self, step: Pseudonymize, identities: Sequence[str], goal: Goal) -> Sequence[str]:
         """The pseudonyms of some identities."""
         if self.codes is None:
             return made_by(step, Asked(identities, {}, self.key, step.domain, goal)).codes
-        asked = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
+        requested = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
         table = pl.DataFrame({"text": self.texts, "code": self.codes})
-        return asked.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
-
-
-MOST_IDENTITIES = 5_000_000
-"""People whose pseudonyms are listed in memory while a table that comes in pieces is released:
-about two gigabytes.
-"""
-RARELY = 1e-6
-"""The chance of two pseudonyms being alike up to which nobody need look, where people are too many
-to list.
-"""
+        return requested.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
 
 
 class People:
@@ -190,9 +189,12 @@ class People:
     """
 
     def __init__(self, step: Pseudonymize, goal: Goal) -> None:
-        self.step, self.goal, self.key = step, goal, step.read_key()
+        self.step = step
+        self.goal = goal
+        self.key = step.read_key()
         self.merged: pl.DataFrame | None = None
-        self.cells, self.many = 0, False
+        self.cells = 0
+        self.many = False
 
     def see(self, rows: Table) -> None:
         """Look at some rows."""
@@ -207,56 +209,58 @@ class People:
             )
 
     def _merge(self, fresh: pl.DataFrame) -> None:
-        both = fresh if self.merged is None else pl.concat([self.merged, fresh])
-        self.merged = both.group_by("").agg(pl.exclude("").sum())
+        if self.merged is None:
+            all_counts = fresh
+        else:
+            all_counts = pl.concat([self.merged, fresh])
+        self.merged = all_counts.group_by("").agg(pl.exclude("").sum())
         if self.merged.height > MOST_IDENTITIES:
-            self._require_by_value()
-            self.many, self.merged = True, None
-
-    def _require_by_value(self) -> None:
-        if not by_value(self.step):
-            raise SchemaError(
-                f"pseudonymize: columns {', '.join(self.step.columns)} name more than"
-                f" {MOST_IDENTITIES:,} people, and"
-                f" {'a vault' if self.step.vault else self.step.method} needs a list of them all,"
-                " which does not fit into memory; use 'method: keyed' without a vault"
-            )
+            if not by_value(self.step):
+                raise SchemaError(
+                    f"pseudonymize: columns {', '.join(self.step.columns)} name more than"
+                    f" {MOST_IDENTITIES:,} people, and"
+                    f" {'a vault' if self.step.vault else self.step.method} needs a list of them"
+                    " all, which does not fit into memory; use 'method: keyed' without a vault"
+                )
+            self.many = True
+            self.merged = None
 
     def learnt(self) -> Given:
         """The pseudonyms of all, or how each is made where they are too many."""
         if self.many:
             return self._too_many()
-        found = (
-            pl.DataFrame({"": []}, schema={"": pl.String})
-            if self.merged is None
-            else self.merged.sort("")
-        )
+        if self.merged is None:
+            identities = pl.DataFrame({"": []}, schema={"": pl.String})
+        else:
+            identities = self.merged.sort("")
         repeated = {
-            name: int((found[str(place)] > 1).sum()) if found.width > 1 else 0
-            for place, name in enumerate(self.step.replaced)
+            name: int((identities[str(position)] > 1).sum()) if identities.width > 1 else 0
+            for position, name in enumerate(self.step.replaced)
         }
-        return self.step.given(found[""].to_list(), repeated, self.key, self.goal).held()
+        return self.step.given(identities[""].to_list(), repeated, self.key, self.goal).held()
 
     def _too_many(self) -> Given:
         step = self.step
         if step.method == "keyed":
             step.require_apart(self.cells)
-        told = (
+        warning = (
             f"more than {MOST_IDENTITIES:,} people were pseudonymized: it was not counted how many"
             " have several rows, nor whether two share a pseudonym. Rows of one person can be"
             " linked"
         )
         exactly = step.method != "fake"
-        kept = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
+        preserved = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
         owner = {"identities": f"more than {MOST_IDENTITIES:,}"}
-        return Given(None, None, (kept,), (told, *step.key_warnings()), owner, self.key)
+        return Given(None, None, (preserved,), (warning, *step.key_warnings()), owner, self.key)
 
 
-def _numbered(counts: Iterable[NDArray[np.int64]]) -> dict[str, pl.Series]:
+def _numbered(counts: Iterable[Ints]) -> dict[str, pl.Series]:
     """Counts as columns that no identity can be confused with: the name of a column may mean
     something to a frame.
     """
-    return {str(place): pl.Series(count, dtype=pl.Int64) for place, count in enumerate(counts)}
+    return {
+        str(position): pl.Series(count, dtype=pl.Int64) for position, count in enumerate(counts)
+    }
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -270,9 +274,9 @@ class Pseudonymized(Masked):
     after_writing: Callable[[], None] | None = dataclasses.field(default=None, repr=False)
 
 
-def _columns(given: Any) -> tuple[str, ...]:
+def _columns(columns: Any) -> tuple[str, ...]:
     """One name or several, none twice."""
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
     if not names or not all(isinstance(name, str) for name in names):
         raise ParameterError("should name one column or several")
     if len(set(names)) < len(names):
@@ -281,7 +285,6 @@ def _columns(given: Any) -> tuple[str, ...]:
 
 
 Columns = Annotated[tuple[str, ...], COLUMNS, BeforeValidator(_columns)]
-Reference = Annotated[dict[str, str], BeforeValidator(reference_form), AfterValidator(dict)]
 
 
 @parameters
@@ -419,7 +422,9 @@ class Pseudonymize(ColumnStep):
     @property
     def replaced(self) -> tuple[str, ...]:
         """The columns that hold pseudonyms afterwards."""
-        return self.columns[:1] if self.together else self.columns
+        if self.together:
+            return self.columns[:1]
+        return self.columns
 
     @property
     def span(self) -> Span:
@@ -450,20 +455,20 @@ class Pseudonymize(ColumnStep):
         people = identities_of(dataset, self.columns, together=self.together)
         if goal.facts is None:
             repeated = {name: int((people.counted(name) > 1).sum()) for name in self.replaced}
-            given = self.given(people.texts, repeated, self.read_key(), goal)
-            codes = given.codes
+            assignment = self.given(people.texts, repeated, self.read_key(), goal)
+            codes = assignment.codes
         else:
-            given = goal.facts
-            codes = given.codes_of(self, people.texts, goal)
+            assignment = goal.facts
+            codes = assignment.codes_of(self, people.texts, goal)
         return Pseudonymized(
             actions=dict.fromkeys(self.replaced, f"pseudonymized ({self.method})"),
             columns={name: people.written(name, codes, self._dtype()) for name in self.replaced},
             attributes=attributes,
-            preserved=given.preserved,
-            warnings=given.warnings,
+            preserved=assignment.preserved,
+            warnings=assignment.warnings,
             public={"pseudonyms": self._public()},
-            owner=given.owner,
-            after_writing=given.storing,
+            owner=assignment.owner,
+            after_writing=assignment.storing,
         )
 
     def given(
@@ -472,16 +477,17 @@ class Pseudonymize(ColumnStep):
         """The pseudonyms of all people of a table; ``repeated`` says of each column how many of
         them have several rows.
         """
-        remembered = (
-            read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
-        )
-        asked = Asked(texts, remembered, key, self.domain, goal)
-        pseudonyms = made_by(self, asked)
-        ordered = asked.ordered(pseudonyms.codes)
+        if self.vault:
+            remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method)
+        else:
+            remembered = {}
+        request = Asked(texts, remembered, key, self.domain, goal)
+        pseudonyms = made_by(self, request)
+        ordered = request.ordered(pseudonyms.codes)
         return Given(
             texts,
             ordered,
-            preserved=(_kept(self.replaced, ordered),),
+            preserved=(_preserved_equality(self.replaced, ordered),),
             warnings=(*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal)),
             owner={"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)},
             storing=self._storing(key, texts, ordered),
@@ -489,15 +495,20 @@ class Pseudonymize(ColumnStep):
 
     def read_key(self) -> bytes:
         """The key; nothing where the step takes none."""
-        return b"" if self.key is None else KeyReference.of(self.key).read()
+        if self.key is None:
+            return b""
+        return KeyReference.of(self.key).read()
 
     def key_warnings(self) -> Sequence[str]:
         """What must be said of the key."""
-        return () if self.key is None else KeyReference.of(self.key).warnings()
+        if self.key is None:
+            return ()
+        return KeyReference.of(self.key).warnings()
 
     def require_apart(self, people: int) -> None:
         """Refuse keyed codes so short that two of so many people may well have the same."""
-        length, encoding = self.length or LENGTH, self.encoding or "base32"
+        length = self.length or LENGTH
+        encoding = self.encoding or "base32"
         if people * people / 2.0 > RARELY * 2.0 ** (BITS[encoding] * length):
             raise ParameterError(
                 f"two of {people:,} people may have one code of length {length}, and they are too"
@@ -521,12 +532,12 @@ class Pseudonymize(ColumnStep):
     def locked(self, plan: Any) -> Pseudonymize:
         """The step as the owner's lock writes it: key file and vault are found from any folder."""
         del plan
-        key = (
-            {"file": str(Path(self.key["file"]).absolute())}
-            if self.key and "file" in self.key
-            else self.key
-        )
-        vault = None if self.vault is None else str(Path(self.vault).absolute())
+        key = self.key
+        if key and "file" in key:
+            key = {"file": str(Path(key["file"]).absolute())}
+        vault = None
+        if self.vault is not None:
+            vault = str(Path(self.vault).absolute())
         return dataclasses.replace(self, key=key, vault=vault)
 
     def _storing(self, key: bytes, people: Sequence[str], codes: Sequence[str]) -> Storing | None:
@@ -536,14 +547,16 @@ class Pseudonymize(ColumnStep):
         return Storing(Path(self.vault).absolute(), key, self.domain, pseudonyms)
 
     def _dtype(self) -> pl.DataType:
-        return pl.Int64() if self.method == "counter" else pl.String()
+        if self.method == "counter":
+            return pl.Int64()
+        return pl.String()
 
     def _public(self) -> dict[str, Any]:
-        given = {
+        options = {
             name: getattr(self, name)
             for name in ("method", "together", "length", "encoding", "algorithm", "kind")
         }
-        return {name: value for name, value in given.items() if value}
+        return {name: value for name, value in options.items() if value}
 
     def _linkable(self, repeated: Mapping[str, int], goal: Goal) -> Sequence[str]:
         """Warnings about what pseudonyms do not hide."""
@@ -580,14 +593,16 @@ def _after(name: str, attribute: Attribute) -> Attribute:
     return dataclasses.replace(attribute, **_changes(attribute))
 
 
-def _kept(columns: tuple[str, ...], codes: Sequence[str]) -> Preserved:
+def _preserved_equality(columns: tuple[str, ...], codes: Sequence[str]) -> Preserved:
     """Equal values stay equal, and different ones different but for people who share a fake."""
     shared = 1 - len(set(codes)) / max(1, len(codes))
     return Preserved("which values are equal", columns, not shared, shared)
 
 
 def _changes(attribute: Attribute) -> dict[str, Any]:
-    roles = (Role.KEEP,) if attribute.has(Role.DROP) else attribute.roles
+    roles = attribute.roles
+    if attribute.has(Role.DROP):
+        roles = (Role.KEEP,)
     return {
         "roles": roles,
         "kind": Kind.NOMINAL,

@@ -23,18 +23,20 @@ from sfumato.core.portable import NoLocks, open_private, wait_for
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, did_you_mean
 
 __all__ = ["DomainSummary", "VaultAccess", "read_log", "reidentify", "rotate", "summary"]
+MAGIC = b"sfumato sealed 1\n"
+SALT_BYTES = 16
+NONCE_BYTES = 12
+MOST_BYTES = (1 << 31) - 1
+"""What one AES-GCM call takes: some thirty million people."""
+VERSION = 1
+LONGEST_REASON = 1000
+
 
 # Encrypted files: all or nothing is written, and what was changed is not read.
 #
 # A sealed file is ``magic ‖ salt (16) ‖ nonce (12) ‖ AES-256-GCM ciphertext``. The cipher key is
 # HKDF-SHA-256 of the user's key with that salt; salt and nonce are new at every write, and the
 # first three parts are authenticated too.
-
-MAGIC = b"sfumato sealed 1\n"
-SALT_BYTES = 16
-NONCE_BYTES = 12
-MOST_BYTES = (1 << 31) - 1
-"""What one AES-GCM call takes: some thirty million people."""
 
 
 def read_sealed(path: Path, key: bytes) -> bytes:
@@ -48,9 +50,12 @@ def read_sealed(path: Path, key: bytes) -> bytes:
     start = len(MAGIC) + SALT_BYTES
     if not stored.startswith(MAGIC) or len(stored) < start + NONCE_BYTES:
         raise UnreadableInput(f"{path} is not a vault, or only the beginning of one")
-    head, rest = stored[: start + NONCE_BYTES], stored[start + NONCE_BYTES :]
+    head = stored[: start + NONCE_BYTES]
+    ciphertext = stored[start + NONCE_BYTES :]
     try:
-        return AESGCM(_cipher_key(key, head[len(MAGIC) : start])).decrypt(head[start:], rest, head)
+        return AESGCM(_cipher_key(key, head[len(MAGIC) : start])).decrypt(
+            head[start:], ciphertext, head
+        )
     except InvalidTag:
         raise UnreadableInput(
             f"the vault {path} does not open: it was sealed with another key, or it was changed"
@@ -66,7 +71,8 @@ def write_sealed(path: Path, key: bytes, content: bytes) -> None:
         raise ParameterError(
             f"the vault {path} would be larger than 2 GiB; use several vaults, one a domain"
         )
-    salt, nonce = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(NONCE_BYTES)
+    salt = secrets.token_bytes(SALT_BYTES)
+    nonce = secrets.token_bytes(NONCE_BYTES)
     head = MAGIC + salt + nonce
     write_whole(path, head + AESGCM(_cipher_key(key, salt)).encrypt(nonce, content, head))
 
@@ -107,9 +113,6 @@ def _wait(handle: int, path: Path) -> None:
         ) from None
 
 
-VERSION = 1
-
-
 @dataclasses.dataclass(frozen=True, repr=False)
 class Domain:
     """The pseudonyms of one domain: ``codes`` maps an identity to its pseudonym, ``method`` says
@@ -122,13 +125,13 @@ class Domain:
     def __repr__(self) -> str:
         return f"Domain({self.method!r}, {len(self.codes):,} pseudonyms)"
 
-    def joined(self, other: Domain) -> Domain:
+    def joined(self, later: Domain) -> Domain:
         """Both together, or an error where they contradict each other."""
-        moved = sum(
-            self.codes.get(identity, code) != code for identity, code in other.codes.items()
+        conflicts = sum(
+            self.codes.get(identity, code) != code for identity, code in later.codes.items()
         )
-        codes = {**self.codes, **other.codes}
-        if moved or self.method != other.method or len(set(codes.values())) < len(codes):
+        codes = {**self.codes, **later.codes}
+        if conflicts or self.method != later.method or len(set(codes.values())) < len(codes):
             raise OutputError(
                 "the vault has given other pseudonyms to the same people since this release was"
                 " planned (another run, or another step of this recipe with the same domain);"
@@ -164,11 +167,12 @@ class Vault:
             )
         return known_domain.codes
 
-    def joined(self, domain: str, more: Domain) -> Vault:
+    def joined(self, domain: str, addition: Domain) -> Vault:
         """A vault with more pseudonyms in one domain."""
         old = self.domains.get(domain)
         return dataclasses.replace(
-            self, domains={**self.domains, domain: more if old is None else old.joined(more)}
+            self,
+            domains={**self.domains, domain: addition if old is None else old.joined(addition)},
         )
 
 
@@ -218,13 +222,13 @@ def write_vault(path: Path, key: bytes, vault: Vault) -> None:
     write_sealed(path, key, json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def remember(path: Path, key: bytes, domain: str, more: Domain) -> None:
+def remember(path: Path, key: bytes, domain: str, addition: Domain) -> None:
     """Add pseudonyms to a vault. What others stored meanwhile is kept; a contradiction is
     refused.
     """
     with only_one(path):
         before = read_vault(path, key)
-        after = before.joined(domain, more)
+        after = before.joined(domain, addition)
         if after != before or not path.exists():
             write_vault(path, key, after)
 
@@ -253,8 +257,6 @@ def parts_of_identity(identity: str) -> tuple[str | None, ...]:
 # the hash of the last, encrypted, so that entries that were cut off, or a log that was written
 # anew, are noticed by whoever has the key. Never a name or a pseudonym.
 
-LONGEST_REASON = 1000
-
 
 @dataclasses.dataclass(frozen=True)
 class VaultAccess(Entry):
@@ -279,7 +281,7 @@ def log_of(vault: Path) -> Path:
 
 
 def access(
-    act: str, reason: str, *, domain: str = "", asked: int = 0, found: int = 0
+    act: str, reason: str, *, domain: str = "", requested: int = 0, identified: int = 0
 ) -> VaultAccess:
     """What is done now, by the user of this process."""
     if not reason.strip() or len(reason) > LONGEST_REASON:
@@ -288,14 +290,16 @@ def access(
             " vault's log"
         )
     now = environment.timestamp()
-    return VaultAccess(now, _user(), act, reason.strip(), domain, asked, found)
+    return VaultAccess(now, _user(), act, reason.strip(), domain, requested, identified)
 
 
 def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a user without a name, as in some containers
-        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+        if hasattr(os, "getuid"):
+            return f"user {os.getuid()}"
+        return "unknown"
 
 
 def read_log(vault: str | Path) -> tuple[VaultAccess, ...]:
@@ -338,8 +342,9 @@ def reidentify(
     A person has one value for each column that made the identity. The log says who asked when, why
     and how many; if it cannot be written, nobody is named.
     """
-    path, asked = Path(vault), list(dict.fromkeys(str(one) for one in pseudonyms))
-    if not asked:
+    path = Path(vault)
+    codes = list(dict.fromkeys(str(identity) for identity in pseudonyms))
+    if not codes:
         raise ParameterError("no pseudonyms are given; name at least one")
     secret = KeyReference.of(key).read()
     with only_one(existing(path)):
@@ -348,11 +353,17 @@ def reidentify(
             raise ParameterError(
                 f"the vault {path} has no domain {domain!r}.{did_you_mean(domain, opened.domains)}"
             )
-        wanted = set(asked)
-        people = {code: one for one, code in opened.domains[domain].codes.items() if code in wanted}
-        act = access("reidentify", reason, domain=domain, asked=len(asked), found=len(people))
+        requested = set(codes)
+        people = {
+            code: identity
+            for identity, code in opened.domains[domain].codes.items()
+            if code in requested
+        }
+        act = access(
+            "reidentify", reason, domain=domain, requested=len(codes), identified=len(people)
+        )
         write_vault(path, secret, append(path, opened, act))
-    return {code: parts_of_identity(people[code]) if code in people else None for code in asked}
+    return {code: parts_of_identity(people[code]) if code in people else None for code in codes}
 
 
 # A new key for a vault.
@@ -371,14 +382,17 @@ def rotate(
     be linked with earlier ones use another domain.
     """
     path = Path(vault)
-    old, new = KeyReference.of(old_key).read(), KeyReference.of(new_key).read()
+    old = KeyReference.of(old_key).read()
+    new = KeyReference.of(new_key).read()
     if old == new:
         raise ParameterError("the new key is the old one; make another with 'sfumato key vault'")
     with only_one(existing(path)):
         opened = read_vault(path, old)
         count = sum(len(domain.codes) for domain in opened.domains.values())
         write_vault(
-            path, new, append(path, opened, access("rotate", reason, asked=count, found=count))
+            path,
+            new,
+            append(path, opened, access("rotate", reason, requested=count, identified=count)),
         )
     return count
 

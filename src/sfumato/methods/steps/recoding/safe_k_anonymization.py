@@ -23,7 +23,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Account, Declaration, Effect, Goal, Masked, Step
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.methods.formulas.exact_draws import Draws
-from sfumato.methods.steps.masking.block import require_table
+from sfumato.methods.steps.masking.masking_fields import require_table
 from sfumato.methods.steps.privacy_claims import facts, warnings
 
 if TYPE_CHECKING:

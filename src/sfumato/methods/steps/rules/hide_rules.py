@@ -166,8 +166,8 @@ class HideRules(Step):
 
     def _may_empty(self, schema: Schema) -> list[str]:
         """The quasi-identifiers in which it may suppress cells."""
-        named = {name for rule in self.parsed for name in rule.columns}
-        return [name for name in schema.quasi if name in named]
+        rule_columns = {name for rule in self.parsed for name in rule.columns}
+        return [name for name in schema.quasi if name in rule_columns]
 
 
 def _with_gaps(attribute: Attribute) -> Attribute:

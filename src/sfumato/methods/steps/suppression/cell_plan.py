@@ -32,6 +32,25 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.local.regions import ClassRecoding
     from sfumato.methods.steps.recoding.global_recoding import Recoding
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+MOST_CLASSES = 200
+MOST_CHOICES = 60_000
+"""Ways to hide columns of classes; a table with more is left to the greedy method."""
+MOST_ROUNDS = 200
+MOST_OPENED = 256
+"""Sets of columns with missing values as category that are tried; those left out bound what is
+proved.
+"""
+SLACK = 1e-6
+INFEASIBLE = 2
+"""What the solver says when nothing satisfies a program."""
+Method = Literal["greedy", "exact", "auto"]
+EFFORT = 1000
+"""Nodes of each branch and bound of the exact method."""
+
 
 # The fewest suppressed cells, by mixed-integer programming: for small tables.
 #
@@ -56,18 +75,6 @@ if TYPE_CHECKING:
 # The letter of the promise is cheap: k − 1 records without any cell left are compatible with
 # everybody. For tables with many rare records the fewest cells are just those, so the greedy method
 # protects more at a higher price.
-
-MOST_CLASSES = 200
-MOST_CHOICES = 60_000
-"""Ways to hide columns of classes; a table with more is left to the greedy method."""
-MOST_ROUNDS = 200
-MOST_OPENED = 256
-"""Sets of columns with missing values as category that are tried; those left out bound what is
-proved.
-"""
-SLACK = 1e-6
-INFEASIBLE = 2
-"""What the solver says when nothing satisfies a program."""
 
 
 def price_of(parts: SuppressedParts, prices: dict[str, float]) -> float:
@@ -107,26 +114,30 @@ def fewest_cells(
     ``incumbent`` is handed back.
     """
     require_small(parts)
-    within = [
-        candidate
-        for candidate in (incumbent, *_wiped(parts, demands))
-        if candidate.records_hit <= record_limit
-    ]
+    candidates = (incumbent, *_wiped(parts, demands))
+    within = [candidate for candidate in candidates if candidate.records_hit <= record_limit]
     incumbent = min(within, key=lambda candidate: price_of(candidate, prices), default=incumbent)
-    limit = price_of(incumbent, prices) if within else record_limit * sum(prices.values())
+    if within:
+        limit = price_of(incumbent, prices)
+    else:
+        limit = record_limit * sum(prices.values())
     if within and limit == 0:
         return incumbent, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
     bound = math.inf
+    # Cheapest first, so the first one that costs as much as the best known ends the search: all
+    # later ones cost at least as much.
     for opening_number, (lower_bound, opened) in enumerate(_openings(parts, prices)):
         if (within and lower_bound >= limit - SLACK) or opening_number >= MOST_OPENED:
             bound = min(bound, lower_bound)
             break
-        candidate, proved = _Program(
-            _opened(parts, opened), demands, prices, limit, opened, record_limit
-        ).solve(effort)
+        program = _Program(_opened(parts, opened), demands, prices, limit, opened, record_limit)
+        candidate, proved = program.solve(effort)
+        # The optimum lies in one of the openings, so the least of their bounds bounds it.
         bound = min(bound, max(lower_bound, proved))
         if candidate is not None and price_of(candidate, prices) <= limit:
-            within, incumbent, limit = [candidate], candidate, price_of(candidate, prices)
+            within = [candidate]
+            incumbent = candidate
+            limit = price_of(candidate, prices)
     if not _met(incumbent, demands):
         raise InternalError("a suppression that was thought to meet the demands does not")
     bound = min(limit, bound)
@@ -142,11 +153,14 @@ def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tupl
     hiding one in each costs.
     """
     absent_bits = int(np.bitwise_or.reduce(parts.absent, initial=0))
-    bits = {
-        parts.bits([name]): price for name, price in prices.items() if name in _differing(parts)
-    }
+    differing = _differing(parts)
+    openable = {}
+    for name, price in prices.items():
+        bit = parts.bits([name])
+        if name in differing and bit & absent_bits:
+            openable[bit] = price
     yield 0.0, 0
-    yield from cheapest_sets({bit: price for bit, price in bits.items() if bit & absent_bits})
+    yield from cheapest_sets(openable)
 
 
 def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
@@ -161,8 +175,8 @@ def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[Suppressed
     largest_k = max(demand.k for demand in demands)
     whole = np.flatnonzero(parts.absent[parts.origin] == 0)
     part_numbers = np.repeat(whole, np.minimum(parts.amounts[whole], largest_k))[: largest_k - 1]
-    columns = dict.fromkeys(name for demand in demands for name in demand.columns)
-    hidden = parts.hide(part_numbers, np.full(len(part_numbers), parts.bits(columns)))
+    bits = parts.bits({name for demand in demands for name in demand.columns})
+    hidden = parts.hide(part_numbers, np.full(len(part_numbers), bits))
     return [hidden] if _met(hidden, demands) else []
 
 
@@ -193,26 +207,37 @@ class _Program:
         opened: int,
         record_limit: int,
     ) -> None:
+        # Missing is a category there, so hiding a value would need another opening.
         closed = int(np.bitwise_or.reduce(parts.absent, initial=0))
-        useful = [
-            name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed
-        ]
-        sets = list(cheapest_sets({parts.bits([name]): prices[name] for name in useful}))
-        self.parts, self.demands = parts, demands
-        self.sets = np.array(
-            [hidden for price, hidden in sets if price <= limit + SLACK], dtype=np.int64
-        )
-        self.price = np.array([price for price, _ in sets[: len(self.sets)]])
+        differing = _differing(parts)
+        useful = {}
+        for name, price in prices.items():
+            bit = parts.bits([name])
+            if name in differing and not bit & closed:
+                useful[bit] = price
+        sets = [pair for pair in cheapest_sets(useful) if pair[0] <= limit + SLACK]
+        self.parts = parts
+        self.demands = demands
+        self.sets = np.array([hidden for _, hidden in sets], dtype=np.int64)
+        self.price = np.array([price for price, _ in sets])
         self.apart = [_columns_apart(parts, demand.columns) for demand in demands]
         self.rare = [
             np.flatnonzero(parts.frequencies(demand.columns) < demand.k) for demand in demands
         ]
         self.choices = len(parts.classes) * len(self.sets)
+        # Whether a class hides a set: binary, only for classes of several records.
         self.flags: dict[tuple[int, int], int] = {}
         self.seen: set[tuple[int, int, int]] = set()
-        self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self.entries: list[tuple[Ints, Floats]] = []
         self.least: list[float] = []
-        self._limit_classes(limit, record_limit)
+        # No class hides more records than it has, all no more than may be hit, and nothing
+        # costs more than what is known
+        everything = np.arange(self.choices)
+        self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
+        self._row(everything, -np.ones(self.choices), -float(record_limit))
+        for u, amount in enumerate(self.parts.amounts.tolist()):
+            own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
+            self._row(own, -np.ones(len(own)), -float(amount))
         self._hide_some(opened)
 
     def _hide_some(self, opened: int) -> None:
@@ -222,20 +247,7 @@ class _Program:
             columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
             self._row(columns, np.ones(len(columns)), 1.0)
 
-    def _limit_classes(self, limit: float, record_limit: int) -> None:
-        """No class hides more records than it has, all no more than may be hit, and nothing costs
-        more than what is known.
-        """
-        everything = np.arange(self.choices)
-        self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
-        self._row(everything, -np.ones(self.choices), -float(record_limit))
-        for u, amount in enumerate(self.parts.amounts.tolist()):
-            own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
-            self._row(own, -np.ones(len(own)), -float(amount))
-
-    def _row(
-        self, columns: NDArray[np.int64], values: NDArray[np.float64], lower_bound: float
-    ) -> None:
+    def _row(self, columns: Ints, values: Floats, lower_bound: float) -> None:
         self.entries.append((columns, values))
         self.least.append(lower_bound)
 
@@ -244,12 +256,16 @@ class _Program:
         if (number, u, hidden) in self.seen:
             return
         self.seen.add((number, u, hidden))
+        # Columns in which other classes still differ once these are hidden.
         need = self.apart[number][u] & ~hidden
+        # Records that agree already count; the remainder must come from what others hide.
         shortfall = self.demands[number].k - int(self.parts.amounts[need == 0].sum())
         if shortfall <= 0:
             return
+        # A record helps when it hides every column in which it differs.
         helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
-        columns, values = np.flatnonzero(helpful), np.ones(int(helpful.sum()))
+        columns = np.flatnonzero(helpful)
+        values = np.ones(int(helpful.sum()))
         flag, sign, offset = self._hides(u, hidden)
         self._row(
             np.concatenate([columns, flag]),
@@ -257,21 +273,22 @@ class _Program:
             shortfall * offset,
         )
 
-    def _hides(self, u: int, hidden: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    def _hides(self, u: int, hidden: int) -> tuple[Ints, Floats, float]:
         """Whether some record of a class hides exactly these columns, as a sum of variables and a
         constant.
         """
         own = np.arange(u * len(self.sets), (u + 1) * len(self.sets))
         variables = own[self.sets == hidden] if hidden else own
         amount = int(self.parts.amounts[u])
+        # One record: the variables themselves are 0 or 1, no flag is needed.
         if amount == 1:
-            return (
-                (variables, np.ones(len(variables)), 0.0)
-                if hidden
-                else (own, -np.ones(len(own)), 1.0)
-            )
+            if hidden:
+                return (variables, np.ones(len(variables)), 0.0)
+            return (own, -np.ones(len(own)), 1.0)
         if (u, hidden) not in self.flags:
             flag = self.flags[u, hidden] = self.choices + len(self.flags)
+            # A big-M row with the class size: sum ≤ size · flag, or for nothing hidden size − sum
+            # ≤ size · flag.
             sign = -1.0 if hidden else 1.0
             self._row(
                 np.append(variables, flag),
@@ -287,6 +304,7 @@ class _Program:
         if not len(self.sets):  # nothing may be hidden, and the table as it is does not do
             return None, math.inf
         single = [1 << a for a in range(len(self.parts.classes.columns)) if 1 << a in self.sets]
+        # Rows for small sets from the start; larger ones are added when a solution breaks them.
         for number, rare in enumerate(self.rare):
             for u in rare.tolist():
                 for hidden in (0, *single):
@@ -297,16 +315,16 @@ class _Program:
             bound = max(bound, lower_bound)
             if solution is None:
                 return None, bound
-            choice_counts = (
-                np.rint(solution[: self.choices]).astype(np.int64).reshape(-1, len(self.sets))
-            )
+            choices = np.rint(solution[: self.choices]).astype(np.int64)
+            choice_counts = choices.reshape(-1, len(self.sets))
             if not self._add_broken(choice_counts):
                 return self._hidden(choice_counts), bound
+            # Stopped early: what it broke may be due to that, and another round may loop.
             if not is_optimal:
                 break
         return None, bound
 
-    def _relaxed(self, effort: int) -> tuple[NDArray[np.float64] | None, float, bool]:
+    def _relaxed(self, effort: int) -> tuple[Floats | None, float, bool]:
         """The optimum under the constraints so far, a lower bound of it, and whether it is the
         optimum.
         """
@@ -317,12 +335,14 @@ class _Program:
         cost = np.concatenate(
             [np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))]
         )
+        # A missing category has no value to hide.
         hideable = (self.parts.absent[:, None] & self.sets[None, :]) == 0
         upper = np.concatenate(
             [(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))]
         )
         pointers = np.cumsum([0, *(len(columns) for columns, _ in self.entries)])
-        columns, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        columns = np.concatenate([columns for columns, _ in self.entries])
+        values = np.concatenate([values for _, values in self.entries])
         matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))
         result = milp(
             cost,
@@ -337,7 +357,7 @@ class _Program:
         )
         return result.x, float(lower_bound) if proved else 0.0, result.status == 0
 
-    def _add_broken(self, choice_counts: NDArray[np.int64]) -> bool:
+    def _add_broken(self, choice_counts: Ints) -> bool:
         """Add the constraints that a solution breaks, for all classes that hide as much; tell
         whether there were any.
         """
@@ -346,23 +366,23 @@ class _Program:
             hidden = int(self.sets[set_number])
             for number, demand in enumerate(self.demands):
                 near = self.apart[number][u] & ~hidden
-                helped = (
-                    (near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)
-                ) * choice_counts
+                helpful = (near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)
+                helped = helpful * choice_counts
                 if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:
+                    # All classes get the row: the same set is likely to be broken by them next.
                     broken.add((number, hidden))
         for number, hidden in sorted(broken):
             for u in self.rare[number].tolist():
                 self._require(number, u, hidden)
         return bool(broken)
 
-    def _hidden(self, choice_counts: NDArray[np.int64]) -> SuppressedParts:
+    def _hidden(self, choice_counts: Ints) -> SuppressedParts:
         classes, set_numbers = np.nonzero(choice_counts)
         times = choice_counts[classes, set_numbers]
         return self.parts.hide(np.repeat(classes, times), np.repeat(self.sets[set_numbers], times))
 
 
-def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> NDArray[np.int64]:
+def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> Ints:
     """Per pair of classes, the columns in which they differ and neither is missing, as bits."""
     blanks = parts.blanks(columns)
     apart = np.zeros((len(blanks), len(blanks)), dtype=np.int64)
@@ -372,11 +392,6 @@ def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> NDArray[np
             name
         )
     return apart & ~(blanks[:, None] | blanks[None, :])
-
-
-Method = Literal["greedy", "exact", "auto"]
-EFFORT = 1000
-"""Nodes of each branch and bound of the exact method."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -399,15 +414,21 @@ class CellSuppression:
         parts = SuppressedParts.of(classes, dataset.schema)
         require_enough(dataset.records, demands)
         prices = prices_of(classes, self.importance)
-        hidden, allowed = (
-            suppress_greedily(parts, demands, prices, goal.progress),
-            self._allowed(dataset.records),
-        )
-        method, notes = "greedy cell suppression", _notes(hidden, demands)
+        hidden = suppress_greedily(parts, demands, prices, goal.progress)
+        allowed = self._allowed(dataset.records)
+        method = "greedy cell suppression"
+        notes = _notes(hidden, demands)
         if self._exactly(parts):
             hidden, gap = fewest_cells(parts, demands, prices, hidden, self.effort, allowed)
-            method, notes = "exact cell suppression", _notes(hidden, demands) | gap
-        _require_budget(hidden, dataset.records, allowed)
+            method = "exact cell suppression"
+            notes = _notes(hidden, demands) | gap
+        if hidden.records_hit > allowed:
+            raise Unsatisfiable(
+                f"{hidden.records_hit:,} of {dataset.records:,} records would have suppressed"
+                f" cells; the budget allows {allowed:,}. Raise the budget, lower k, or generalise"
+                " first",
+                closest=hidden.cells(),
+            )
         return hidden.recoding(method, notes)
 
     def _exactly(self, parts: SuppressedParts) -> bool:
@@ -418,15 +439,6 @@ class CellSuppression:
     def _allowed(self, records: int) -> int:
         """How many records may have a suppressed cell."""
         return math.floor(self.budget * records + 1e-9)
-
-
-def _require_budget(solution: SuppressedParts, records: int, allowed: int) -> None:
-    if solution.records_hit > allowed:
-        raise Unsatisfiable(
-            f"{solution.records_hit:,} of {records:,} records would have suppressed cells; the"
-            f" budget allows {allowed:,}. Raise the budget, lower k, or generalise first",
-            closest=solution.cells(),
-        )
 
 
 def _notes(solution: SuppressedParts, demands: tuple[Demand, ...]) -> dict[str, Any]:

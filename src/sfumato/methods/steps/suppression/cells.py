@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,15 @@ if TYPE_CHECKING:
 
     from sfumato.core.model import Model
 
+    Ints = NDArray[np.int64]
+
+
 Combinations = int | Sequence[Sequence[str]]
+MOST_LOOKS = 400_000_000
+"""Classes looked at, over all sets of columns; then columns are only added one by one."""
+MOST_SETS = 4096
+MOST_MEMBERS = 4_000_000
+"""Group members held at a time."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,19 +59,21 @@ def demands_of(
     """
     unfit = [m.promise for m in models if m.crowds(columns) is None]
     if unfit or not models:
+        advice = "; add one under 'meet'"
+        if unfit:
+            advice = f", not {', '.join(unfit)}; reach that by recoding or by dropping records"
         raise ParameterError(
             "cell suppression reaches k-anonymity and k-anonymity on subsets of columns only"
-            + (
-                f", not {', '.join(unfit)}; reach that by recoding or by dropping records"
-                if unfit
-                else "; add one under 'meet'"
-            )
+            + advice
         )
-    all_demands = [Demand(tuple(names), k) for m in models for names, k in m.crowds(columns) or ()]
+    all_demands = []
+    for model in models:
+        all_demands += [Demand(tuple(names), k) for names, k in model.crowds(columns) or ()]
     if combinations is not None:
         k = max(demand.k for demand in all_demands)
         all_demands = [Demand(tuple(c), k) for c in combined(columns, combinations)]
     all_demands.sort(key=lambda d: (-len(d.columns), -d.k))
+    # A demand on fewer columns with no larger k follows from one on more columns.
     demands: list[Demand] = []
     for demand in all_demands:
         if not any(
@@ -82,7 +93,7 @@ def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[s
                 " have role quasi"
             )
         return list(itertools.combinations(columns, combinations))
-    require_known("combinations", [name for names in combinations for name in names], columns)
+    require_known("combinations", list(chain.from_iterable(combinations)), columns)
     return [tuple(c for c in columns if c in names) for names in combinations]
 
 
@@ -124,11 +135,11 @@ class SuppressedParts:
     """
 
     classes: ClassTable
-    missing: NDArray[np.int64]
-    absent: NDArray[np.int64]
-    origin: NDArray[np.int64]
-    hidden: NDArray[np.int64]
-    amounts: NDArray[np.int64]
+    missing: Ints
+    absent: Ints
+    origin: Ints
+    hidden: Ints
+    amounts: Ints
 
     @classmethod
     def of(cls, classes: ClassTable, schema: Schema) -> SuppressedParts:
@@ -174,15 +185,15 @@ class SuppressedParts:
             shown_bits |= self.fields[self.classes.columns.index(name)]
         return self.classes.keys[self.origin] & shown_bits
 
-    def blanks(self, columns: Sequence[str]) -> NDArray[np.int64]:
+    def blanks(self, columns: Sequence[str]) -> Ints:
         """Per part, the columns of these that match everything, as bits."""
         return (self.missing[self.origin] | self.hidden) & self.bits(columns)
 
-    def frequencies(self, columns: Sequence[str]) -> NDArray[np.int64]:
+    def frequencies(self, columns: Sequence[str]) -> Ints:
         """Per part, the records that are compatible with it in these columns."""
         return count_compatible(self.keys(columns), self.amounts, self.blanks(columns), self.fields)
 
-    def hide(self, parts: NDArray[np.int64], hidden: NDArray[np.int64]) -> SuppressedParts:
+    def hide(self, parts: Ints, hidden: Ints) -> SuppressedParts:
         """Suppress cells: entry *i* hides the columns ``hidden[i]`` in one more record of part
         ``parts[i]``.
 
@@ -193,12 +204,14 @@ class SuppressedParts:
         value_there = ~(self.missing | self.absent)[self.origin[parts]]
         bits = np.concatenate([self.hidden, self.hidden[parts] | (hidden & value_there)])
         amounts = np.concatenate([remaining, np.ones(len(parts), dtype=np.int64)])
+        # Parts of one class that hide the same become one part.
         order = np.lexsort((bits, origin))
         order = order[amounts[order] > 0]
-        origin, bits, amounts = origin[order], bits[order], amounts[order]
-        fresh = np.flatnonzero(
-            np.r_[True, (np.diff(origin) != 0) | (np.diff(bits) != 0)][: len(order)]
-        )
+        origin = origin[order]
+        bits = bits[order]
+        amounts = amounts[order]
+        differs = (np.diff(origin) != 0) | (np.diff(bits) != 0)
+        fresh = np.flatnonzero(np.r_[True, differs][: len(order)])
         return dataclasses.replace(
             self,
             origin=origin[fresh],
@@ -228,13 +241,12 @@ class SuppressedParts:
         hit = np.flatnonzero(self.hidden)
         rare = np.zeros(len(hit), dtype=np.bool_)
         for demand in demands:
-            keys, bits = self.keys(demand.columns), self.bits(demand.columns)
+            keys = self.keys(demand.columns)
+            true_blanks = self.missing[self.origin[hit]] & self.bits(demand.columns)
             frequencies = count_compatible(
                 np.concatenate([keys, keys[hit]]),
                 np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
-                np.concatenate(
-                    [self.blanks(demand.columns), self.missing[self.origin[hit]] & bits]
-                ),
+                np.concatenate([self.blanks(demand.columns), true_blanks]),
                 self.fields,
             )
             rare |= frequencies[len(keys) :] < demand.k
@@ -243,11 +255,11 @@ class SuppressedParts:
     def recoding(self, method: str, notes: Mapping[str, Any]) -> ClassRecoding:
         """The plan that releases the table so."""
         patterns, regions = np.unique(self.hidden, return_inverse=True)
-        hidden = {
-            name: (patterns >> a & 1) == 1
-            for a, name in enumerate(self.classes.columns)
-            if (patterns >> a & 1).any()
-        }
+        hidden = {}
+        for a, name in enumerate(self.classes.columns):
+            is_hidden = (patterns >> a & 1) == 1
+            if is_hidden.any():
+                hidden[name] = is_hidden
         return ClassRecoding(
             columns=self.classes.columns,
             placement=Placement(self.classes.ladders, self.classes.levels, self.classes.layout),
@@ -297,12 +309,6 @@ def require_enough(records: int, demands: Sequence[Demand]) -> None:
 # else hides what: nothing rests on a chain of wildcards, and hiding more never makes anyone rarer.
 # Both make the result valid by construction; it is counted anew all the same.
 
-MOST_LOOKS = 400_000_000
-"""Classes looked at, over all sets of columns; then columns are only added one by one."""
-MOST_SETS = 4096
-MOST_MEMBERS = 4_000_000
-"""Group members held at a time."""
-
 
 def suppress_greedily(
     parts: SuppressedParts,
@@ -315,13 +321,14 @@ def suppress_greedily(
     """
     for number, demand in enumerate(demands):
         progress(number / len(demands), "suppressing cells")
+        own_prices = {c: price for c, price in prices.items() if c in demand.columns}
         restoring = True
-        while len(
-            rare := np.flatnonzero((frequencies := parts.frequencies(demand.columns)) < demand.k)
-        ):
-            cover = _Cover(
-                parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, frequencies
-            )
+        while True:
+            frequencies = parts.frequencies(demand.columns)
+            rare = np.flatnonzero(frequencies < demand.k)
+            if not len(rare):
+                break
+            cover = _Cover(parts, demand, own_prices, frequencies)
             restoring &= cover.run()
             if restoring:
                 cover.restore(rare)
@@ -338,9 +345,11 @@ class _Cover:
         parts: SuppressedParts,
         demand: Demand,
         prices: dict[str, float],
-        frequencies: NDArray[np.int64],
+        frequencies: Ints,
     ) -> None:
-        self.parts, self.k, self.columns = parts, demand.k, demand.columns
+        self.parts = parts
+        self.k = demand.k
+        self.columns = demand.columns
         self.prices = {1 << parts.classes.columns.index(c): price for c, price in prices.items()}
         self.keys = parts.keys(demand.columns)
         self.missing = parts.blanks(demand.columns)
@@ -349,24 +358,35 @@ class _Cover:
         self.left = parts.amounts.copy()
         self.words = parts.classes.layout.words
         self.fields = parts.fields[np.arange(len(self.words)), self.words]
-        self.units: list[NDArray[np.int64]] = []
-        self.hidden: list[NDArray[np.int64]] = []
+        self.units: list[Ints] = []
+        self.hidden: list[Ints] = []
 
     def run(self) -> bool:
         """Hide sets of columns, the cheapest first, until nobody is rare; tell whether that could
         be done.
         """
+        # Every set looks at all classes once; a large table affords fewer sets.
         set_limit = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
         sets = itertools.islice(cheapest_sets(self.prices), set_limit)
+        # Sets of one price are hidden together, so that their order does not decide.
         for _, equal in itertools.groupby(sets, key=lambda pair: round(pair[0], 9)):
             waiting = [hidden for _, hidden in equal]
             while waiting and len(rare := self.rare()):
+                # Groups of many sets at once would not fit into memory.
                 room = max(1, MOST_MEMBERS // len(rare))
                 self.hide([(hidden, self.groups(rare, hidden)) for hidden in waiting[:room]])
                 waiting = waiting[room:]
         self._add_columns()
         if len(self.rare()):
-            self._hide_all()
+            # Hide all there is of the rare, or of everyone once that is done
+            everything = sum(self.prices)
+            has_more = (everything & ~(self.absent | self.missing)) != 0
+            part_numbers = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
+            if not len(part_numbers):
+                part_numbers = np.flatnonzero((self.left > 0) & has_more)
+            units = np.repeat(part_numbers, self.left[part_numbers])
+            self.units.append(units)
+            self.hidden.append(np.full(len(units), everything))
             return False
         return True
 
@@ -381,26 +401,12 @@ class _Cover:
             groups_by_bit = {
                 bit: self.groups(rare, hidden | bit) for bit in self.prices if not hidden & bit
             }
+            # Greedy: most rare records helped for the price of the column.
             best = max(groups_by_bit, key=lambda bit: len(groups_by_bit[bit][1]) / self.prices[bit])
             hidden |= best
             self.hide([(hidden, groups_by_bit[best])])
 
-    def _hide_all(self) -> None:
-        """Hide all there is of the rare, or of everyone once that is done.
-
-        Only where every record lacks some value: none can then be compatible with all others by
-        itself.
-        """
-        everything = sum(self.prices)
-        has_more = (everything & ~(self.absent | self.missing)) != 0
-        part_numbers = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
-        if not len(part_numbers):
-            part_numbers = np.flatnonzero((self.left > 0) & has_more)
-        units = np.repeat(part_numbers, self.left[part_numbers])
-        self.units.append(units)
-        self.hidden.append(np.full(len(units), everything))
-
-    def rare(self) -> NDArray[np.int64]:
+    def rare(self) -> Ints:
         """Units with records that show all their cells and are too rare."""
         return np.flatnonzero((self.frequencies < self.k) & (self.left > 0))
 
@@ -412,9 +418,9 @@ class _Cover:
                 mask &= ~field
         return mask
 
-    def groups(self, rare: NDArray[np.int64], hidden: int) -> tuple[NDArray[np.int64], ...]:
+    def groups(self, rare: Ints, hidden: int) -> tuple[Ints, ...]:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
-        groups: tuple[NDArray[np.int64], ...] = kernels.suppression.list_groups(
+        groups: tuple[Ints, ...] = kernels.suppression.list_groups(
             self.keys,
             rare,
             (self.shown_mask(hidden), hidden),
@@ -425,46 +431,57 @@ class _Cover:
         )
         return groups
 
-    def hide(self, group_lists: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
+    def hide(self, group_lists: list[tuple[int, tuple[Ints, ...]]]) -> None:
         """Suppress records in the groups of sets of columns that cost the same."""
-        sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in group_lists])
-        sets = np.repeat(
-            [hidden for hidden, _ in group_lists],
-            [len(donors) for _, (_, _, donors) in group_lists],
+        sizes = []
+        members = []
+        donors = []
+        sets = []
+        for hidden, (set_starts, set_members, set_donors) in group_lists:
+            sizes.append(np.diff(set_starts))
+            members.append(set_members)
+            donors.append(set_donors)
+            sets.append(np.full(len(set_donors), hidden))
+        unit_groups = kernels.suppression.UnitGroups(
+            starts=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+            members=np.concatenate(members),
+            donors=np.concatenate(donors),
         )
+        group_sets = np.concatenate(sets)
         units, groups = kernels.suppression.cover_units(
-            self._all_units(),
-            self.absent,
-            sets,
-            kernels.suppression.UnitGroups(
-                starts=np.concatenate([[0], np.cumsum(sizes)]),
-                members=np.concatenate([members for _, (_, members, _) in group_lists]),
-                donors=np.concatenate([donors for _, (_, _, donors) in group_lists]),
-            ),
-            self.k,
-            self._unit_counts(),
+            self._all_units(), self.absent, group_sets, unit_groups, self.k, self._unit_counts()
         )
         self.units.append(units)
-        self.hidden.append(sets[groups])
+        self.hidden.append(group_sets[groups])
 
-    def _unit_counts(self) -> tuple[NDArray[np.int64], ...]:
+    def _unit_counts(self) -> tuple[Ints, ...]:
         return kernels.suppression.UnitCounts(self.frequencies, self.left)
 
     def _all_units(self) -> tuple[NDArray[Any], ...]:
         return kernels.suppression.PackedUnits(self.keys, self.words, self.fields, self.missing)
 
-    def restore(self, watched: NDArray[np.int64]) -> None:
+    def restore(self, watched: Ints) -> None:
         """Show again what nobody needs, the dearest sets of columns first; ``watched`` were too
         rare before.
         """
-        units, hidden = np.concatenate(self.units), np.concatenate(self.hidden)
-        self.frequencies = self._recount(units, hidden)
+        units = np.concatenate(self.units)
+        hidden = np.concatenate(self.hidden)
+        # Frequencies counted anew: covering only counts what it is sure of
+        frequencies = count_compatible(
+            np.concatenate([self.keys, self.keys[units]]),
+            np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
+            np.concatenate([self.missing, self.missing[units] | hidden]),
+            self.parts.fields,
+        )
+        self.frequencies = frequencies[: len(self.left)]
         relied_on = self.left > 0
-        price = {
-            h: sum(p for bit, p in self.prices.items() if h & bit)
-            for h in np.unique(hidden).tolist()
-        }
-        for pattern in sorted(price, key=lambda h: (-price[h], h)):
+        price = dict.fromkeys(np.unique(hidden).tolist(), 0.0)
+        for pattern in price:
+            for bit, column_price in self.prices.items():
+                if pattern & bit:
+                    price[pattern] += column_price
+        # The dearest first: showing them again saves most.
+        for pattern in sorted(price, key=lambda pattern: (-price[pattern], pattern)):
             unit_numbers = np.flatnonzero(hidden == pattern)
             hidden[unit_numbers] = kernels.suppression.restore_cells(
                 self._all_units(),
@@ -475,19 +492,10 @@ class _Cover:
                 self._unit_counts(),
                 relied_on,
             )
-        self.units, self.hidden = [units[hidden != 0]], [hidden[hidden != 0]]
+        self.units = [units[hidden != 0]]
+        self.hidden = [hidden[hidden != 0]]
 
-    def _recount(self, units: NDArray[np.int64], hidden: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Frequencies counted anew: covering only counts what it is sure of."""
-        frequencies = count_compatible(
-            np.concatenate([self.keys, self.keys[units]]),
-            np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
-            np.concatenate([self.missing, self.missing[units] | hidden]),
-            self.parts.fields,
-        )
-        return frequencies[: len(self.left)]
-
-    def suppressed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def suppressed(self) -> tuple[Ints, Ints]:
         """The parts of which a record is suppressed, and what is hidden of it."""
         return np.concatenate(self.units), np.concatenate(self.hidden)
 
@@ -499,8 +507,12 @@ def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:
     >>> list(cheapest_sets({1: 1.0, 2: 1.0, 4: 1.5}))
     [(1.0, 1), (1.0, 2), (1.5, 4), (2.0, 3), (2.5, 5), (2.5, 6), (3.5, 7)]
     """
-    bits, costs = list(prices), list(prices.values())
-    heap: list[tuple[float, int, tuple[int, ...]]] = [(costs[0], 1, (0,))] if bits else []
+    bits = list(prices)
+    costs = list(prices.values())
+    if bits:
+        heap: list[tuple[float, int, tuple[int, ...]]] = [(costs[0], 1, (0,))]
+    else:
+        heap = []
     while heap:
         price, _, subset = heapq.heappop(heap)
         yield price, sum(bits[i] for i in subset)

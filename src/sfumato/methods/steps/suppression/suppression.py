@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 
+Combination = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(tuple)]
+Named = Annotated[Sequence[Combination], Field(min_length=1), AfterValidator(tuple)]
+
+
 # Attribute suppression: columns are kept whole or dropped, nothing between.
 
 
@@ -180,10 +184,6 @@ def ends_only(lattice: Lattice) -> Lattice:
     )
 
 
-Combination = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(tuple)]
-Named = Annotated[Sequence[Combination], Field(min_length=1), AfterValidator(tuple)]
-
-
 @parameters
 class Suppress(Step):
     r"""Leave out records, columns or cells until the promises hold; nothing is generalised.
@@ -279,7 +279,10 @@ class Suppress(Step):
     def apply(self, dataset: Table, plan: Any) -> Table:
         """Leave it out."""
         dropped = isinstance(plan, DroppedColumns)
-        dataset = dataset.drop(plan.dropped) if dropped else recode_classes(dataset, plan)
+        if dropped:
+            dataset = dataset.drop(plan.dropped)
+        else:
+            dataset = recode_classes(dataset, plan)
         for name in plan.kept if dropped else plan.columns:
             dataset = written_alike(dataset, name)
         return dataset
@@ -328,7 +331,8 @@ def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
     )
     judgement = lattice.judge(classes)
     if not judgement.feasible:
-        gone, promises = judgement.tally.suppressed, join_words(m.promise for m in goal.models)
+        gone = judgement.tally.suppressed
+        promises = join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
             f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows"
             f" {lattice.budget:,}{' and some must be left' if gone == classes.total else ''}."

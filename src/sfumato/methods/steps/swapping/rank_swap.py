@@ -2,163 +2,47 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.design import weights_of
-from sfumato.core.encoding import as_column, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved, RankWindow
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError
-from sfumato.methods.steps.preserved_moments import (
+from sfumato.methods.steps.swapping.preserved_values import (
     correlations,
     correlations_kept,
     mean_kept,
     values_kept,
 )
-from sfumato.methods.steps.swapping.carriers import (
-    Carriers,
+from sfumato.methods.steps.swapping.rank_partners import Variant
+from sfumato.methods.steps.swapping.record_groups import combined
+from sfumato.methods.steps.swapping.step_columns import (
     Columns,
-    Ranking,
-    Variant,
     Within,
-    carriers_of,
-    combined,
-    is_measured,
     require_apart,
     require_columns,
-    scores_of,
-    share_of,
-    strata_apart,
 )
+from sfumato.methods.steps.swapping.swapped_column import Extremes, RankSwapping
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
+    from sfumato.methods.steps.swapping.swapped_column import SwappedColumn
 
-
-# The lowest and highest values of a column, which swapping may leave out or group first.
-
-if TYPE_CHECKING:
     Codes = NDArray[np.int64]
     Floats = NDArray[np.float64]
-
-
-def ends_of(
-    scores: Floats, bottom: float, top: float, stream: np.random.Generator
-) -> tuple[Codes, Codes]:
-    """The carriers with the lowest and with the highest share of the known scores; chance decides
-    between equals.
-    """
-    present = np.flatnonzero(~np.isnan(scores))
-    low, high = share_of(bottom, len(present)), share_of(top, len(present))
-    if not low and not high:
-        return present[:0], present[:0]
-    mixed = stream.permutation(present)
-    order = mixed[np.argsort(scores[mixed], kind="stable")]
-    return order[:low], order[len(order) - high :]
-
-
-def grouped(
-    dataset: Table, name: str, scores: Floats, carriers: Carriers, ends: tuple[Codes, Codes]
-) -> pl.Series:
-    """The column with either end replaced by one value: the mean of numbers, the lower median of
-    anything else.
-    """
-    column = dataset.column(name)
-    groups = [np.flatnonzero(_marked(carriers, end)) for end in ends if len(end)]
-    if is_measured(dataset, name):
-        values = numbers_of(dataset, name)
-        for rows in groups:
-            values[rows] = math.fsum(values[rows]) / len(rows)  # exact, whatever the order of rows
-        return as_column(name, values, column)
-    sources = np.arange(len(column))
-    row_scores = scores[carriers.of]
-    for rows in groups:
-        by_score = rows[np.argsort(row_scores[rows], kind="stable")]
-        sources[rows] = by_score[(len(rows) - 1) // 2]
-    return column.gather(sources)
-
-
-def _marked(carriers: Carriers, carrier_numbers: Codes) -> NDArray[np.bool_]:
-    """Which rows belong to some carriers."""
-    marked = np.zeros(len(carriers), dtype=np.bool_)
-    marked[carrier_numbers] = True
-    return marked[carriers.of]
-
-
-# Rank swapping of one column: what is sorted, what may move, what comes out.
-
-Extremes = Literal["exclude", "group"]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class SwappedColumn:
-    """A column ready to be swapped: its values, their scores per row, who may exchange them, how
-    many were grouped.
-    """
-
-    name: str
-    column: pl.Series
-    scores: Floats
-    carriers: Carriers
-    ranking: Ranking
-    grouped: int
-
-    def sources(self, partner: Codes) -> Codes:
-        """Per row the row whose value it gets."""
-        return self.carriers.sources(self.ranking.order, partner)
-
-
-@dataclasses.dataclass(frozen=True)
-class RankSwapping:
-    """How columns are prepared for rank swapping."""
-
-    variant: Variant
-    bottom: float
-    top: float
-    extremes: Extremes
-    within: Sequence[str] | None
-
-    def prepare(self, dataset: Table, name: str, goal: Goal) -> SwappedColumn:
-        """Sort a column and draw the random numbers of its swap."""
-        scores = scores_of(dataset, name)
-        strata, _ = strata_apart(dataset, self.within, [name])
-        carriers = carriers_of(dataset, [name], strata)
-        stream = goal.stream(f"rank swap {name}")
-        column, own = dataset.column(name), scores[carriers.rows]
-        ends = ends_of(own, self.bottom, self.top, stream)
-        together = np.concatenate(ends)
-        if len(together) and self.extremes == "group":
-            column = grouped(dataset, name, own, carriers, ends)
-            scores = scores_of(dataset.with_columns({name: column}), name)
-            own = scores[carriers.rows]
-        movable = ~np.isnan(own)
-        if self.extremes == "exclude":
-            movable[together] = False
-        ranking = Ranking.of(
-            own, strata[carriers.rows], np.flatnonzero(movable), self.variant, stream
-        )
-        return SwappedColumn(
-            name, column, scores, carriers, ranking, len(together) * (self.extremes == "group")
-        )
-
 
 Share = Annotated[
     float, Field(ge=0, lt=0.5, description="share of the records at this end; 0.05 in sdcMicro")
 ]
-
 NARROWER = 0.75
 """How much a swap is narrowed at a time until it keeps what it must."""
-
 BREAKABLE = (
     "rank_swap: whoever learns p can tell for every value the ranks it comes from, and find most"
     " records by intersecting columns (Nin, Herranz & Torra 2008); keep p secret, or take variant"
@@ -274,21 +158,18 @@ class RankSwap(ColumnStep):
         p = self._narrowed(dataset, ready)
         partners = [column.ranking.partners(p) for column in ready]
         sources = [column.sources(mate) for column, mate in zip(ready, partners, strict=True)]
+        columns = {}
+        exchanged = {}
+        for column, mate, rows in zip(ready, partners, sources, strict=True):
+            columns[column.name] = column.column.gather(rows)
+            exchanged[column.name] = int((mate != np.arange(len(mate))).sum())
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between records of near rank"),
-            columns={
-                column.name: column.column.gather(rows)
-                for column, rows in zip(ready, sources, strict=True)
-            },
+            columns=columns,
             preserved=tuple(_preserved(dataset, ready, partners, sources)),
             warnings=tuple(self._warnings(ready, p)),
             public={"variant": self.variant},
-            owner={
-                "p_used": p,
-                "exchanged": {
-                    o.name: _count_swapped(m) for o, m in zip(ready, partners, strict=True)
-                },
-            },
+            owner={"p_used": p, "exchanged": exchanged},
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -300,8 +181,11 @@ class RankSwap(ColumnStep):
         if self.keep_correlation is None and self.keep_mean is None:
             return self.p
         before = correlations([column.scores for column in ready])
-        subsets = _subsets(dataset, self.subsets) if self.subsets is not None else None
+        subsets = None
+        if self.subsets is not None:
+            subsets = combined([dataset.encoded(name).codes for name in self.subsets])
         p = self.p
+        # Each try takes three quarters of the last p, until no stratum allows an exchange.
         while any(column.ranking.limits(p).any() for column in ready):
             after = [column.scores[column.sources(column.ranking.partners(p))] for column in ready]
             if self._keeps(before, correlations(after)) and self._keeps_means(
@@ -311,23 +195,23 @@ class RankSwap(ColumnStep):
             p *= NARROWER
         return 0.0
 
-    def _keeps(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+    def _keeps(self, before: Floats, after: Floats) -> bool:
         if self.keep_correlation is None:
             return True
+        # A correlation of −0.6 may weaken to −0.5, not below; signs turn it into the case of 0.6.
         signs = (before >= 0) * 2 - 1
         return bool((after * signs >= self.keep_correlation * before * signs - 1e-12).all())
 
     def _keeps_means(
         self,
         ready: Sequence[SwappedColumn],
-        after: Sequence[NDArray[np.float64]],
+        after: Sequence[Floats],
         subsets: Codes | None,
     ) -> bool:
         if self.keep_mean is None or subsets is None:
             return True
-        return all(
-            _steady(a.scores, b, subsets, self.keep_mean) for a, b in zip(ready, after, strict=True)
-        )
+        pairs = zip(ready, after, strict=True)
+        return all(_steady(old.scores, new, subsets, self.keep_mean) for old, new in pairs)
 
     def _warnings(self, ready: Sequence[SwappedColumn], p: float) -> list[str]:
         warnings = [BREAKABLE] if self.variant == "interval" else []
@@ -337,7 +221,8 @@ class RankSwap(ColumnStep):
                 " protects"
             )
         for column in ready:
-            idle, present = column.ranking.idle(p), column.scores[~np.isnan(column.scores)]
+            idle = column.ranking.idle(p)
+            present = column.scores[~np.isnan(column.scores)]
             if idle:
                 warnings.append(
                     f"rank_swap: {idle:,} value(s) of {column.name!r} stay: p allows no exchange in"
@@ -350,27 +235,18 @@ class RankSwap(ColumnStep):
         return warnings
 
 
-def _subsets(dataset: Table, names: Sequence[str]) -> Codes:
-    return combined([dataset.encoded(name).codes for name in names])
-
-
-def _steady(
-    before: NDArray[np.float64], after: NDArray[np.float64], subsets: Codes, tolerance: float
-) -> bool:
+def _steady(before: Floats, after: Floats, subsets: Codes, tolerance: float) -> bool:
     """Whether the mean of every subset stays within so many pairs of standard errors."""
     present = ~np.isnan(before)
-    old, new, groups = before[present], after[present], subsets[present]
+    old = before[present]
+    new = after[present]
+    groups = subsets[present]
     sizes = np.maximum(np.bincount(groups), 1)
     mean = np.bincount(groups, old) / sizes
     spread = np.sqrt(np.bincount(groups, (old - mean[groups]) ** 2) / np.maximum(sizes - 1, 1))
     mean_shifts = np.abs(np.bincount(groups, new) / sizes - mean)
-    return bool(
-        (mean_shifts <= 2 * tolerance * spread / np.sqrt(sizes) + 1e-12 * np.abs(mean)).all()
-    )
-
-
-def _count_swapped(partner: Codes) -> int:
-    return int((partner != np.arange(len(partner))).sum())
+    allowed = 2 * tolerance * spread / np.sqrt(sizes) + 1e-12 * np.abs(mean)
+    return bool((mean_shifts <= allowed).all())
 
 
 def _preserved(
@@ -388,12 +264,8 @@ def _preserved(
         if weights is not None:
             preserved.append(mean_kept("weighted mean", column.name, column.scores, new, weights))
     names = tuple(column.name for column in ready)
-    return [
-        *preserved,
-        *correlations_kept(
-            names, correlations([column.scores for column in ready]), correlations(after)
-        ),
-    ]
+    before = correlations([column.scores for column in ready])
+    return [*preserved, *correlations_kept(names, before, correlations(after))]
 
 
 def _ranks(name: str, partner: Codes) -> Preserved:
@@ -401,9 +273,9 @@ def _ranks(name: str, partner: Codes) -> Preserved:
     largest single move.
     """
     ranks = np.arange(len(partner), dtype=np.float64)
-    together = (
-        float(correlations([ranks, partner.astype(np.float64)])[0]) if len(partner) > 1 else 1.0
-    )
+    together = 1.0
+    if len(partner) > 1:
+        together = float(correlations([ranks, partner.astype(np.float64)])[0])
     furthest = float(np.abs(partner - ranks).max(initial=0) / max(1, len(partner)))
     words = (
         f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record"

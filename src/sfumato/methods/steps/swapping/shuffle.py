@@ -10,16 +10,22 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
-from sfumato.methods.steps.preserved_moments import correlations, values_kept
-from sfumato.methods.steps.swapping.carriers import (
+from sfumato.methods.steps.swapping.carriers import carriers_of
+from sfumato.methods.steps.swapping.normal_scores import (
+    average_ranks,
+    normal_scores,
+    positive,
+    rank_correlations,
+    root,
+)
+from sfumato.methods.steps.swapping.ordered_scores import scores_of
+from sfumato.methods.steps.swapping.preserved_values import values_kept
+from sfumato.methods.steps.swapping.record_groups import members_of, strata_apart
+from sfumato.methods.steps.swapping.step_columns import (
     Columns,
     Within,
-    carriers_of,
-    members_of,
     require_apart,
     require_columns,
-    scores_of,
-    strata_apart,
 )
 
 if TYPE_CHECKING:
@@ -27,87 +33,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-
-# Ranks as normal scores, and correlations between them.
-
-if TYPE_CHECKING:
     Floats = NDArray[np.float64]
-
-
-def average_ranks(scores: Floats) -> Floats:
-    """Ranks from 1; equal scores share the average of theirs; missing stays NaN.
-
-    >>> import numpy as np
-    >>> average_ranks(np.array([3.0, 1.0, np.nan, 3.0])).tolist()
-    [2.5, 1.0, nan, 2.5]
-    """
-    ranks = np.full(len(scores), np.nan)
-    present = np.flatnonzero(~np.isnan(scores))
-    order = present[np.argsort(scores[present], kind="stable")]
-    starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
-    sizes = np.diff(starts, append=len(order))
-    ranks[order] = np.repeat(starts + (sizes + 1) / 2, sizes)
-    return ranks
-
-
-def normal_scores(ranks: Floats) -> Floats:
-    r""":math:`z = \Phi^{-1}((r - 1/2) / n)` for ranks among n known values; missing is 0, the
-    middle.
-
-    >>> import numpy as np
-    >>> normal_scores(np.array([1.0, 2.0, 3.0, np.nan])).round(4).tolist()
-    [-0.9674, 0.0, 0.9674, 0.0]
-    """
-    from scipy.special import ndtri
-
-    present = ~np.isnan(ranks)
-    scores = np.zeros(len(ranks))
-    scores[present] = ndtri((ranks[present] - 0.5) / max(1, int(present.sum())))
-    return scores
-
-
-def rank_correlations(ranks: list[Floats]) -> Floats:
-    """Spearman's correlations of all columns with each other, over the records that know both; 0
-    for constant columns.
-    """
-    matrix = np.eye(len(ranks))
-    upper = np.triu_indices(len(ranks), 1)
-    matrix[upper] = correlations(ranks)
-    return matrix + np.triu(matrix, 1).T
-
-
-def positive(matrix: Floats, unit: bool = True) -> Floats:
-    """The nearest positive semidefinite matrix: negative eigenvalues become 0; ``unit`` puts the
-    diagonal back to 1.
-
-    >>> import numpy as np
-    >>> bool(
-    ...     np.linalg.eigvalsh(
-    ...         positive(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]))
-    ...     ).min()
-    ...     > -1e-12
-    ... )
-    True
-    """
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    if values.min(initial=0.0) >= 0:
-        return np.asarray(matrix, dtype=np.float64)
-    repaired = (vectors * np.maximum(values, 0)) @ vectors.T
-    if unit:
-        scale = np.sqrt(np.maximum(np.diag(repaired), 1e-300))
-        repaired = repaired / np.outer(scale, scale)
-    return np.asarray(repaired, dtype=np.float64)
-
-
-def root(matrix: Floats) -> Floats:
-    """The symmetric square root of a positive semidefinite matrix: it does not depend on the signs
-    of eigenvectors.
-    """
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T, dtype=np.float64)
-
-
-if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
@@ -172,7 +98,8 @@ class ShuffleValues(ColumnStep):
         carriers = carriers_of(dataset, names, strata)
         scores = [scores_of(dataset, name)[carriers.rows] for name in names]
         partner = np.tile(np.arange(len(carriers)), (len(self.columns), 1))
-        stream, small = goal.stream("shuffle values"), 0
+        stream = goal.stream("shuffle values")
+        small = 0
         for members in members_of(strata[carriers.rows], count):
             own = [column[members] for column in scores]
             dealt = shuffled(own[: len(self.columns)], own[len(self.columns) :], stream)
@@ -221,7 +148,8 @@ class ShuffleValues(ColumnStep):
 
 def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.Generator) -> Codes:
     """Per column and record the record whose value it gets."""
-    n, column_count = len(columns[0]), len(columns)
+    n = len(columns[0])
+    column_count = len(columns)
     ranks = [average_ranks(column) for column in (*columns, *predictors)]
     relation = positive(2 * np.sin(math.pi / 6 * rank_correlations(ranks)))
     inverse = np.linalg.pinv(relation[column_count:, column_count:], hermitian=True)

@@ -79,11 +79,14 @@ def workload_of(
     (('a', 'b'), ('a', 'c'), ('b', 'c'))
     """
     if isinstance(workload, int):
-        _require_few(math.comb(len(columns), min(workload, len(columns))))
-        return tuple(itertools.combinations(columns, min(workload, len(columns))))
-    return tuple(
-        dict.fromkeys(tuple(name for name in columns if name in set(clique)) for clique in workload)
-    )
+        size = min(workload, len(columns))
+        _require_few(math.comb(len(columns), size))
+        return tuple(itertools.combinations(columns, size))
+    cliques: dict[Clique, None] = {}
+    for clique in workload:
+        ordered = tuple(name for name in columns if name in clique)
+        cliques[ordered] = None
+    return tuple(cliques)
 
 
 def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
@@ -96,13 +99,13 @@ def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
     _require_few(sum(2 ** len(whole) for whole in workload) // max(1, len(workload)))
     parts: dict[Clique, None] = {}
     for whole in workload:
-        parts.update(
-            dict.fromkeys(
-                p for size in range(1, len(whole) + 1) for p in itertools.combinations(whole, size)
-            )
-        )
+        for size in range(1, len(whole) + 1):
+            parts.update(dict.fromkeys(itertools.combinations(whole, size)))
         _require_few(len(parts))
-    return {part: sum(len(set(part) & set(whole)) for whole in workload) for part in parts}
+    weights = {}
+    for part in parts:
+        weights[part] = sum(len(set(part) & set(whole)) for whole in workload)
+    return weights
 
 
 def _require_few(marginals: int) -> None:
@@ -127,20 +130,28 @@ def choose_and_measure(
     """
     pace = Pace.over(table.rho, rounds)
     weights = closure_of(workload)
+    # Single columns first: every later choice is about what they leave open.
     measurements = [table.measure((name,), pace.counts) for name in table.columns]
     total = noisy_total(measurements)
     fitter.fit(measurements, total)
-    turn, last = 0, False
+    turn = 0
+    last = False
     while not last:
-        turn, rho_left = turn + 1, table.left
+        turn += 1
+        rho_left = table.left
+        # Not enough for two rounds: the last one takes all.
         if rho_left < 2 * pace.whole:
-            pace, last = Pace.over(rho_left), True
+            pace = Pace.over(rho_left)
+            last = True
         progress(min(0.99, 1 - float(rho_left / table.rho)), f"AIM, round {turn}")
+        # The model may grow as the budget is spent, so that early choices do not fill the memory.
         limit = model_mb * float((table.rho - rho_left + pace.whole) / table.rho)
         measurement, before = _selected(table, fitter, weights, measurements, pace, limit)
         measurements.append(measurement)
         fitter.fit(measurements, total)
         change = float(np.abs(fitter.marginals([measurement.clique])[0] - before).sum())
+        # The model moved less than noise does: rounds with less noise from now on (annealing of
+        # AIM).
         if change <= usual_error(measurement.sigma, len(measurement.counts)):
             pace = pace.faster()
     return RoundsMeasured(tuple(measurements), total, turn)
@@ -162,19 +173,17 @@ def _selected(
     limit: float,
 ) -> tuple[Measured, np.ndarray]:
     """Choose and measure a marginal; with it, what the model thought of it."""
-    present = [set(measurement.clique) for measurement in measurements]
-    outside = [
-        r
-        for r in weights
-        if table.size(r) <= MOST_CELLS and not any(set(r) <= clique for clique in present)
-    ]
-    sizes = fitter.model_sizes([measurement.clique for measurement in measurements], outside)
+    cliques = [measurement.clique for measurement in measurements]
+    # parts of what was measured are in the model already: they cost no memory
+    inside = {r for r in weights if any(set(r) <= set(clique) for clique in cliques)}
+    outside = [r for r in weights if r not in inside and table.size(r) <= MOST_CELLS]
+    sizes = fitter.model_sizes(cliques, outside)
     fitting = {r for r, size in zip(outside, sizes, strict=True) if size <= limit}
-    names = [r for r in weights if r in fitting or any(set(r) <= clique for clique in present)]
+    names = [r for r in weights if r in fitting or r in inside]
     sigma = table.sigma(pace.counts)
-    candidates = [
-        OpenMarginal(r, expected, weights[r], usual_error(sigma, table.size(r)))
-        for r, expected in zip(names, fitter.marginals(names), strict=True)
-    ]
+    candidates = []
+    for r, expected in zip(names, fitter.marginals(names), strict=True):
+        noise = usual_error(sigma, table.size(r))
+        candidates.append(OpenMarginal(r, expected, weights[r], noise))
     candidate = table.select(candidates, pace.choice)
     return table.measure(candidate.clique, pace.counts), candidate.expected

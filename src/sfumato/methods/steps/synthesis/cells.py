@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
-if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 MOST_POINTS = 2**31
@@ -91,9 +90,10 @@ class NumberCells:
         """The cell of every row."""
         numbers, present = table.numbers(self.name)
         cells = self._run_of(numbers)
-        elsewhere = (
-            self.runs if self.other is None else int(self._run_of(np.array([self.other]))[0])
-        )
+        if self.other is None:
+            elsewhere = self.runs
+        else:
+            elsewhere = int(self._run_of(np.array([self.other]))[0])
         return np.where(present, cells, elsewhere)
 
     def values(self, cells: Codes, rng: np.random.Generator) -> pl.Series:
@@ -105,7 +105,9 @@ class NumberCells:
         steps = rng.integers(first[run_numbers], first[run_numbers + 1])
         numbers = np.round(self.low + steps * 10.0**-self.decimals, self.decimals)
         series = pl.Series(self.name, numbers).set(pl.Series(cells == self.runs), None)
-        return series if self.decimals else series.cast(pl.Int64)
+        if self.decimals:
+            return series
+        return series.cast(pl.Int64)
 
     def _run_of(self, numbers: NDArray[np.float64]) -> Codes:
         point = np.rint((numbers - self.low) * 10.0**self.decimals).astype(np.int64)
@@ -173,11 +175,9 @@ def _what_to_say(schema: Schema, name: str) -> str:
         and attribute.hierarchy is not None
         and attribute.hierarchy.listed() is not None
     )
-    hint = (
-        ", or name it under 'leaves' if its hierarchy was written without the data"
-        if listed
-        else ""
-    )
+    hint = ""
+    if listed:
+        hint = ", or name it under 'leaves' if its hierarchy was written without the data"
     return (
         "say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers) in its description, from"
         f" public knowledge and not from the data{hint}"
@@ -189,11 +189,9 @@ def _listed(schema: Schema, public: Public, step: str) -> dict[str, tuple[str, .
     domains = {}
     for name in public.leaves:
         attribute = schema.attributes.get(name)
-        leaves = (
-            None
-            if attribute is None or attribute.hierarchy is None
-            else attribute.hierarchy.listed()
-        )
+        leaves = None
+        if not (attribute is None or attribute.hierarchy is None):
+            leaves = attribute.hierarchy.listed()
         if leaves is None:
             raise SchemaError(
                 f"{step}: leaves names {name!r}, which has no hierarchy that lists its values"
@@ -234,7 +232,8 @@ def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) 
         isinstance(other_value, str) or not bounds[0] <= other_value <= bounds[1]
     ):
         raise ParameterError(f"{step}: other of column {name!r} must be a number within its bounds")
-    bins, decimals = public.bins.get(name, public.usual_bins), public.decimals.get(name, 0)
+    bins = public.bins.get(name, public.usual_bins)
+    decimals = public.decimals.get(name, 0)
     if (bounds[1] - bounds[0]) * 10.0**decimals > MOST_POINTS:
         raise ParameterError(
             f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer"

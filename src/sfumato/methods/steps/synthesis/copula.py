@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.errors import SchemaError
-from sfumato.methods.steps.swapping.shuffle import average_ranks, rank_correlations
+from sfumato.methods.steps.swapping.normal_scores import average_ranks, rank_correlations
 from sfumato.methods.steps.synthesis.material import ColumnForm, Material, rounded_to
 from sfumato.methods.steps.synthesis.tree_growth import Drawn, bandwidths
 

@@ -124,15 +124,14 @@ class Households:
         own = tuple(name for name in order if name not in shared)
         may = _permitted(allowed)
         size = _size_of(materials, shared, units)
-        by_head = {name: material.taken(units.heads) for name, material in materials.items()}
-        sizes = _whole(units.sizes)
-        heads = Sequential.of(
-            by_head if size else {**by_head, SIZE: sizes},
-            (*shared, *(() if size else (SIZE,)), *own),
-            rules[0],
-            min_leaf,
-            may,
-        )
+        by_head: dict[object, Material] = {
+            name: material.taken(units.heads) for name, material in materials.items()
+        }
+        head_order: tuple[object, ...] = (*shared, *own)
+        if size is None:  # no column says it: it is drawn between the shared and the own columns
+            by_head[SIZE] = _whole(units.sizes)
+            head_order = (*shared, SIZE, *own)
+        heads = Sequential.of(by_head, head_order, rules[0], min_leaf, may)
         members = None
         later = np.flatnonzero(units.positions > 0)
         if len(later) and own:
@@ -145,6 +144,8 @@ class Households:
         """
         draws, sizes = self._draw_households(count, streams)
         unit_of = np.repeat(np.arange(count), sizes)
+        # Households that break a rule are drawn anew; what still does is copied whole from the
+        # table.
         for attempt in range(REDRAWS):
             broken = self._broken(draws, unit_of, count)
             if not broken.any():
@@ -161,11 +162,8 @@ class Households:
         if self.size is None:
             sizes = self.units.sizes[heads.pop(SIZE).donors]
         else:
-            sizes = (
-                self.materials[self.size]
-                .values[self.units.heads[heads[self.size].donors]]
-                .astype(np.int64)
-            )
+            donors = self.units.heads[heads[self.size].donors]
+            sizes = self.materials[self.size].values[donors].astype(np.int64)
         first = {
             name: Drawn(self.units.heads[head_draw.donors], head_draw.values)
             for name, head_draw in heads.items()
@@ -184,7 +182,9 @@ class Households:
     ) -> tuple[Rows, dict[str, Drawn]]:
         """The members at one position, of the units that have so many."""
         units = np.flatnonzero(sizes > position)
-        heads, before = layers[0][1], layers[-1]
+        heads = layers[0][1]
+        before = layers[-1]
+        # The layer before has the units in ascending order.
         previous = np.searchsorted(before[0], units)
         of_head = {name: _raw(self.materials[name], heads[name])[units] for name in heads}
         columns = {name: _take_draws(heads[name], units) for name in self.shared}
@@ -193,18 +193,15 @@ class Households:
             known_values[SIZE] = sizes[units].astype(np.float64)
             known_values[POSITION] = np.full(len(units), float(position))
             for name in self.order[len(self.shared) :]:
+                of_before = _raw(self.materials[name], before[1][name])
                 known_values["head", name] = of_head[name]
-                known_values["previous", name] = _raw(self.materials[name], before[1][name])[
-                    previous
-                ]
+                known_values["previous", name] = of_before[previous]
             member_draws = self.members.draw(
                 len(units), lambda name: streams(f"{name}, member {position}"), known_values
             )
-            later = np.flatnonzero(self.units.positions > 0)
-            columns |= {
-                n: Drawn(self.units.rows[later][member_draw.donors], member_draw.values)
-                for n, member_draw in member_draws.items()
-            }
+            later = self.units.rows[np.flatnonzero(self.units.positions > 0)]
+            for name, member_draw in member_draws.items():
+                columns[name] = Drawn(later[member_draw.donors], member_draw.values)
         return units, columns
 
     def _stacked(
@@ -227,22 +224,21 @@ class Households:
 
     def _broken(self, draws: Mapping[str, Drawn], unit_of: Rows, count: int) -> NDArray[np.bool_]:
         raw = {name: _raw(self.materials[name], column_draw) for name, column_draw in draws.items()}
-        broken_by_rule = [rule.broken(self.materials, raw, unit_of, count) for rule in self.rules]
-        return (
-            np.logical_or.reduce(broken_by_rule)
-            if broken_by_rule
-            else np.zeros(count, dtype=np.bool_)
-        )
+        broken = np.zeros(count, dtype=np.bool_)
+        for rule in self.rules:
+            broken |= rule.broken(self.materials, raw, unit_of, count)
+        return broken
 
     def _copied(self, donors: Rows) -> tuple[dict[str, Drawn], Rows]:
         """Whole households of the table."""
         sizes = self.units.sizes[donors]
-        positions = np.repeat(
-            self.units.starts[donors] - (np.cumsum(sizes) - sizes), sizes
-        ) + np.arange(int(sizes.sum()))
-        rows = self.units.rows[positions]
-        values = {name: m.values[rows] if m.smooth else None for name, m in self.materials.items()}
-        return {name: Drawn(rows, values[name]) for name in self.order}, sizes
+        shifts = self.units.starts[donors] - (np.cumsum(sizes) - sizes)
+        rows = self.units.rows[np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))]
+        draws = {}
+        for name in self.order:
+            material = self.materials[name]
+            draws[name] = Drawn(rows, material.values[rows] if material.smooth else None)
+        return draws, sizes
 
     def _replaced(
         self,
@@ -259,12 +255,11 @@ class Households:
         columns = {}
         for name, column_draw in draws.items():
             donors = np.concatenate([column_draw.donors[is_retained], fresh[name].donors])[order]
-            old, new = column_draw.values, fresh[name].values
-            values = (
-                None
-                if old is None or new is None
-                else np.concatenate([old[is_retained], new])[order]
-            )
+            old = column_draw.values
+            new = fresh[name].values
+            values = None
+            if not (old is None or new is None):
+                values = np.concatenate([old[is_retained], new])[order]
             columns[name] = Drawn(donors, values)
         return columns, units[order]
 
@@ -273,19 +268,12 @@ def _size_of(
     materials: Mapping[str, Material], shared: Sequence[str], units: UnitRows
 ) -> str | None:
     """The column that says how many members every unit has; None: there is none."""
-    exact = (
-        name
-        for name in shared
-        if materials[name].form is ColumnForm.NUMBERS and not materials[name].smooth
-    )
-    return next(
-        (
-            name
-            for name in exact
-            if np.array_equal(materials[name].values[units.heads], units.sizes)
-        ),
-        None,
-    )
+    for name in shared:
+        material = materials[name]
+        is_exact = material.form is ColumnForm.NUMBERS and not material.smooth
+        if is_exact and np.array_equal(material.values[units.heads], units.sizes):
+            return name
+    return None
 
 
 def _retry_streams(streams: Streams, number: int) -> Streams:
@@ -320,7 +308,8 @@ def _members(
     """What is learnt of the members after the head; household, head, previous member and position
     are known.
     """
-    rows, unit = units.rows[later], units.of_rows[later]
+    rows = units.rows[later]
+    unit = units.of_rows[later]
     materials_known: dict[Any, Material] = {name: materials[name].taken(rows) for name in shared}
     materials_known[SIZE] = _whole(units.sizes[unit])
     materials_known[POSITION] = _whole(units.positions[later])

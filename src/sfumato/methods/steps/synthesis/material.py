@@ -38,6 +38,11 @@ SKEWED = 2.0
 MOST_DECIMALS = 9
 VALUE, MISSING = 0, 1
 """States of a cell of numbers; special codes follow."""
+MOST_WHOLE = 2**53
+"""Whole numbers up to here are floating-point numbers too."""
+DAY = 86_400_000_000
+UNITS_OF_TIME = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1000)
+"""Days, hours, minutes, seconds and milliseconds in microseconds."""
 
 
 class ColumnForm(StrEnum):
@@ -48,10 +53,6 @@ class ColumnForm(StrEnum):
     CATEGORIES = "categories"
     ORDERED = "ordered"
     NUMBERS = "numbers"
-
-
-MOST_WHOLE = 2**53
-"""Whole numbers up to here are floating-point numbers too."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +85,9 @@ class Material:
     @property
     def raw(self) -> NDArray[Any]:
         """What rules compare: codes of categories without an order, values of everything else."""
-        return self.codes if self.form is ColumnForm.CATEGORIES else self.values
+        if self.form is ColumnForm.CATEGORIES:
+            return self.codes
+        return self.values
 
     @property
     def by_class(self) -> bool:
@@ -168,17 +171,24 @@ def material_of(
         attribute is not None and attribute.kind is Kind.NUMERIC and column.dtype != pl.Boolean
     ):
         values = _instants(column) if temporal else numbers_of(dataset, name)
-        _require_told_apart(dataset, name, column)
+        # Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up
+        if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
+            raise SchemaError(
+                f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too"
+                " large to be drawn as numbers; if they name people give the column the role"
+                " direct, else the kind nominal"
+            )
         bounds = None if attribute is None or temporal else attribute.bounds
-        training_rows = np.arange(len(order)) if among is None else among
+        if among is None:
+            training_rows = np.arange(len(order))
+        else:
+            training_rows = among
         material = _numbers(name, values[order], special, smoothing, bounds, training_rows)
         counts = {pl.Date: "day", pl.Datetime: "microsecond"}.get(column.dtype.base_type(), "")
-        return (
-            dataclasses.replace(
-                material, step=_unit_of_time(values[order][training_rows]), temporal=counts
-            )
-            if temporal
-            else material
+        if not temporal:
+            return material
+        return dataclasses.replace(
+            material, step=_unit_of_time(values[order][training_rows]), temporal=counts
         )
     encoded = dataset.encoded(name)
     codes = encoded.codes[order].astype(np.int32)
@@ -223,25 +233,20 @@ def _read_as_days(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String:
         return column
     days = column.str.to_date("%Y-%m-%d", strict=False)
-    return days if days.null_count() == column.null_count() else column
+    if days.null_count() == column.null_count():
+        return days
+    return column
 
 
 def _instants(column: pl.Series) -> Floats:
     """Dates as days, moments as microseconds, times of day as nanoseconds."""
-    plain = column.dt.cast_time_unit("us") if column.dtype == pl.Datetime else column
+    if column.dtype == pl.Datetime:
+        plain = column.dt.cast_time_unit("us")
+    else:
+        plain = column
     return np.array(
         plain.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64
     )
-
-
-def _require_told_apart(dataset: Table, name: str, column: pl.Series) -> None:
-    """Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up."""
-    if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
-        raise SchemaError(
-            f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too large"
-            " to be drawn as numbers; if they name people give the column the role drop, else"
-            " the kind nominal"
-        )
 
 
 def _numbers(
@@ -262,13 +267,16 @@ def _numbers(
     smooth = smoothing == "kernel" or (
         smoothing == "auto" and different > MOSTLY_DISTINCT * max(1, len(present_values))
     )
-    lowest, highest = (
-        (present_values.min(), present_values.max()) if len(present_values) else (0.0, 0.0)
-    )
+    if len(present_values):
+        lowest = present_values.min()
+        highest = present_values.max()
+    else:
+        lowest, highest = (0.0, 0.0)
     if (
         bounds is not None
     ):  # declared bounds say more than the data: what is reflected at them shows nobody's value
-        lowest, highest = min(bounds[0], lowest), max(bounds[1], highest)
+        lowest = min(bounds[0], lowest)
+        highest = max(bounds[1], highest)
     return Material(
         name,
         ColumnForm.NUMBERS,
@@ -304,11 +312,6 @@ def step_of(values: Floats) -> float | None:
     return None
 
 
-DAY = 86_400_000_000
-UNITS_OF_TIME = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1000)
-"""Days, hours, minutes, seconds and milliseconds in microseconds."""
-
-
 def _unit_of_time(values: Floats) -> float:
     """The longest unit of time that all moments are multiples of."""
     present_values = values[~np.isnan(values)]
@@ -335,9 +338,10 @@ def rounded_to(values: Floats, step: float | None) -> Floats:
     """
     if step is None:
         return values
-    rounded_values: Floats = (
-        np.rint(values / step) * step if step > 1 else np.round(values, round(-np.log10(step)))
-    )
+    if step > 1:
+        rounded_values: Floats = np.rint(values / step) * step
+    else:
+        rounded_values = np.round(values, round(-np.log10(step)))
     return rounded_values
 
 
@@ -357,11 +361,9 @@ def written_back(column: pl.Series, donors: Rows, values: Floats | None) -> pl.S
     if column.dtype == pl.Datetime:
         zone: Any = column.dtype
         moments = whole.cast(pl.Datetime("us")).dt.cast_time_unit(zone.time_unit)
-        return (
-            moments.dt.replace_time_zone("UTC").dt.convert_time_zone(zone.time_zone)
-            if zone.time_zone
-            else moments
-        )
-    return (
-        whole.cast(pl.Int32).cast(pl.Date) if column.dtype == pl.Date else whole.cast(column.dtype)
-    )
+        if not zone.time_zone:
+            return moments
+        return moments.dt.replace_time_zone("UTC").dt.convert_time_zone(zone.time_zone)
+    if column.dtype == pl.Date:
+        return whole.cast(pl.Int32).cast(pl.Date)
+    return whole.cast(column.dtype)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from sfumato.methods.steps.synthesis.noisy_counts import Clique, Measured
 
+
 SETTINGS = {
     "JAX_ENABLE_X64": "1",
     "JAX_ENABLE_COMPILATION_CACHE": "0",
@@ -29,6 +30,10 @@ SETTINGS = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
 MISSING = "to fit models of noisy counts, install the extra: pip install 'sfumato[synthetic]'"
+OUT_OF_MEMORY = (
+    "synthesize_privately: the process that fits the model ran out of memory; what was spent stays"
+    " spent. Lower model_mb, declare fewer categories or bins, or take method: mst"
+)
 
 
 class Fitter(Protocol):
@@ -110,9 +115,9 @@ class ModelWorker(Fitter):
 
     def fit(self, measurements: Sequence[Measured], total: float) -> None:
         """The model that comes nearest to all counts, in units of their noise."""
-        arrays = [
-            a for measurement in measurements for a in (measurement.counts, _multiples(measurement))
-        ]
+        arrays = []
+        for measurement in measurements:
+            arrays += [measurement.counts, _multiples(measurement)]
         cliques = self._numbers([measurement.clique for measurement in measurements])
         self._ask(
             {
@@ -175,12 +180,6 @@ class ModelWorker(Fitter):
         return FittingFailed(OUT_OF_MEMORY if code == -9 else _broken(f"exit code {code}"))
 
 
-OUT_OF_MEMORY = (
-    "synthesize_privately: the process that fits the model ran out of memory; what was spent stays"
-    " spent. Lower model_mb, declare fewer categories or bins, or take method: mst"
-)
-
-
 def _broken(reason: str) -> str:
     return (
         f"synthesize_privately: the process that fits the model ended with {reason}; what was spent"
@@ -190,7 +189,9 @@ def _broken(reason: str) -> str:
 
 
 def _multiples(measurement: Measured) -> NDArray[np.float64]:
-    return measurement.counts * 0 + 1 if measurement.merged is None else measurement.merged
+    if measurement.merged is None:
+        return measurement.counts * 0 + 1
+    return measurement.merged
 
 
 def _closed(pipe: Any) -> None:

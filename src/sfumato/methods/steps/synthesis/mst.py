@@ -50,11 +50,13 @@ class Merging:
         >>> Merging.of(Measured(("a",), np.array([90.0, 2.0, -1.0]), 1.0)).cell.tolist()
         [0, 1, 1]
         """
+        # Noise of deviation σ hides counts below 3σ; merged they are one cell above it.
         rare = single.counts < MERGED_BELOW * single.sigma
         if rare.sum() < 2:
             return cls(np.arange(len(rare)), len(rare))
+        frequent_cells = int((~rare).sum())
         new_numbers = np.cumsum(~rare) - 1
-        return cls(np.where(rare, int((~rare).sum()), new_numbers), int((~rare).sum()) + 1)
+        return cls(np.where(rare, frequent_cells, new_numbers), frequent_cells + 1)
 
     def applied(self, single: Measured) -> Measured:
         """The counts of the merged cells: sums, whose noise has so many times the variance."""
@@ -66,10 +68,10 @@ class Merging:
         """Cells of before for merged ones: one of those that were merged, all equally likely."""
         order = np.argsort(self.cell, kind="stable")
         cells_merged = np.bincount(self.cell, minlength=self.size)
+        # Merged cells stand side by side in the order; one of them is picked by its offset.
         first = np.cumsum(cells_merged) - cells_merged
-        return np.asarray(
-            order[first[cells] + rng.integers(0, cells_merged[cells])], dtype=np.int64
-        )
+        picked = first[cells] + rng.integers(0, cells_merged[cells])
+        return np.asarray(order[picked], dtype=np.int64)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,14 +100,16 @@ def choose_and_measure(table: PrivateTable) -> TreeMeasured:
     rho_single, choice, pair = thirds(table.rho, len(table.columns))
     singles = [table.measure((name,), rho_single) for name in table.columns]
     total = noisy_total(singles)
-    merging = {measurement.clique[0]: Merging.of(measurement) for measurement in singles}
-    sizes = {name: measurement.size for name, measurement in merging.items()}
-    coarse = [merging[measurement.clique[0]].applied(measurement) for measurement in singles]
-    small = table.merged({name: measurement.cell for name, measurement in merging.items()}, sizes)
-    alone = {
-        measurement.clique[0]: on_simplex(measurement.counts, total, measurement.merged)
-        for measurement in coarse
-    }
+    merging = {}
+    coarse = []
+    alone = {}
+    for name, single in zip(table.columns, singles, strict=True):
+        merging[name] = Merging.of(single)
+        merged = merging[name].applied(single)
+        coarse.append(merged)
+        alone[name] = on_simplex(merged.counts, total, merged.merged)
+    sizes = {name: column.size for name, column in merging.items()}
+    small = table.merged({name: column.cell for name, column in merging.items()}, sizes)
     edges = tree_of_pairs(small, alone, total, choice)
     pairs = [small.measure(edge, pair) for edge in edges]
     return TreeMeasured((*coarse, *pairs), total, sizes, merging)
@@ -119,13 +123,15 @@ def tree_of_pairs(
     """
     part = {name: number for number, name in enumerate(table.columns)}
     edges: list[Clique] = []
+    # Kruskal's scheme with private choices: an edge between two parts joins them, until one is
+    # left.
     while open_pairs := _joining(table, part):
         candidates = [OpenMarginal(pair, _independent(alone, pair, total)) for pair in open_pairs]
         edges.append(table.select(candidates, rho).clique)
         first_part, second_part = (part[name] for name in edges[-1])
-        part = {
-            name: first_part if number == second_part else number for name, number in part.items()
-        }
+        for name, number in part.items():
+            if number == second_part:
+                part[name] = first_part
     return edges
 
 

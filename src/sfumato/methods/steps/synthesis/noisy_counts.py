@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from sfumato.methods.formulas.exact_draws import Draws
 
-if TYPE_CHECKING:
     Codes = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
@@ -76,8 +75,10 @@ class PrivateTable:
         draws: Draws,
     ) -> None:
         self.sizes = dict(sizes)
-        self.rho, self.rows = rho, rows
-        self._codes, self._draws = dict(codes), draws
+        self.rho = rho
+        self.rows = rows
+        self._codes = dict(codes)
+        self._draws = draws
         self.ledger = Ledger(Terms("drawn", Budget(rho=float(_above(rho))), Relation()))
 
     @property
@@ -194,9 +195,13 @@ def on_simplex(counts: Floats, total: float, variances: Floats | None = None) ->
     >>> on_simplex(np.array([5.0, 3.0, -1.0]), 10.0).tolist()
     [6.0, 4.0, 0.0]
     """
-    spread = np.ones(len(counts)) if variances is None else variances
+    if variances is None:
+        spread = np.ones(len(counts))
+    else:
+        spread = variances
     order = np.argsort(-counts / spread, kind="stable")
-    sums, widths = np.cumsum(counts[order]), np.cumsum(spread[order])
+    sums = np.cumsum(counts[order])
+    widths = np.cumsum(spread[order])
     levels = (sums - total) / widths
     inside = np.flatnonzero(counts[order] / spread[order] > levels)
     nearest: Floats = np.maximum(0.0, counts - levels[inside[-1]] * spread)

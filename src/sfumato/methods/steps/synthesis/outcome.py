@@ -32,10 +32,12 @@ MARGINALS = {
 def identifiers(like: pl.Series, numbers: Rows) -> pl.Series:
     """New numbers of persons or households, as text where the column holds text."""
     series = pl.Series(like.name, numbers)
-    return series if like.dtype.is_numeric() else series.cast(pl.String)
+    if like.dtype.is_numeric():
+        return series
+    return series.cast(pl.String)
 
 
-def put(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
+def put_cells(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
     """A column with other cells at some places."""
     if cells.dtype != column.dtype:
         column = column.cast(cells.dtype)
@@ -65,11 +67,9 @@ def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.Da
 
 def _apart(numbers: pl.Series, copy_number: int, largest_count: int) -> pl.Series:
     """The units of one copy, under names that no other copy has."""
-    return (
-        numbers + copy_number * largest_count
-        if numbers.dtype.is_integer()
-        else numbers.cast(pl.String) + f"-{copy_number + 1}"
-    )
+    if numbers.dtype.is_integer():
+        return numbers + copy_number * largest_count
+    return numbers.cast(pl.String) + f"-{copy_number + 1}"
 
 
 def with_totals(table: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFrame:
@@ -109,7 +109,9 @@ class ToldOfDraws:
     kept_rules: int
 
 
-def told(ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]) -> ToldOfDraws:
+def summarize_draws(
+    ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]
+) -> ToldOfDraws:
     """What is drawn that few people have, and which learnt rules gave way; ``rows`` are the records
     learnt from.
     """

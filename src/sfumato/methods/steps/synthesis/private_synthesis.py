@@ -7,6 +7,7 @@ import functools
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -25,7 +26,7 @@ from sfumato.core.table import NOBODY
 from sfumato.core.words import count_of
 from sfumato.errors import ParameterError, SchemaError, require
 from sfumato.methods.formulas.exact_draws import Draws
-from sfumato.methods.steps.masking.block import Names, require_table
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
 from sfumato.methods.steps.privacy_claims import facts, warnings
 from sfumato.methods.steps.synthesis import aim, mst
 from sfumato.methods.steps.synthesis.cells import (
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
 USUAL_BINS = 20
 
 
@@ -54,7 +57,7 @@ class DrawnCells:
     way.
     """
 
-    cells: Mapping[str, NDArray[np.int64]]
+    cells: Mapping[str, Ints]
     total: float
     measured: tuple[Measured, ...]
     rounds: int | None = None
@@ -303,11 +306,9 @@ class SynthesizePrivately(Step):
                 if person is not None
                 else (f"{self.name}: rows_per_person needs a column with role person")
             )
-        return (
-            Relation(person or ROW, "add_remove", self.rows_per_person or 1)
-            if person
-            else Relation()
-        )
+        if person:
+            return Relation(person or ROW, "add_remove", self.rows_per_person or 1)
+        return Relation()
 
     def _require(self, dataset: Table, cells: Mapping[str, Cells], draws: Draws) -> None:
         """Everything that can be wrong, before anything is spent."""
@@ -329,11 +330,10 @@ class SynthesizePrivately(Step):
             require("opendp.prelude", extra="dp", to="draw noise that hides a person")
 
     def _require_workload(self, names: Sequence[str]) -> None:
-        workload_names = (
-            {name for clique in self.workload for name in clique}
-            if isinstance(self.workload, list)
-            else set()
-        )
+        if isinstance(self.workload, list):
+            workload_names = set(chain.from_iterable(self.workload))
+        else:
+            workload_names = set()
         if unknown := sorted(workload_names - set(names)):
             raise SchemaError(f"{self.name}: workload names {unknown[0]!r}, which is not drawn")
         if self._rounds(len(names)) <= len(names):
@@ -344,7 +344,9 @@ class SynthesizePrivately(Step):
         aim.closure_of(aim.workload_of(names, self.workload or 2))
 
     def _rounds(self, columns: int) -> int:
-        return max(2, aim.USUAL_ROUNDS * columns) if self.rounds is None else self.rounds
+        if self.rounds is None:
+            return max(2, aim.USUAL_ROUNDS * columns)
+        return self.rounds
 
     def _spend(self, relation: Relation, draws: Draws) -> None:
         """Write ρ into the ledger, or be refused by it."""
@@ -371,11 +373,14 @@ class SynthesizePrivately(Step):
 
     def _split_rows(
         self, dataset: Table, relation: Relation, draws: Draws
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None]:
+    ) -> tuple[NDArray[np.bool_], Ints | None]:
         """Per row whether it counts, and the rows that are set aside; what becomes of a unit does
         not depend on the others.
         """
-        order = canonical_order(dataset) if not draws.secure else np.arange(len(dataset))
+        if not draws.secure:
+            order = canonical_order(dataset)
+        else:
+            order = np.arange(len(dataset))
         units = np.arange(len(dataset))
         counts = np.ones(len(dataset), dtype=np.bool_)
         if relation.protects != ROW:
@@ -494,9 +499,7 @@ def _words_of(relation: Relation) -> str:
     return f"one person (at most {count_of(rows_per_person, 'row')} of each count)"
 
 
-def _first_of(
-    units: NDArray[np.int64], order: NDArray[np.int64], rows_per_person: int
-) -> NDArray[np.bool_]:
+def _first_of(units: Ints, order: Ints, rows_per_person: int) -> NDArray[np.bool_]:
     """Per row whether it is one of the first so many of its unit, in this order."""
     by_unit = order[np.argsort(units[order], kind="stable")]
     starts = np.flatnonzero(np.diff(units[by_unit], prepend=-1))

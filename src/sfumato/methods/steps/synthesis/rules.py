@@ -84,7 +84,9 @@ class Clause:
                 " no order; say which with kind: ordinal and order: [...], or write = or in {...}"
             )
         listed = np.array([label in self.values for label in labels], dtype=np.bool_)
-        return listed if self.sign != "!=" else ~listed & ~missing
+        if self.sign != "!=":
+            return listed
+        return ~listed & ~missing
 
     @property
     def _value_text(self) -> str:
@@ -101,7 +103,14 @@ class Clause:
             return float(material.order.index(value))
         try:
             if material.temporal:
-                return _instant(value, material.temporal)
+                moment = datetime.datetime.fromisoformat(value)
+                days = (moment.date() - EPOCH).days
+                if material.temporal == "day":
+                    return float(days)
+                since = moment.replace(tzinfo=None) - datetime.datetime.combine(
+                    EPOCH, datetime.time()
+                )
+                return float(since // datetime.timedelta(microseconds=1))
             return float(value)
         except ValueError:
             raise ParameterError(
@@ -112,15 +121,6 @@ class Clause:
     def single(self) -> bool:
         """Whether exactly one value meets it."""
         return self.sign in ("=", "missing") or (self.sign == "in" and len(self.values) == 1)
-
-
-def _instant(value: str, unit: str) -> float:
-    moment = datetime.datetime.fromisoformat(value)
-    days = (moment.date() - EPOCH).days
-    if unit == "day":
-        return float(days)
-    since = moment.replace(tzinfo=None) - datetime.datetime.combine(EPOCH, datetime.time())
-    return float(since // datetime.timedelta(microseconds=1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +180,8 @@ class _Reader:
     """Reads one rule, sign by sign."""
 
     def __init__(self, text: str, number: int) -> None:
-        self.number, self.place = number, 0
+        self.number = number
+        self.place = 0
         self.tokens = list(self._tokens(text))
 
     def _tokens(self, text: str) -> Iterator[tuple[str, str]]:
@@ -207,7 +208,9 @@ class _Reader:
 
     @property
     def next(self) -> tuple[str, str]:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "")
+        if self.place < len(self.tokens):
+            return self.tokens[self.place]
+        return ("end", "")
 
     def take(self, *texts: str) -> bool:
         """Go on where the next sign or word is one of those."""
@@ -306,9 +309,10 @@ def columns_in(rules: Sequence[RowRule | UnitRule]) -> tuple[str, ...]:
     """All columns that rules name."""
     columns: dict[str, None] = {}
     for rule in rules:
-        conditions = (
-            (*rule.premise, rule.conclusion) if isinstance(rule, RowRule) else rule.conditions
-        )
+        if isinstance(rule, RowRule):
+            conditions = (*rule.premise, rule.conclusion)
+        else:
+            conditions = rule.conditions
         columns.update(dict.fromkeys(c.column for c in conditions))
     return tuple(columns)
 
@@ -409,8 +413,12 @@ def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
     present_rows = np.flatnonzero(~np.isnan(premise.values))
     ascending = present_rows[np.argsort(premise.values[present_rows], kind="stable")]
     for sign, rows in (("<=", ascending), (">=", ascending[::-1])):
-        codes, values = target.codes[rows], premise.values[rows]
-        run = int((codes != codes[0]).argmax()) if len(rows) else 0
+        codes = target.codes[rows]
+        values = premise.values[rows]
+        if len(rows):
+            run = int((codes != codes[0]).argmax())
+        else:
+            run = 0
         if run == 0:
             continue
         while (
@@ -431,4 +439,6 @@ def _up_to(premise: Material, sign: str, value: float) -> Clause:
 
 def _exactly(target: Material, level: int) -> Clause:
     label = target.labels[level]
-    return Clause(target.name, "missing") if label is None else Clause(target.name, "=", (label,))
+    if label is None:
+        return Clause(target.name, "missing")
+    return Clause(target.name, "=", (label,))

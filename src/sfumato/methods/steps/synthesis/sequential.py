@@ -40,10 +40,17 @@ def chosen_order(
     leaves that know all others.
     """
     before = _needed(materials, rules, predictors)
-    premises = {c.column for rule in rules for c in rule.premise}
+    premises: set[str] = set()
+    for rule in rules:
+        premises.update(clause.column for clause in rule.premise)
 
     def rank(name: str) -> tuple[int, int, str]:
-        group = 0 if name in first else 1 if name in premises else 2
+        if name in first:
+            group = 0
+        elif name in premises:
+            group = 1
+        else:
+            group = 2
         return group, -materials[name].present, name
 
     ordered: list[str] = []
@@ -131,18 +138,20 @@ class Sequential:
         every = {**fixed_materials, **materials}
         predictors = {key: Predictor.of(material) for key, material in every.items()}
         own = {str(key): m for key, m in every.items() if isinstance(key, str)}
-        size = len(next(iter(every.values()))) if every else 0
+        size = 0
+        if every:
+            size = len(next(iter(every.values())))
 
         def learn(number: int) -> Learnt:
             name = order[number]
+            # A column may look at all columns before it, and at what is known of the record.
             keys = [key for key in (*fixed_materials, *order[:number]) if allowed(name, key)]
             usable = {key: predictors[key] for key in keys}
             return Learnt.of(materials[name], usable, min_leaf, _not_fixed(name, rules, own, size))
 
         models = side_by_side(learn, range(len(order)), rows=size * len(order))
-        return cls(
-            tuple(order), every, predictors, dict(zip(order, models, strict=True)), tuple(rules)
-        )
+        learnt = dict(zip(order, models, strict=True))
+        return cls(tuple(order), every, predictors, learnt, tuple(rules))
 
     def draw(
         self,
@@ -162,7 +171,9 @@ class Sequential:
         predictor_values = {key: self.predictors[key].show(values) for key, values in raw.items()}
         draws: dict[Any, Drawn] = {}
         for name in self.order:
-            model, stream = self.learnt[name], streams(name)
+            model = self.learnt[name]
+            stream = streams(name)
+            # Rules are looked at before the draw, so that only values that they allow are drawn.
             limits, fixed = self._limits(name, raw, size)
             draw = model.draw(predictor_values, size, stream, limits, own)
             draw = settle(name, self._kept_to_rules(name, draw, limits, fixed))
@@ -180,11 +191,13 @@ class Sequential:
         rules = [rule for rule in self.rules if rule.conclusion.column == name]
         if not rules:
             return [], []
-        material, own = self.materials[name], {str(k): m for k, m in self.materials.items()}
+        material = self.materials[name]
+        own = {str(k): m for k, m in self.materials.items()}
         values = {str(key): column for key, column in raw.items() if isinstance(key, str)}
         applies = [rule.applies(own, values) for rule in rules]
         limits: list[Limited] = []
         fixed: list[tuple[Rows, int]] = []
+        # Records to which the same rules apply share one set of donors.
         for positions in _groups(applies, size):
             active = [rule for rule, mask in zip(rules, applies, strict=True) if mask[positions[0]]]
             conditions, allowed = _together(active, material)
@@ -200,7 +213,9 @@ class Sequential:
         """What was drawn, with the values that rules fix; a number that smoothing moved beyond a
         rule is the donor's again.
         """
-        donors, values, material = draw.donors, draw.values, self.learnt[name].material
+        donors = draw.donors
+        values = draw.values
+        material = self.learnt[name].material
         for positions, record in fixed:
             donors[positions] = record
         if (donors < 0).any():
@@ -212,6 +227,7 @@ class Sequential:
         for limited in limits:
             at = limited.places
             meets = [condition.meets(material, values[at]) for condition in limited.conditions]
+            # Smoothing may move a number past a bound; the donor's own value keeps the rule.
             wrong = at[~np.logical_and.reduce(meets)]
             values[wrong] = material.values[donors[wrong]]
         return Drawn(donors, values)
@@ -221,12 +237,14 @@ def _groups(applies: Sequence[Mask], size: int) -> list[Rows]:
     """The drawn records to which the same rules apply, those to which any does."""
     code = np.zeros(size, dtype=np.int64)
     for mask in applies:
+        # One bit a rule; numbered anew before the bits run out of a word.
         code = 2 * code + mask
         if code.max(initial=0) > 1 << 50:  # 0 stays 0: it sorts first, if it is there
             code = np.unique(np.append(0, code), return_inverse=True)[1][1:]
     order = np.flatnonzero(code)
     order = order[np.argsort(code[order], kind="stable")]
-    return [part for part in np.split(order, np.flatnonzero(np.diff(code[order])) + 1) if len(part)]
+    borders = np.flatnonzero(np.diff(code[order])) + 1
+    return [part for part in np.split(order, borders) if len(part)]
 
 
 def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Clause, ...], Mask]:
@@ -237,6 +255,7 @@ def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Claus
     """
     conditions: list[Clause] = []
     allowed = np.ones(len(material), dtype=np.bool_)
+    # Given rules first: a learnt rule (number 0) must not leave them without a value.
     for rule in sorted(rules, key=lambda rule: rule.number == 0):
         narrower = allowed & rule.conclusion.meets(material, material.raw)
         if narrower.any():

@@ -21,7 +21,7 @@ from sfumato.core.schema import UNITS, Attribute, Kind, Role
 from sfumato.core.step import Goal, Step, Synthetic
 from sfumato.core.table import NOBODY
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.swapping.carriers import Columns, Within, require_columns
+from sfumato.methods.steps.swapping.step_columns import Columns, Within, require_columns
 from sfumato.methods.steps.synthesis.copula import require_numbers
 from sfumato.methods.steps.synthesis.households import UnitRows, shared_by_units
 from sfumato.methods.steps.synthesis.material import (
@@ -34,9 +34,9 @@ from sfumato.methods.steps.synthesis.outcome import (
     COPY,
     MARGINALS,
     identifiers,
-    put,
+    put_cells,
     stacked,
-    told,
+    summarize_draws,
     weights_kept,
     with_totals,
 )
@@ -261,7 +261,9 @@ class Synthesize(Step):
         """The share of people set aside: as said, or a fifth where all is drawn and nobody where
         records stay people's.
         """
-        return (USUAL_HOLDOUT if self.draws_anew else 0.0) if self.holdout is None else self.holdout
+        if self.holdout is None:
+            return USUAL_HOLDOUT if self.draws_anew else 0.0
+        return self.holdout
 
     def plan(self, dataset: Table, goal: Goal) -> Synthetic:
         """Learn, and draw."""
@@ -286,7 +288,9 @@ class _Run:
     """One run of the step: everything it knows of the table, in canonical order."""
 
     def __init__(self, step: Synthesize, dataset: Table, goal: Goal) -> None:
-        self.step, self.dataset, self.goal = step, dataset, goal
+        self.step = step
+        self.dataset = dataset
+        self.goal = goal
         self.warnings: list[str] = []
         self.owner: dict[str, Any] = {}
         self.partly = not step.draws_anew
@@ -306,7 +310,9 @@ class _Run:
     def plan(self) -> Synthetic:
         """The drawn table and what is to be told of it."""
         ground = self._ground()
-        return self._partly(ground) if self.partly else self._fully(ground)
+        if self.partly:
+            return self._partly(ground)
+        return self._fully(ground)
 
     # Who belongs together, who is set aside, what is learnt from.
 
@@ -340,7 +346,10 @@ class _Run:
         if not self.step.aside:
             return np.zeros(count, dtype=np.bool_)
         words = self.goal.keyed("holdout").words(marks_by(self.dataset, "row"))[self.canonical]
-        of = np.arange(count) if self.units is None else self.units
+        if self.units is None:
+            of = np.arange(count)
+        else:
+            of = self.units
         _, first, groups = np.unique(of, return_index=True, return_inverse=True)
         by_word = np.lexsort((np.arange(len(first)), words[first]))
         aside = np.zeros(len(first), dtype=np.bool_)
@@ -358,7 +367,8 @@ class _Run:
         ]
 
     def _ground(self) -> Groundwork:
-        step, dataset = self.step, self.dataset
+        step = self.step
+        dataset = self.dataset
         names = self._names()
         rules = parsed(step.rules)
         names_in_options = [
@@ -429,18 +439,16 @@ class _Run:
         if not by or self.units is None:
             if by:
                 raise ParameterError(
-                    "synthesize: members is for households; no column with role person or"
-                    " household repeats"
+                    "synthesize: members is for households; no column with role person repeats"
                 )
             return self.canonical
         keys = []
         for name, column in zip(self.step.members, by, strict=True):
             material = materials_of(self.dataset, [column], self.canonical, {}, "none")[column]
-            values = (
-                material.values
-                if material.form is not ColumnForm.CATEGORIES
-                else material.codes.astype(np.float64)
-            )
+            if material.form is not ColumnForm.CATEGORIES:
+                values = material.values
+            else:
+                values = material.codes.astype(np.float64)
             keys.append(-values if name.startswith("-") else values)
         order = np.lexsort((*reversed(keys), self.units))
         self.units, self.held = self.units[order], self.held[order]
@@ -502,7 +510,10 @@ class _Run:
 
     def _shared(self, training: Mapping[str, Material]) -> list[str]:
         """The columns in which all members of every household have the same."""
-        units = np.zeros(0, dtype=np.int64) if self.units is None else self.units
+        if self.units is None:
+            units = np.zeros(0, dtype=np.int64)
+        else:
+            units = self.units
         ranked = UnitRows.of(
             np.unique(units[self.rows], return_inverse=True)[1].astype(np.int64), ()
         )
@@ -512,9 +523,13 @@ class _Run:
         self, materials: Mapping[str, Material], training: Mapping[str, Material]
     ) -> dict[str, Material]:
         """The columns that are drawn."""
-        step, source = self.step, self.dataset.source.name
+        step = self.step
+        source = self.dataset.source.name
         if self.partly:
-            names = self.dataset.schema.quasi if step.columns is None else tuple(step.columns)
+            if step.columns is None:
+                names = self.dataset.schema.quasi
+            else:
+                names = tuple(step.columns)
             if not names:
                 raise SchemaError(
                     "synthesize: risky_below looks at quasi-identifiers, and no column has that"
@@ -569,11 +584,10 @@ class _Run:
         return lambda name: self.goal.stream(f"synthesize, {part}, column {name}")
 
     def _strata(self, ground: Groundwork) -> list[Rows]:
-        names = (
-            self.dataset.schema.columns(Role.STRATUM)
-            if self.step.within is None
-            else tuple(self.step.within)
-        )
+        if self.step.within is None:
+            names = self.dataset.schema.columns(Role.STRATUM)
+        else:
+            names = tuple(self.step.within)
         if not names:
             return [self.rows]
         strata = strata_of(self.dataset, names)[0][self.canonical]
@@ -626,7 +640,10 @@ class _Run:
         for name in self.dataset.columns:
             column = self.dataset.column(name)
             if name in unit:
-                numbers = np.arange(height) if copy.units is None else copy.units
+                if copy.units is None:
+                    numbers = np.arange(height)
+                else:
+                    numbers = copy.units
                 columns.append(identifiers(column, numbers + 1))
             elif name in copy.columns:
                 columns.append(self._cells(name, copy.columns[name]))
@@ -652,13 +669,12 @@ class _Run:
         where = new_positions[self.canonical[self.rows[at_risk]]]
         columns = {n: self.dataset.column(n).gather(retained_rows) for n in self.dataset.columns}
         columns |= {
-            name: put(columns[name], where, self._cells(name, draw)) for name, draw in draws.items()
+            name: put_cells(columns[name], where, self._cells(name, draw))
+            for name, draw in draws.items()
         }
-        share = (
-            ""
-            if step.risky_below is None
-            else f" in records whose quasi-identifiers fewer than {step.risky_below} share"
-        )
+        share = ""
+        if step.risky_below is not None:
+            share = f" in records whose quasi-identifiers fewer than {step.risky_below} share"
         actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
         self.owner["replaced_records"] = len(at_risk)
         totals = self._totals() if self.held.any() else {}
@@ -682,7 +698,7 @@ class _Run:
         return rows_at_risk
 
     def _tell(self, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> None:
-        summary = told(ground, self.rows, copies)
+        summary = summarize_draws(ground, self.rows, copies)
         self.warnings += summary.warnings
         self.owner |= summary.owner
         self.kept_rules = summary.kept_rules
@@ -713,7 +729,10 @@ class _Run:
             public["marginals"] = MARGINALS[step.marginals]
         if self.kept_rules:
             public["rules_that_hold"] = self.kept_rules
-        numbered = {COPY: Attribute((Role.KEEP,), Kind.NUMERIC)} if step.copies > 1 else {}
+        if step.copies > 1:
+            numbered = {COPY: Attribute((Role.KEEP,), Kind.NUMERIC)}
+        else:
+            numbered = {}
         return Synthetic(
             actions=all_actions,
             attributes=numbered,

@@ -173,7 +173,9 @@ def _joined(
         values = [
             piece_draw.values for piece_draw in pieces_of_column if piece_draw.values is not None
         ]
-        joined = np.concatenate(values) if len(values) == len(pieces_of_column) else None
+        joined = None
+        if len(values) == len(pieces_of_column):
+            joined = np.concatenate(values)
         columns[name] = Drawn(
             np.concatenate([piece_draw.donors for piece_draw in pieces_of_column]), joined
         )
@@ -234,7 +236,9 @@ def _agreed(
     def settle(name: str, draw: Drawn) -> Drawn:
         if name not in shared:
             return draw
-        values = None if draw.values is None else draw.values[first][back]
+        values = None
+        if draw.values is not None:
+            values = draw.values[first][back]
         return Drawn(draw.donors[first][back], values)
 
     return settle
@@ -247,7 +251,9 @@ def reappearing(material: Material, rows: Rows, synthetic_values: NDArray[np.flo
     own = material.values[rows]
     values, counts = np.unique(own[~np.isnan(own)], return_counts=True)
     alone = values[counts == 1]
-    return float(np.isin(alone, synthetic_values).mean()) if len(alone) else float("nan")
+    if len(alone):
+        return float(np.isin(alone, synthetic_values).mean())
+    return float("nan")
 
 
 def require_premises_of_units(rules: Sequence[RowRule], shared: Sequence[str]) -> None:

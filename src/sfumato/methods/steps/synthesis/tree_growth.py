@@ -46,7 +46,9 @@ class Predictor:
 
     def show(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Drawn codes or values as a tree is shown them."""
-        return raw if self.form is ColumnForm.CATEGORIES else trees.binned(raw, self.cuts)
+        if self.form is ColumnForm.CATEGORIES:
+            return raw
+        return trees.binned(raw, self.cuts)
 
     def levels_for(
         self, rows: Rows | None, target: NDArray[Any], classes: int | None
@@ -54,9 +56,13 @@ class Predictor:
         """The bins of its levels that suit a target; None: it is shown as bins already."""
         if self.form is not ColumnForm.CATEGORIES:
             return None
-        return trees.level_order(
-            self.shown if rows is None else self.shown[rows], self.levels, target, classes
-        )
+        return trees.level_order(self.of_rows(rows), self.levels, target, classes)
+
+    def of_rows(self, rows: Rows | None) -> NDArray[Any]:
+        """What is shown of some records; None: of all."""
+        if rows is None:
+            return self.shown
+        return self.shown[rows]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -85,7 +91,7 @@ class Grown:
         levels = tuple(p.levels_for(rows, target, classes) for p in predictors.values())
         bins = np.empty((len(predictors), len(target)), dtype=np.uint8)
         for number, (predictor, order) in enumerate(zip(predictors.values(), levels, strict=True)):
-            values = predictor.shown if rows is None else predictor.shown[rows]
+            values = predictor.of_rows(rows)
             bins[number] = values if order is None else order[values]
         tree = trees.grow(bins, target, classes=classes, min_leaf=min_leaf)
         return cls(tree, tuple(predictors), levels, rows)
@@ -94,12 +100,15 @@ class Grown:
         """The leaves that drawn records fall into."""
         bins = np.empty((len(self.keys), size), dtype=np.uint8)
         for number, (key, order) in enumerate(zip(self.keys, self.levels, strict=True)):
-            bins[number] = predictor_values[key] if order is None else order[predictor_values[key]]
+            values = predictor_values[key]
+            bins[number] = values if order is None else order[values]
         return trees.route(self.tree, bins)
 
     def within(self, mask: Mask) -> Mask:
         """A mask of all records for those it was grown on."""
-        return mask if self.rows is None else mask[self.rows]
+        if self.rows is None:
+            return mask
+        return mask[self.rows]
 
     def records(self, positions: Rows) -> Rows:
         """Records by their places among those it was grown on; nobody stays nobody."""
@@ -112,6 +121,7 @@ class Grown:
         if records is None or self.rows is None:
             return records
         size = 1 + max(int(self.rows.max(initial=-1)), int(records.max(initial=-1)))
+        # Inverse of rows: where each record stands among those the tree was grown on.
         positions = np.full(size, NOBODY)
         positions[self.rows] = np.arange(len(self.rows))
         return np.where(records >= 0, positions[np.maximum(records, 0)], NOBODY)
@@ -131,18 +141,27 @@ def picked(
     if allowed is None and own is None:
         sizes = tree.hi[leaves] - tree.lo[leaves]
         return tree.order[tree.lo[leaves] + (uniforms * sizes).astype(np.int64)]
-    open_ = np.ones(len(tree.order), dtype=np.bool_) if allowed is None else allowed
+    if allowed is None:
+        open_ = np.ones(len(tree.order), dtype=np.bool_)
+    else:
+        open_ = allowed
+    # before[p] allowed records stand before position p: differences count within any node.
     before = np.concatenate([[0], np.cumsum(open_[tree.order])])
     positions, self_open = _own_positions(tree, own, open_, len(leaves))
-    node, todo = leaves.copy(), np.arange(len(leaves))
-    counts, inside = np.zeros(len(leaves), dtype=np.int64), np.zeros(len(leaves), dtype=np.bool_)
+    node = leaves.copy()
+    todo = np.arange(len(leaves))
+    counts = np.zeros(len(leaves), dtype=np.int64)
+    inside = np.zeros(len(leaves), dtype=np.bool_)
+    # Leaves without a donor climb to their parent, at most as often as the tree is deep.
     while len(todo):
-        lo, hi = tree.lo[node[todo]], tree.hi[node[todo]]
+        lo = tree.lo[node[todo]]
+        hi = tree.hi[node[todo]]
         inside[todo] = self_open[todo] & (positions[todo] >= lo) & (positions[todo] < hi)
         counts[todo] = before[hi] - before[lo] - inside[todo]
         todo = todo[(counts[todo] == 0) & (node[todo] > 0)]
         node[todo] = tree.parent[node[todo]]
     rank = before[tree.lo[node]] + (uniforms * counts).astype(np.int64)
+    # The own record is skipped: ranks from its position on move up by one.
     rank += inside & (rank >= before[np.maximum(positions, 0)])
     selected = np.searchsorted(before, rank, side="right") - 1
     return np.where(counts > 0, tree.order[np.minimum(selected, len(tree.order) - 1)], NOBODY)
@@ -157,9 +176,8 @@ def _own_positions(
     inverse = np.empty(len(tree.order), dtype=np.int64)
     inverse[tree.order] = np.arange(len(tree.order))
     has_own = own >= 0
-    return np.where(has_own, inverse[np.maximum(own, 0)], NOBODY), has_own & open_[
-        np.maximum(own, 0)
-    ]
+    some_record = np.maximum(own, 0)
+    return np.where(has_own, inverse[some_record], NOBODY), has_own & open_[some_record]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -184,7 +202,9 @@ class Drawn:
 
     def raw(self, training: Material) -> NDArray[Any]:
         """What rules compare, and what others are predicted from."""
-        return training.raw[self.donors] if self.values is None else self.values
+        if self.values is None:
+            return training.raw[self.donors]
+        return self.values
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -206,27 +226,35 @@ class Learnt:
         open_: Mask | None = None,
     ) -> Learnt:
         """Learn from the records that no rule fixes (``open_``; None: all)."""
-        rows = None if open_ is None or open_.all() or not open_.any() else np.flatnonzero(open_)
+        rows = None
+        if not (open_ is None or open_.all() or not open_.any()):
+            rows = np.flatnonzero(open_)
+        open_rows = slice(None) if rows is None else rows
         if material.by_class:
-            codes = material.codes if rows is None else material.codes[rows]
+            codes = material.codes[open_rows]
             return cls(material, None, Grown.on(predictors, codes, material.levels, rows, min_leaf))
-        state = material.state if rows is None else material.state[rows]
+        state = material.state[open_rows]
+        # Missing and special codes are states of their own, drawn before the number.
         is_value = state == VALUE
         if is_value.all():
             return cls(material, None, cls._values(material, predictors, min_leaf, rows))
         by_state = Grown.on(predictors, state, int(material.state.max()) + 1, rows, min_leaf)
-        value_rows = np.flatnonzero(is_value) if rows is None else rows[is_value]
-        return cls(
-            material,
-            by_state,
-            cls._values(material, predictors, min_leaf, value_rows) if len(value_rows) else None,
-        )
+        value_rows = np.flatnonzero(is_value)
+        if rows is not None:
+            value_rows = rows[is_value]
+        by_value = None
+        if len(value_rows):
+            by_value = cls._values(material, predictors, min_leaf, value_rows)
+        return cls(material, by_state, by_value)
 
     @staticmethod
     def _values(
         material: Material, predictors: Mapping[Any, Predictor], min_leaf: int, rows: Rows | None
     ) -> Grown:
-        values = material.values if rows is None else material.values[rows]
+        if rows is None:
+            values = material.values
+        else:
+            values = material.values[rows]
         return Grown.on(predictors, _unskewed(values), None, rows, min_leaf)
 
     def draw(
@@ -264,11 +292,14 @@ class Learnt:
         limits: Sequence[Limited],
         own: Rows | None,
     ) -> tuple[Rows, Rows]:
-        leaves, uniforms = grown.leaves(predictor_values, size), stream.random(size)
+        leaves = grown.leaves(predictor_values, size)
+        uniforms = stream.random(size)
         positions = picked(grown.tree, leaves, uniforms, own=grown.own(own))
         for limited in limits:
             at = limited.places
-            own_rows = None if own is None else grown.own(own[at])
+            own_rows = None
+            if own is not None:
+                own_rows = grown.own(own[at])
             positions[at] = picked(
                 grown.tree, leaves[at], uniforms[at], grown.within(limited.allowed), own_rows
             )
@@ -326,7 +357,8 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
     squares = np.concatenate(
         [[0.0], np.cumsum((values - values.mean()) ** 2 if len(values) else values)]
     )
-    total, square = sums[ends] - sums[starts], squares[ends] - squares[starts]
+    total = sums[ends] - sums[starts]
+    square = squares[ends] - squares[starts]
     spread = np.sqrt(
         np.maximum(square - total**2 / np.maximum(sizes, 1), 0) / np.maximum(sizes - 1, 1)
     )
@@ -345,7 +377,8 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
 
 def _widths(grown: Grown, material: Material) -> Floats:
     """The width of the kernel in every leaf, by the number of the node; 0 for other nodes."""
-    tree, leaves = grown.tree, grown.tree.leaves
+    tree = grown.tree
+    leaves = grown.tree.leaves
     records = grown.records(tree.order)
     leaf_of = np.repeat(np.arange(len(leaves)), tree.hi[leaves] - tree.lo[leaves])
     values = material.values[records]

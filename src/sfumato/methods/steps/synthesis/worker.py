@@ -71,7 +71,8 @@ class Modeller:
         """
         from mbi import estimation
 
-        cliques, sigmas = header["cliques"], header["sigmas"]
+        cliques = header["cliques"]
+        sigmas = header["sigmas"]
         pairs = zip(arrays[::2], arrays[1::2], strict=True)
         noisy = [
             self._measurement(_clique(clique), counts, cells_merged, sigma)

@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.methods.steps.local.axes import Axis
 
+    Ints = NDArray[np.int64]
+
+
 Cut = tuple[int, ...]
+MOST_LABELS = 200
+"""A class label with more values than this is no class label."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,7 +60,7 @@ class CutRecoding(Plan):
 
     columns: tuple[str, ...]
     placement: Placement
-    cells: Mapping[str, NDArray[np.int64]]
+    cells: Mapping[str, Ints]
     labels: Mapping[str, tuple[str | None, ...]]
     losses: Mapping[str, NDArray[np.float64]]
     changed: tuple[str, ...]
@@ -79,7 +85,7 @@ class CutRecoding(Plan):
                 for c in self.columns
             },
             **(
-                {"grid": {name: dict(said) for name, said in self.grid.items()}}
+                {"grid": {name: dict(axis) for name, axis in self.grid.items()}}
                 if self.grid
                 else {}
             ),
@@ -129,7 +135,7 @@ def _schema_after(schema: Schema, name: str, plan: CutRecoding) -> Schema:
     )
 
 
-def group_of_ranks(cut: Cut, ranks: int) -> NDArray[np.int64]:
+def group_of_ranks(cut: Cut, ranks: int) -> Ints:
     """The range that every rank lies in.
 
     >>> group_of_ranks((0, 2), 4).tolist()
@@ -148,9 +154,10 @@ def cells_of_cut(axis: Axis, cut: Cut) -> RegionCells:
     return cells_of(axis, np.arange(len(axis.labels)), ends)
 
 
-def _all_nodes(axis: Axis, cut: Cut, ends: NDArray[np.int64]) -> bool:
+def _all_nodes(axis: Axis, cut: Cut, ends: Ints) -> bool:
     """Whether every range of a tree is all that is below some node."""
-    ladder, size = axis.ladder, len(axis.labels)
+    ladder = axis.ladder
+    size = len(axis.labels)
     for start, end in zip(cut, ends.tolist(), strict=True):
         climbs = (ladder.climb(0, level) for level in range(ladder.depth))
         above = next((c for c in climbs if c[start] == c[end - 1]), None)
@@ -204,7 +211,7 @@ def cut_recoding(
 
 def _foreign(axis: Axis, cells: RegionCells) -> bool:
     """Whether a label is none of the column's hierarchy."""
-    labels = {label for level in axis.ladder.labels for label in level}
+    labels = set(chain.from_iterable(axis.ladder.labels))
     return axis.ladder.depth > 1 and not labels.issuperset(cells.labels)
 
 
@@ -212,12 +219,12 @@ def _mean_loss(
     classes: ClassTable, losses: Mapping[str, NDArray[np.float64]], gone: NDArray[np.bool_]
 ) -> float:
     """Mean loss of a cell; those of suppressed records count 1."""
-    kept = classes.records * ~gone
-    lost = sum(float(kept @ loss[classes.codes(name)]) for name, loss in losses.items())
+    retained_records = classes.records * ~gone
+    lost = sum(float(retained_records @ loss[classes.codes(name)]) for name, loss in losses.items())
     cells = classes.total * len(classes.columns)
-    return (
-        (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells if cells else 0.0
-    )
+    if not cells:
+        return 0.0
+    return (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells
 
 
 # Full-subtree recoding: the ranges of a column that are nodes of its hierarchy, and their children.
@@ -227,7 +234,9 @@ def topmost(axis: Axis) -> Cut:
     """The coarsest cut: one range, or all single values where there is neither hierarchy nor
     order.
     """
-    return bottommost(axis) if axis.form == "set" else (0,)
+    if axis.form == "set":
+        return bottommost(axis)
+    return (0,)
 
 
 def bottommost(axis: Axis) -> Cut:
@@ -263,7 +272,7 @@ def nodes_of(axis: Axis) -> Iterator[tuple[int, int, tuple[int, ...]]]:
 # What ranges of a column tell about a class label, in bits.
 
 
-def entropy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def entropy(counts: Ints) -> NDArray[np.float64]:
     r"""Entropy of a label in some sets of records, :math:`I(R) = -\sum_c p_c \log_2 p_c`; 0 where
     there are no records.
 
@@ -279,7 +288,7 @@ def entropy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(bits + 0.0)
 
 
-def gain(sums: NDArray[np.int64], borders: list[int]) -> float:
+def gain(sums: Ints, borders: list[int]) -> float:
     r"""Information that splitting a range gains, :math:`I(R) - \sum_c \frac{|R_c|}{|R|} I(R_c)`.
 
     ``sums`` are counts by label, summed up over ranks; the parts lie between neighbouring
@@ -293,9 +302,7 @@ def gain(sums: NDArray[np.int64], borders: list[int]) -> float:
     return max(0.0, float(entropy(whole) - (parts.sum(axis=1) / records) @ entropy(parts)))
 
 
-def best_split(
-    sums: NDArray[np.int64], low: int, high: int, first: NDArray[np.int64] | None = None
-) -> int | None:
+def best_split(sums: Ints, low: int, high: int, first: Ints | None = None) -> int | None:
     """The rank at which splitting the range from ``low`` up to ``high`` in two gains most; the
     first of equal ones.
 
@@ -303,10 +310,10 @@ def best_split(
     the right. ``first`` has the first rank of every rank's cell: no cell is split. None where that
     leaves no split.
     """
-    left = sums[low + 1 : high] - sums[low]
+    left_counts = sums[low + 1 : high] - sums[low]
     right = sums[high] - sums[low + 1 : high]
-    sizes = np.stack([left.sum(axis=1), right.sum(axis=1)])
-    within = (sizes * np.stack([entropy(left), entropy(right)])).sum(axis=0)
+    sizes = np.stack([left_counts.sum(axis=1), right.sum(axis=1)])
+    within = (sizes * np.stack([entropy(left_counts), entropy(right)])).sum(axis=0)
     within = np.where((sizes > 0).all(axis=0), within, np.inf)
     if first is not None:
         within = np.where(first[low + 1 : high] == np.arange(low + 1, high), within, np.inf)
@@ -317,9 +324,6 @@ def best_split(
 
 # The ground on which columns are cut: the classes of a table by their ranks, and what the models
 # say of them.
-
-MOST_LABELS = 200
-"""A class label with more values than this is no class label."""
 
 
 class Ground:
@@ -351,7 +355,8 @@ class Ground:
             *needs.counts,
             *([label] if label is not None and label not in needs.counts else []),
         )
-        self.step, self.label = step, label
+        self.step = step
+        self.label = label
         self.classes: ClassTable = count_needed(
             dataset, dataclasses.replace(needs, counts=counts), goal.population
         )
@@ -360,9 +365,7 @@ class Ground:
             _as_trees(dataset.schema, grid or {}) if trees else dataset.schema,
             steps=grid,
         )
-        self.ranks: list[NDArray[np.int64]] = [
-            axis.ranks[self.classes.codes(axis.column)] for axis in self.axes
-        ]
+        self.ranks: list[Ints] = [axis.ranks[self.classes.codes(axis.column)] for axis in self.axes]
         self.judge = _judge(self.classes, dataset.schema, goal, needs.counts)
         self._cells: dict[tuple[int, Cut], RegionCells] = {}
 
@@ -372,7 +375,7 @@ class Ground:
             self._cells[a, cut] = cells_of_cut(self.axes[a], cut)
         return self._cells[a, cut]
 
-    def merged(self, cuts: Sequence[Cut]) -> tuple[ClassTable, NDArray[np.int64]]:
+    def merged(self, cuts: Sequence[Cut]) -> tuple[ClassTable, Ints]:
         """The classes that are released under some cuts, and which of them each class of the table
         joins.
         """
@@ -383,7 +386,8 @@ class Ground:
             codes = column.codes[group_of_ranks(cut, len(self.axes[a].labels))]
             kernels.keys.pack(keys, codes[self.ranks[a]], layout.words[a], layout.shifts[a])
         ids, first = kernels.keys.group(keys)
-        old, size = self.classes, len(first)
+        old = self.classes
+        size = len(first)
         table = dataclasses.replace(
             old,
             ladders=tuple(_ladder(column) for column in cells),
@@ -404,16 +408,16 @@ class Ground:
         table, ids = self.merged(cuts)
         member = np.zeros(len(table), dtype=np.int64)
         member[ids] = np.arange(len(ids))
-        other = copy.copy(self)
-        other.classes, other.ranks = table, [ranks[member] for ranks in self.ranks]
-        return other
+        ground = copy.copy(self)
+        ground.classes, ground.ranks = table, [ranks[member] for ranks in self.ranks]
+        return ground
 
     def holds(self, cuts: Sequence[Cut]) -> bool:
         """Whether every class keeps every promise, and nothing must be suppressed."""
         table, _ = self.merged(cuts)
         return not (self.judge.failing(table) & (table.records > 0)).any()
 
-    def label_counts(self, a: int) -> NDArray[np.int64]:
+    def label_counts(self, a: int) -> Ints:
         """Records by rank and label, summed up from below: row *r* counts the ranks before *r*."""
         counts = self.classes.counts[self.label or ""]
         shape = (len(self.axes[a].labels) + 1, max(1, len(counts.labels)))
@@ -428,12 +432,12 @@ class Ground:
         """
         promises = join_words(m.promise for m in self.judge.models)
         fixed = [axis.column for axis in self.axes if axis.form not in forms]
-        problem = (
-            " Column(s) that it cannot generalise:"
-            f" {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
-            if fixed
-            else ""
-        )
+        problem = ""
+        if fixed:
+            problem = (
+                " Column(s) that it cannot generalise:"
+                f" {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
+            )
         return Unsatisfiable(
             f"{self.step}: even with every column as coarse as it gets the table does not keep"
             f" {promises}; lower the promise.{problem}"

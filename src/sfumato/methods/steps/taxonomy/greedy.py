@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
     from sfumato.core.table import Table
 
+    Ints = NDArray[np.int64]
+
 
 Label = Annotated[
     str, COLUMNS, Field(min_length=1, description="column that classifiers will predict")
@@ -113,8 +115,8 @@ class TopDownSpecialization(_GreedyCut):
         if not ground.holds(cuts):
             raise ground.refuse()
         search = _Specialising(ground, cuts)
-        for done in search.run():
-            goal.progress(done, "specialising")
+        for share in search.run():
+            goal.progress(share, "specialising")
         return _released(
             ground, search.cuts, "top-down specialization", {"specialisations": search.made}
         )
@@ -137,7 +139,9 @@ class _Specialising:
     """The cuts so far, the class of every point under them, and what may be specialised next."""
 
     def __init__(self, ground: Ground, cuts: list[Cut]) -> None:
-        self.ground, self.cuts, self.made = ground, cuts, 0
+        self.ground = ground
+        self.cuts = cuts
+        self.made = 0
         self.sums = [ground.label_counts(a) for a in range(len(cuts))]
         self.inside = np.flatnonzero(ground.classes.records > 0)
         self.records = ground.classes.records[self.inside]
@@ -151,12 +155,14 @@ class _Specialising:
     def run(self) -> Iterator[float]:
         """Make one specialisation after the other; yields how much of all values is told apart."""
         values = sum(len(axis.labels) for axis in self.ground.axes)
-        while (chosen := self._next()) is not None:
+        while (specialization := self._next()) is not None:
             self.made += 1
-            self.candidates.remove(chosen)
-            self.cuts = self._after(chosen)
-            for low, high in itertools.pairwise([chosen.low, *chosen.starts, chosen.high]):
-                self._consider(chosen.a, low, high)
+            self.candidates.remove(specialization)
+            self.cuts = self._after(specialization)
+            for low, high in itertools.pairwise(
+                [specialization.low, *specialization.starts, specialization.high]
+            ):
+                self._consider(specialization.a, low, high)
             yield sum(map(len, self.cuts)) / values
 
     def _next(self) -> _Specialization | None:
@@ -177,17 +183,17 @@ class _Specialising:
 
     def _consider(self, a: int, low: int, high: int) -> None:
         """A range is a candidate when it has children and its records differ in their label."""
-        sums, axis = self.sums[a], self.ground.axes[a]
+        sums = self.sums[a]
+        axis = self.ground.axes[a]
         if high - low < 2 or ((sums[high] - sums[low]) > 0).sum() < 2:
             return
         if axis.form == "line":
             split = best_split(sums, low, high, axis.first)
             # values of one cell are parted each by itself, so that ranges do not overlap
-            starts = (
-                tuple(range(low + 1, high))
-                if split is None and axis.labels[high - 1] is not None
-                else ()
-            )
+            if split is None and axis.labels[high - 1] is not None:
+                starts = tuple(range(low + 1, high))
+            else:
+                starts = ()
             if split is not None:
                 starts = (split,)
         else:
@@ -197,19 +203,17 @@ class _Specialising:
                 _Specialization(a, low, high, starts, gain(sums, [low, *starts, high]))
             )
 
-    def _after(self, chosen: _Specialization) -> list[Cut]:
-        cut = tuple(sorted({*self.cuts[chosen.a], *chosen.starts}))
-        return [*self.cuts[: chosen.a], cut, *self.cuts[chosen.a + 1 :]]
+    def _after(self, specialization: _Specialization) -> list[Cut]:
+        cut = tuple(sorted({*self.cuts[specialization.a], *specialization.starts}))
+        return [*self.cuts[: specialization.a], cut, *self.cuts[specialization.a + 1 :]]
 
-    def _classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _classes(self) -> tuple[Ints, Ints]:
         """The class of every point with records, and the sizes of the classes."""
         _, ids = self.ground.merged(self.cuts)
         _, dense = np.unique(ids[self.inside], return_inverse=True)
         return dense, np.bincount(dense, weights=self.records).astype(np.int64)
 
-    def _anonymity_lost(
-        self, c: _Specialization, ids: NDArray[np.int64], sizes: NDArray[np.int64]
-    ) -> int:
+    def _anonymity_lost(self, c: _Specialization, ids: Ints, sizes: Ints) -> int:
         """By how much the smallest class shrinks."""
         ranks = self.ground.ranks[c.a][self.inside]
         member = (ranks >= c.low) & (ranks < c.high)
@@ -218,8 +222,10 @@ class _Specialising:
         split = np.bincount(dense, weights=self.records[member])
         touched = np.zeros(len(sizes), dtype=np.bool_)
         touched[ids[member]] = True
-        others = sizes[~touched]
-        smallest = min(int(split.min()), int(others.min()) if len(others) else int(sizes.max()))
+        untouched = sizes[~touched]
+        smallest = min(
+            int(split.min()), int(untouched.min()) if len(untouched) else int(sizes.max())
+        )
         return int(sizes.min()) - smallest
 
 
@@ -254,8 +260,8 @@ class BottomUpGeneralization(_GreedyCut):
         """Generalise until the promises hold."""
         ground = Ground(dataset, goal, self.name, label=self.label)
         search = _Generalising(ground)
-        for done in search.run():
-            goal.progress(done, "generalising")
+        for share in search.run():
+            goal.progress(share, "generalising")
         return _released(
             ground, search.cuts, "bottom-up generalization", {"generalizations": search.made}
         )
@@ -280,7 +286,8 @@ class _Generalising:
     """
 
     def __init__(self, ground: Ground) -> None:
-        self.ground, self.made = ground, 0
+        self.ground = ground
+        self.made = 0
         self.cuts: list[Cut] = [bottommost(axis) for axis in ground.axes]
         self.nodes: list[_Generalization] = []
         for a, axis in enumerate(ground.axes):
@@ -297,12 +304,12 @@ class _Generalising:
         """
         everything = max(1, len(self.nodes))
         while not self.ground.holds(self.cuts):
-            chosen = self._next()
-            if chosen is None:
+            generalization = self._next()
+            if generalization is None:
                 raise self.ground.refuse(forms=("tree",))
             self.made += 1
-            self.nodes.remove(chosen)
-            self.cuts = self._after(chosen)
+            self.nodes.remove(generalization)
+            self.cuts = self._after(generalization)
             yield self.made / everything
 
     def _next(self) -> _Generalization | None:
@@ -311,12 +318,14 @@ class _Generalising:
         ids, sizes = self._classes(self.cuts)
         gains = [self._anonymity_gained(node, ids, sizes) for node in ready]
         helping = [
-            (round(n.loss / more, 12), i)
-            for i, (n, more) in enumerate(zip(ready, gains, strict=True))
-            if more
+            (round(n.loss / gained, 12), i)
+            for i, (n, gained) in enumerate(zip(ready, gains, strict=True))
+            if gained
         ]
         ranked = helping or [(round(node.loss, 12), i) for i, node in enumerate(ready)]
-        return ready[min(ranked)[1]] if ranked else None
+        if not ranked:
+            return None
+        return ready[min(ranked)[1]]
 
     def _ready(self, node: _Generalization) -> bool:
         return tuple(s for s in self.cuts[node.a] if node.low < s < node.high) == node.starts
@@ -325,14 +334,12 @@ class _Generalising:
         cut = tuple(s for s in self.cuts[node.a] if s not in node.starts)
         return [*self.cuts[: node.a], cut, *self.cuts[node.a + 1 :]]
 
-    def _classes(self, cuts: list[Cut]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _classes(self, cuts: list[Cut]) -> tuple[Ints, Ints]:
         """The class of every point of the table, and how many records each class has."""
         table, ids = self.ground.merged(cuts)
         return ids, table.records
 
-    def _anonymity_gained(
-        self, node: _Generalization, ids: NDArray[np.int64], sizes: NDArray[np.int64]
-    ) -> int:
+    def _anonymity_gained(self, node: _Generalization, ids: Ints, sizes: Ints) -> int:
         """By how much the smallest class grows."""
         ranks = self.ground.ranks[node.a]
         smallest = sizes[sizes > 0].min()

@@ -35,10 +35,16 @@ if TYPE_CHECKING:
     from sfumato.methods.steps.local.axes import Axis
 
 
-# Points at which columns may be cut.
-
 Point = tuple[int, int]
 """An axis and the rank before which it is cut."""
+CutObjective = Literal["discernibility", "classification"]
+Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
+"""What sets cost at least, their rank among equals (long heads first), the points that are in and
+that may come in.
+"""
+
+
+# Points at which columns may be cut.
 
 
 def cuts_with(axes: Sequence[Axis], points: Collection[Point]) -> list[Cut]:
@@ -46,35 +52,30 @@ def cuts_with(axes: Sequence[Axis], points: Collection[Point]) -> list[Cut]:
     return [(0, *sorted(rank for b, rank in points if b == a)) for a in range(len(axes))]
 
 
-def points_of_all(ground: Ground, most: int) -> tuple[list[Point], int]:
+def points_of_all(ground: Ground, limit: int) -> tuple[list[Point], int]:
     """At most so many cut points of all columns together, and how many there could be."""
-    possible = [
-        [rank for rank in range(1, len(axis.labels)) if axis.may_cut_before(rank)]
-        for axis in ground.axes
-    ]
-    given = shares([len(ranks) for ranks in possible], most)
-    points = [
-        (a, rank)
-        for a, ranks in enumerate(possible)
-        for rank in _quantiles(ground, a, ranks, given[a])
-    ]
+    possible = []
+    for axis in ground.axes:
+        inner_ranks = range(1, len(axis.labels))
+        possible.append([rank for rank in inner_ranks if axis.may_cut_before(rank)])
+    quotas = shares(list(map(len, possible)), limit)
+    points: list[Point] = []
+    for a, ranks in enumerate(possible):
+        points += [(a, rank) for rank in _quantiles(ground, a, ranks, quotas[a])]
     return points, sum(map(len, possible))
 
 
-def shares(wanted: Sequence[int], most: int) -> list[int]:
-    """Share out ``most`` evenly; who wants less leaves the rest to the others.
+def shares(demands: Sequence[int], limit: int) -> list[int]:
+    """Share out ``limit`` evenly; who wants less leaves the rest to the others.
 
     >>> shares([1, 10, 4], 9)
     [1, 4, 4]
     """
-    given = [0] * len(wanted)
-    while sum(given) < min(most, sum(wanted)):
-        least = min(g for g, w in zip(given, wanted, strict=True) if g < w)
-        first = next(
-            a for a, (g, w) in enumerate(zip(given, wanted, strict=True)) if g < w and g == least
-        )
-        given[first] += 1
-    return given
+    quotas = [0] * len(demands)
+    while sum(quotas) < min(limit, sum(demands)):
+        unmet = [a for a, demand in enumerate(demands) if quotas[a] < demand]
+        quotas[min(unmet, key=lambda a: quotas[a])] += 1
+    return quotas
 
 
 def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[int]:
@@ -85,20 +86,18 @@ def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[
     if share >= len(possible):
         return possible
     records = np.bincount(ground.ranks[a], weights=ground.classes.records, minlength=size)
-    before = np.cumsum(records)[np.array(possible) - 1] / max(
-        1.0, float(records.sum())
-    )  # share of records before each
-    chosen: list[int] = []
+    # share of records before each
+    before = np.cumsum(records)[np.array(possible) - 1] / max(1.0, float(records.sum()))
+    quantiles: list[int] = []
     for i in range(1, share + 1):
         distance = np.abs(before - i / (share + 1))
-        distance[chosen] = np.inf
-        chosen.append(int(np.argmin(distance)))
-    return [possible[at] for at in sorted(chosen)]
+        # Each point once.
+        distance[quantiles] = np.inf
+        quantiles.append(int(np.argmin(distance)))
+    return [possible[at] for at in sorted(quantiles)]
 
 
 # What sets of cut points cost, and what every set between two of them costs at least.
-
-CutObjective = Literal["discernibility", "classification"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -126,8 +125,11 @@ class CutCosts:
     def __init__(
         self, ground: Ground, points: Collection[Point], objective: CutObjective, budget: int
     ) -> None:
+        # Values between two points are never told apart: merged once and for all.
         self.ground = ground.coarsened(cuts_with(ground.axes, points))
-        self.objective, self.budget, self.looked_at = objective, budget, 0
+        self.objective = objective
+        self.budget = budget
+        self.looked_at = 0
         self.records = ground.classes.total
         self.each = self.records if objective == "discernibility" else 1
         """What a suppressed record costs."""
@@ -140,11 +142,10 @@ class CutCosts:
     def cost(self, points: frozenset[Point]) -> float:
         """What a set costs; infinitely much where it suppresses too much or everything."""
         grouped = self._grouped(points)
-        gone = (
-            grouped.sizes < self.k
-            if grouped.table is None
-            else self.ground.judge.failing(grouped.table)
-        )
+        if grouped.table is None:
+            gone = grouped.sizes < self.k
+        else:
+            gone = self.ground.judge.failing(grouped.table)
         suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf
@@ -157,25 +158,30 @@ class CutCosts:
         grouped = self._grouped(head)
         if self._finest is None or self._finest.points != everything:
             self._finest = self._grouped(everything)
-        gone = grouped.sizes < self.k if grouped.table is None else self._surely_gone(grouped.table)
+        if grouped.table is None:
+            gone = grouped.sizes < self.k
+        else:
+            gone = self._surely_gone(grouped.table)
         suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf, len(grouped.sizes)
+        # One finest class stands for each class under ``everything``; its head class is looked up.
         member = np.zeros(len(self._finest.sizes), dtype=np.int64)
         member[self._finest.ids] = np.arange(len(grouped.ids))
-        kept = ~gone[grouped.ids[member]]
-        return float(self._least_costs(self._finest)[kept].sum()) + suppressed * self.each, len(
-            grouped.sizes
-        )
+        retained = ~gone[grouped.ids[member]]
+        cost = float(self._least_costs(self._finest)[retained].sum()) + suppressed * self.each
+        return cost, len(grouped.sizes)
 
     def _grouped(self, points: frozenset[Point]) -> Grouped:
+        # The search asks for the cost and then for the bound of one set.
         if self._last is None or self._last.points != points:
             self.looked_at += 1
             self._last = self._group(points)
         return self._last
 
     def _group(self, points: frozenset[Point]) -> Grouped:
-        ground, cuts = self.ground, cuts_with(self.ground.axes, points)
+        ground = self.ground
+        cuts = cuts_with(self.ground.axes, points)
         if not self.only_crowds:
             table, ids = ground.merged(cuts)
             return Grouped(points, ids, table.records, table)
@@ -204,6 +210,7 @@ class CutCosts:
         """
         if self.objective == "classification":
             return self._minorities(grouped)
+        # A class that is released has at least k records, so each of its records costs at least k.
         crowd = min(self.k, self.records)
         return grouped.sizes.astype(float) * np.maximum(grouped.sizes, crowd)
 
@@ -214,12 +221,6 @@ class CutCosts:
         cells = np.repeat(grouped.ids, np.diff(counts.starts)) * labels + counts.codes
         table = np.bincount(cells, weights=counts.counts, minlength=len(grouped.sizes) * labels)
         return np.asarray(grouped.sizes - table.reshape(-1, labels).max(axis=1))
-
-
-Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
-"""What sets cost at least, their rank among equals (long heads first), the points that are in and
-that may come in.
-"""
 
 
 @parameters
@@ -336,7 +337,9 @@ class Enumeration:
     """Best-first search over sets of cut points. ``lower`` is proved: no set costs less."""
 
     def __init__(self, costs: CutCosts, effort: int, progress: Progress) -> None:
-        self.costs, self.effort, self.progress = costs, effort, progress
+        self.costs = costs
+        self.effort = effort
+        self.progress = progress
         self.best: frozenset[Point] | None = None
         self.cost = self.lower = math.inf
         self.made = 0
@@ -346,25 +349,27 @@ class Enumeration:
         self._greedy(frozenset(), points)
         self._greedy(frozenset(points), points)
         waiting: list[Waiting] = [(0.0, 0, 0, frozenset(), points)]
+        # The heap's first bound is the least: once it is no better than the best set, nothing is.
         while waiting and waiting[0][0] < self.cost and self._goes_on():
             bound, _, _, head, tail = heapq.heappop(waiting)
             for child in self._look(bound, head, tail):
                 heapq.heappush(waiting, child)
+        # What was never looked at costs at least its bound.
         self.lower = min([self.cost, *(bound for bound, *_ in waiting)])
 
     def _goes_on(self) -> bool:
         self.progress(min(1.0, self.costs.looked_at / self.effort), "cutting")
         return self.costs.looked_at < self.effort
 
-    def _greedy(self, chosen: frozenset[Point], points: list[Point]) -> None:
+    def _greedy(self, points_in_use: frozenset[Point], points: list[Point]) -> None:
         """Put in or take out one point at a time as long as that helps most."""
-        cost = self._keep(chosen)
+        cost = self._keep(points_in_use)
         while self._goes_on():
-            nearby = [(self._keep(chosen ^ {point}), point) for point in points]
+            nearby = [(self._keep(points_in_use ^ {point}), point) for point in points]
             if not nearby or min(nearby)[0] >= cost:
                 return
             cost, point = min(nearby)
-            chosen = chosen ^ {point}
+            points_in_use = points_in_use ^ {point}
 
     def _look(self, bound: float, head: frozenset[Point], tail: list[Point]) -> Iterator[Waiting]:
         """Judge a head, and find the longer heads that may be better. Points that split many
@@ -373,13 +378,15 @@ class Enumeration:
         the sets with the longest tails are then the finest, and their costs are bounded best.
         """
         self._keep(head)
+        # Everything below this head costs at least the bound: cut off.
         if self.costs.bound(head, head.union(tail))[0] >= self.cost:
             return
         useful = sorted(self._useful(head, tail), key=lambda entry: (-entry[2], entry[0]))
-        for i, (point, least, _) in enumerate(useful):
+        # Each point takes the later ones as its tail, so every set is met once.
+        for i, (point, lower_bound, _) in enumerate(useful):
             self.made += 1
             yield (
-                max(bound, least),
+                max(bound, lower_bound),
                 -len(head),
                 self.made,
                 head | {point},
@@ -392,10 +399,12 @@ class Enumeration:
 
         Without the others the bounds are higher, so they are looked at again.
         """
+        # Lemma of Bayardo & Agrawal: a point whose bound is no better than the best may leave all
+        # tails below.
         while True:
             everything = head.union(tail)
-            looked = [(point, *self.costs.bound(head | {point}, everything)) for point in tail]
-            useful = [entry for entry in looked if entry[1] < self.cost]
+            bounds = [(point, *self.costs.bound(head | {point}, everything)) for point in tail]
+            useful = [entry for entry in bounds if entry[1] < self.cost]
             if len(useful) == len(tail):
                 return useful
             tail = [point for point, *_ in useful]
@@ -403,7 +412,8 @@ class Enumeration:
     def _keep(self, points: frozenset[Point]) -> float:
         cost = self.costs.cost(points)
         if cost < self.cost:
-            self.cost, self.best = cost, points
+            self.cost = cost
+            self.best = points
         return cost
 
     def notes(self) -> dict[str, float | bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -9,10 +10,8 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from sfumato import kernels
 from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.randomness import Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.step import (
     Account,
@@ -29,22 +28,27 @@ from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import (
     Block,
-    Names,
     block_of,
     column_like,
-    ranks_of,
     require_numbers,
-    require_table,
     units_in_order,
-    values_at,
 )
+from sfumato.methods.steps.masking.category_ranks import ranks_of, values_at
+from sfumato.methods.steps.masking.masking_fields import Names, require_table
+from sfumato.methods.steps.masking.preserved_moments import KeptNumbers
 from sfumato.methods.steps.masking.recode import lost_hierarchy, relabelled
-from sfumato.methods.steps.preserved_moments import KeptNumbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+Replacement = Literal["threshold", "mean", "median", "label"]
+Threshold = Annotated[float, Field(allow_inf_nan=False)] | str
+
 
 # Quantiles of weighted values.
 
@@ -65,14 +69,6 @@ def quantile_of(values: NDArray[np.float64], weights: NDArray[np.float64], share
     below = np.cumsum(weights[order])
     position = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
     return float(values[order[min(position, len(order) - 1)]])
-
-
-if TYPE_CHECKING:
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-
-Replacement = Literal["threshold", "mean", "median", "label"]
-Threshold = Annotated[float, Field(allow_inf_nan=False)] | str
 
 
 @parameters
@@ -136,7 +132,8 @@ class TopBottomCoding(ColumnStep):
     )
 
     def __post_init__(self) -> None:
-        upper, lower = (self.top, self.top_quantile), (self.bottom, self.bottom_quantile)
+        upper = (self.top, self.top_quantile)
+        lower = (self.bottom, self.bottom_quantile)
         if upper == lower == (None, None):
             raise ParameterError("TopBottomCoding: give top or bottom, as a value or as a quantile")
         if None not in upper or None not in lower:
@@ -172,13 +169,15 @@ class TopBottomCoding(ColumnStep):
     @property
     def span(self) -> Span:
         """Cell by cell, unless thresholds are quantiles or tails become their mean or median."""
-        return (
-            Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
-        )
+        if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT:
+            return Span.CELLS
+        return Span.TABLE
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """How many values lie in the tails, and how many stay."""
-        return _Tails(self) if facts is None and self.span is Span.CELLS else None
+        if facts is None and self.span is Span.CELLS:
+            return _Tails(self)
+        return None
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the tails and what they become."""
@@ -201,10 +200,14 @@ class TopBottomCoding(ColumnStep):
 
     def coded(self, attribute: Attribute) -> Attribute:
         """What a column is once it has labels."""
-        top, bottom = self.label("top"), self.label("bottom")
+        top = self.label("top")
+        bottom = self.label("bottom")
         ends = [(self.top, self.top_quantile, top), (self.bottom, self.bottom_quantile, bottom)]
+        # A label that holds a quantile is known only once the data were seen.
         unknown = any(text is None for value, share, text in ends if (value, share) != (None, None))
-        new = None if unknown else [text for text in (bottom, top) if text is not None]
+        new = None
+        if not unknown:
+            new = [text for text in (bottom, top) if text is not None]
         order = attribute.order
         if order is not None:
             order = (*((bottom,) if bottom else ()), *order, *((top,) if top else ()))
@@ -212,11 +215,19 @@ class TopBottomCoding(ColumnStep):
 
     def label(self, end: str, threshold: str | None = None) -> str | None:
         """The label of a tail; None where there is none or where it depends on the data."""
-        own_label, value = getattr(self, f"{end}_label"), getattr(self, end)
-        text = threshold if threshold is not None or value is None else label(value)
-        if own_label is not None or text is None:
-            return str(own_label) if own_label is not None else None
-        return f"{text}+" if end == "top" else f"<={text}"
+        own_label = getattr(self, f"{end}_label")
+        value = getattr(self, end)
+        if threshold is not None or value is None:
+            text = threshold
+        else:
+            text = label(value)
+        if own_label is not None:
+            return str(own_label)
+        if text is None:
+            return None
+        if end == "top":
+            return f"{text}+"
+        return f"<={text}"
 
 
 class _Coding:
@@ -231,7 +242,10 @@ class _Coding:
         whole: bool,
         fixed: bool = False,
     ) -> None:
-        self.step, self.dataset, self.facts, self.fixed = step, dataset, facts, fixed
+        self.step = step
+        self.dataset = dataset
+        self.facts = facts
+        self.fixed = fixed
         self.orders = {name: self._order(name) for name in step.columns}
         order = None if whole else np.arange(len(dataset))  # cells by themselves need no order
         self.block: Block = block_of(dataset, step.columns, (), self._read, order)
@@ -253,10 +267,14 @@ class _Coding:
         return ranks_of(dataset, name)
 
     def plan(self) -> Masked:
-        coded_values, columns = self.block.values.copy(), {}
+        coded_values = self.block.values.copy()
+        columns = {}
         for j, name in enumerate(self.step.columns):
             tails = self.tails(j, name)
-            counts = self.counted(j, tails) if self.facts is None else self.facts[name]
+            if self.facts is None:
+                counts = self.counted(j, tails)
+            else:
+                counts = self.facts[name]
             self._require_some(name, tails, counts)
             self.counts[name] = {end: counts[end] for end in tails}
             for threshold, rows in tails.values():
@@ -266,13 +284,12 @@ class _Coding:
             columns[name] = self._column(j, name, coded_values[:, j], tails)
         coded = [name for name in self.step.columns if sum(self.counts[name].values())]
         before = self.dataset.schema.attributes
-        labelled = [
-            n for n in self.step.columns if self.step.replacement == "label" and n in before
-        ]
-        after = {name: self.step.coded(before[name]) for name in labelled}
-        self.warnings += [
-            words for name in labelled for words in lost_hierarchy(name, before[name], after[name])
-        ]
+        after = {}
+        if self.step.replacement == "label":
+            for name in self.step.columns:
+                if name in before:
+                    after[name] = self.step.coded(before[name])
+                    self.warnings += lost_hierarchy(name, before[name], after[name])
         return Masked(
             actions=dict.fromkeys(coded, self._words()),
             columns={name: columns[name] for name in self.step.columns},
@@ -283,16 +300,16 @@ class _Coding:
         )
 
     def _words(self) -> str:
-        ends = [
-            end
-            for end in ("top", "bottom")
-            if any(count.get(end) for count in self.counts.values())
-        ]
+        coded: Counter[str] = Counter()
+        for counts in self.counts.values():
+            coded.update(counts)
+        ends = [end for end in ("top", "bottom") if coded[end]]
         return f"{join_words(ends)} coded ({self.step.replacement})"
 
     def tails(self, column_number: int, name: str) -> dict[str, tuple[float, Flags]]:
         """Per end the threshold and the rows beyond it; nothing where no value is known."""
-        values, step = self.block.values[:, column_number], self.step
+        values = self.block.values[:, column_number]
+        step = self.step
         present = ~np.isnan(values)
         if not present.any():
             return {}
@@ -309,14 +326,14 @@ class _Coding:
         """How many values there are, in the tails and between them; a row that stands for several
         counts as often.
         """
-        copies = (
-            np.ones(len(self.dataset), dtype=np.int64)
-            if self.dataset.copies is None
-            else self.dataset.copies
-        )
+        if self.dataset.copies is None:
+            copies = np.ones(len(self.dataset), dtype=np.int64)
+        else:
+            copies = self.dataset.copies
         present = ~np.isnan(self.block.values[:, column_number])
         groups = {end: beyond for end, (_, beyond) in tails.items()}
         stays = present & ~np.logical_or.reduce([np.zeros_like(present), *groups.values()])
+        # Tails may overlap where thresholds cross; that is refused later.
         groups |= {"present": present, "stays": stays}
         return {end: int(copies[self.block.order][rows].sum()) for end, rows in groups.items()}
 
@@ -328,10 +345,8 @@ class _Coding:
         """
         if not counts["present"] and not self.fixed:
             raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
-        low, high = (tails[end][0] if end in tails else None for end in ("bottom", "top"))
-        if (low is not None and high is not None and low >= high) or not (
-            counts["stays"] or self.fixed
-        ):
+        crossed = len(tails) == 2 and tails["bottom"][0] >= tails["top"][0]
+        if crossed or not (counts["stays"] or self.fixed):
             raise ParameterError(
                 f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose"
                 " thresholds further apart"
@@ -369,24 +384,28 @@ class _Coding:
         """What the values of a tail become; where they become a label, the threshold."""
         if self.step.replacement in ("threshold", "label") or not len(tail):
             return threshold
+        # Persons count, not rows: three rows of one person are one value to an intruder.
         units = units_in_order(self.dataset, self.block.order)
-        count = len(np.unique(units[-1][rows])) if units else len(tail)
+        if units:
+            count = len(np.unique(units[-1][rows]))
+        else:
+            count = len(tail)
         if count < self.step.least:
             self.warnings.append(
                 f"the {self.step.replacement} of {count} in a tail of {name!r} is released: it"
                 " tells almost what they are"
             )
-        weights = weights if weights.sum() > 0 else np.ones_like(weights)
-        return (
-            float(weights @ tail / weights.sum())
-            if self.step.replacement == "mean"
-            else quantile_of(tail, weights, 0.5)
-        )
+        if not (weights.sum() > 0):
+            weights = np.ones_like(weights)
+        if self.step.replacement == "mean":
+            return float(weights @ tail / weights.sum())
+        return quantile_of(tail, weights, 0.5)
 
     def _column(
         self, column_number: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]
     ) -> pl.Series:
-        column, order = self.dataset.column(name), self.orders[name]
+        column = self.dataset.column(name)
+        order = self.orders[name]
         if self.step.replacement != "label":
             if order is None:
                 return column_like(name, self.block.back(coded), column)
@@ -394,9 +413,8 @@ class _Coding:
         encoded = encode(column)
         texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
         for end, (threshold, rows) in tails.items():
-            text = self.step.label(
-                end, label(threshold) if order is None else order[int(threshold)]
-            )
+            threshold_text = label(threshold) if order is None else order[int(threshold)]
+            text = self.step.label(end, threshold_text)
             texts = texts.set(pl.Series(self.block.back(rows.astype(float)) > 0), text)
         return texts
 
@@ -429,7 +447,9 @@ class _Coding:
                 preserved_numbers.variances(),
             )
         ordinal = any(order is not None for order in self.orders.values())
-        return preserved if ordinal else (*preserved, KeptNumbers(self.block, coded_values).means())
+        if ordinal:
+            return preserved
+        return (*preserved, KeptNumbers(self.block, coded_values).means())
 
 
 class _Tails:
@@ -452,192 +472,3 @@ class _Tails:
     def learnt(self) -> dict[str, dict[str, int]]:
         """The counts."""
         return self.counts
-
-
-# Rounding: numbers become multiples of a base.
-
-
-@parameters
-class Round(ColumnStep):
-    r"""Round numbers to multiples of a base *b*.
-
-    With :math:`x = (i + f)\,b`, *i* whole and :math:`0 \le f < 1`:
-
-    ``deterministic``: the nearest multiple, the upper one for :math:`f = 1/2`. ``random``: the
-    upper neighbour with probability *f*, so that the expected value is *x*; rows of one person
-    (household) with one value get one draw. ``controlled``: each value goes to one of its two
-    neighbours, with the same probabilities, and so that totals go to one of their own neighbours:
-    those of every column and, where several columns are named, those of every row (the sum of its
-    named columns) and of all together, in every stratum. Values and totals that are multiples
-    already stay. Name columns together only if they add up to something. Totals are plain sums,
-    without weights.
-
-    Controlled rounding follows Cox: a row and a column are added that make all totals multiples,
-    and cells are moved up and down along circles of cells until each is a multiple, at random so
-    that expected values stay. The work grows with rows × columns³, not with a linear programme.
-
-    No value moves by *b* or more (half of *b*: deterministic). Missing values stay missing.
-    Rounding small counts of a table that is published with its totals calls for ``controlled``;
-    deterministic rounding can be undone from exact totals.
-
-    Reference: Cox 1987, *A constructive procedure for unbiased controlled rounding*,
-    doi:10.1080/01621459.1987.10478456.
-
-    >>> import polars as pl
-    >>> from sfumato.core.table import Table
-    >>> from sfumato.core.randomness import Seed
-    >>> from sfumato.core.step import Account, Declaration, Effect, Goal
-    >>> table = Table(pl.DataFrame({"men": [1, 3, 11], "women": [4, 2, 9]}))
-    >>> plan = Round(["men", "women"], 5, method="controlled").plan(table, Goal(seed=Seed(1)))
-    >>> plan.columns["men"].sum(), plan.columns["women"].sum()
-    (15, 15)
-    """
-
-    columns: Annotated[Names, Field(description="columns that are rounded")]
-    base: Annotated[
-        float, Field(gt=0, allow_inf_nan=False, description="what the values become multiples of")
-    ]
-    method: Annotated[
-        Literal["deterministic", "random", "controlled"],
-        Field(description="which neighbour a value becomes"),
-    ] = "deterministic"
-    within: Annotated[
-        Names | None, Field(description="columns that make the strata; None: those with that role")
-    ] = None
-
-    name: ClassVar[str] = "round"
-    accounting: ClassVar[Declaration] = Declaration(
-        Effect.DATA_INDEPENDENT, "with method deterministic"
-    )
-
-    @property
-    def span(self) -> Span:
-        """Number by number, unless totals are controlled."""
-        spans = {"deterministic": Span.CELLS, "random": Span.RECORDS, "controlled": Span.TABLE}
-        return spans[self.method]
-
-    def numbers(self, schema: Schema) -> tuple[str, ...]:
-        """All of its columns."""
-        return tuple(self.columns)
-
-    def account(self, schema: Schema) -> Account:
-        """A rule for every value by itself, unless totals or coins are shared between records."""
-        if self.method != "deterministic":
-            return Account(why=f"method {self.method} draws for records together")
-        return Account(Effect.DATA_INDEPENDENT)
-
-    def plan(self, dataset: Table, goal: Goal) -> Masked:
-        """Round the columns."""
-        require_table(dataset, self.name, [*self.columns, *(self.within or ())])
-        require_numbers(dataset, self.columns, goal, self.name)
-        order = canonical_order(dataset) if self.method == "controlled" else Marks.of(dataset).order
-        block = block_of(dataset, self.columns, self.within, order=order)
-        below, fractions = _split(block.values, self.base)
-        up = self._up(block, fractions, goal)
-        rounded_values = _multiples(below + up, self.base)
-        changed = np.abs(rounded_values - block.values) > 1e-9 * self.base
-        unchanged = [
-            n for n, is_changed in zip(self.columns, changed.T, strict=True) if not is_changed.any()
-        ]
-        return Masked(
-            actions=dict.fromkeys(
-                self.columns, f"rounded to multiples of {self.base:g} ({self.method})"
-            ),
-            columns={
-                n: column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
-                for j, n in enumerate(self.columns)
-            },
-            preserved=self._preserved(block, rounded_values),
-            warnings=tuple(
-                f"column {n!r} has multiples of the base only: rounding changed nothing"
-                for n in unchanged
-            ),
-            public={"base": self.base, "method": self.method},
-            owner={"cells_changed": int(changed.sum())},
-        )
-
-    def apply(self, dataset: Table, plan: Masked) -> Table:
-        """Release the rounded columns."""
-        return plan.applied(dataset)
-
-    def _up(self, block: Block, fractions: Array, goal: Goal) -> Array:
-        """1 where a value goes to its upper neighbour, otherwise 0."""
-        if self.method == "deterministic":
-            return (fractions >= 0.5).astype(np.float64)
-        if self.method == "random":
-            return np.stack(
-                [_draw_up(block, j, fractions[:, j], goal) for j in range(len(self.columns))],
-                axis=1,
-            )
-        steps_up = np.zeros_like(fractions)
-        stream = goal.stream("controlled rounding")
-        for rows in block.parts():
-            steps_up[rows] = controlled_ups(fractions[rows], stream)
-        return steps_up
-
-    def _preserved(self, block: Block, rounded_values: Array) -> tuple[Preserved, ...]:
-        preserved_numbers = KeptNumbers(block, rounded_values)
-        if self.method == "deterministic":
-            return preserved_numbers.exact("order"), preserved_numbers.means()
-        if self.method == "random":
-            return preserved_numbers.means(), preserved_numbers.sums()
-        totals = [
-            np.abs(np.nansum(rounded_values[rows] - block.values[rows], axis=0)).max()
-            for rows in block.parts()
-        ]
-        words = f"totals, to the next multiple of {self.base:g},"
-        return (
-            Preserved(
-                words, block.names, bool(max(totals) < self.base), float(max(totals) / self.base)
-            ),
-            preserved_numbers.means(),
-        )
-
-
-def _split(values: Array, base: float) -> tuple[Array, Array]:
-    """Per value the multiple below and the fraction up to the next; what is a multiple but for
-    rounding errors is one.
-    """
-    scaled = values / base
-    whole = np.rint(scaled)
-    scaled = np.where(
-        np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole)), whole, scaled
-    )
-    below = np.floor(scaled)
-    return below, np.nan_to_num(scaled - below)
-
-
-def _multiples(counts: Array, base: float) -> Array:
-    """So many times the base; a base like 0.1 is divided by ten, which is exact where a product is
-    not.
-    """
-    inverse = round(1 / base)
-    return counts / inverse if inverse and abs(inverse * base - 1) < 1e-12 else counts * base
-
-
-def _draw_up(block: Block, column_number: int, fractions: Array, goal: Goal) -> Array:
-    draws = goal.keyed(f"round {block.names[column_number]}").uniforms(block.marks[column_number])
-    return (draws < fractions).astype(np.float64)
-
-
-def controlled_ups(fractions: Array, stream: np.random.Generator) -> Array:
-    """Which fractions of a table go up, so that sums of rows, of columns and of all go to a whole
-    neighbour.
-
-    >>> import numpy as np
-    >>> ups = controlled_ups(np.full((4, 2), 0.5), np.random.default_rng(1))
-    >>> ups.sum(axis=0).tolist(), ups.sum(axis=1).tolist()
-    ([2.0, 2.0], [1.0, 1.0, 1.0, 1.0])
-    """
-    table = np.zeros((fractions.shape[0] + 1, fractions.shape[1] + 1))
-    table[:-1, :-1] = fractions
-    table[:-1, -1] = _missing_to_whole(fractions.sum(axis=1))
-    table[-1] = _missing_to_whole(table[:-1].sum(axis=0))
-    result = np.zeros_like(table)
-    kernels.rounding.round_table(table, stream.random(table.size), result)
-    return result[:-1, :-1]
-
-
-def _missing_to_whole(sums: Array) -> Array:
-    shortfall = np.ceil(sums) - sums
-    return np.where(shortfall > 1 - 1e-9, 0.0, shortfall)

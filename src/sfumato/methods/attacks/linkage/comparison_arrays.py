@@ -1,0 +1,182 @@
+"""Files and comparison rules as the arrays that the loops of :mod:`sfumato.kernels.linkage` run
+over.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.attacks.crowd import Distinct
+    from sfumato.methods.attacks.linkage.files import Files
+
+    Lists = tuple[NDArray[np.int64], NDArray[np.int64]]
+    """How long each of some lists is, and all of them one after the other."""
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
+OPEN, MISSING = -1, -2
+CONSTANTS = 8
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ComparisonRule:
+    """How one column is compared: its kind, its constants, and per value or label the numbers of
+    its cells.
+
+    ``constants`` are those of :mod:`sfumato.kernels.linkage`. ``intruder`` and ``released`` have
+    per code the low end, the high end and half the width to average over; for a category 0, the
+    number of other values it may stand for, and what agreeing costs.
+    """
+
+    kind: int
+    constants: Floats
+    intruder: Floats
+    released: Floats
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Side:
+    """The distinct records of one file, and per column which codes of the other file agree with
+    each of its codes.
+    """
+
+    numbers: Floats
+    marks: Ints
+    records: Ints
+    bases: Ints
+    starts: Ints
+    matches: Ints
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Arrays:
+    """Both sides and the rules of all columns, in the order of ``names``."""
+
+    names: tuple[str, ...]
+    kinds: Ints
+    constants: Floats
+    intruder: Side
+    released: Side
+
+    @functools.cached_property
+    def files(self) -> kernels.linkage.FileArrays:
+        """The arrays of the loops: records of the intruder seek released ones."""
+        return self.compare_sides(self.intruder, self.released)
+
+    def compare_sides(self, side: Side, other_side: Side) -> kernels.linkage.FileArrays:
+        """The arrays of the loops where records of one side seek those of the other."""
+        return kernels.linkage.FileArrays(
+            kinds=self.kinds,
+            rules=self.constants,
+            numbers=side.numbers,
+            marks=side.marks,
+            bases=side.bases,
+            starts=side.starts,
+            matches=side.matches,
+            other_numbers=other_side.numbers,
+            other_marks=other_side.marks,
+            other_records=other_side.records,
+            other_bases=other_side.bases,
+        )
+
+    @functools.cached_property
+    def tree(self) -> kernels.record_tree.RecordTree:
+        """The tree over the distinct released records, grown once."""
+        tree: kernels.record_tree.RecordTree = kernels.record_tree.build_tree(self.files)
+        return tree
+
+    @functools.cached_property
+    def lowest(self) -> Ints:
+        """Per node of the tree the lowest number of its records."""
+        lowest: Ints = kernels.record_tree.find_lowest_records(self.tree)
+        return lowest
+
+    def costs(self, pairs: Ints) -> Floats:
+        """Per pair of distinct records (the intruder's, the released) what each column costs."""
+        costs: Floats = kernels.linkage.cost_pairs(pairs, self.files)
+        return costs
+
+
+def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
+    """Put files and rules into arrays; columns that tell most come first, so that far records are
+    given up early.
+    """
+    order = sorted(range(len(rules)), key=lambda k: -_telling(files.released, k, rules[k]))
+    columns = [files.columns[k] for k in order]
+    ordered_rules = [rules[k] for k in order]
+    return Arrays(
+        tuple(column.name for column in columns),
+        np.array([rule.kind for rule in ordered_rules], dtype=np.int64),
+        np.array([rule.constants for rule in ordered_rules]).reshape(len(ordered_rules), CONSTANTS),
+        _side(
+            files.intruder.codes[:, order],
+            files.intruder.records,
+            [
+                _marked(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
+                for rule, c in zip(ordered_rules, columns, strict=True)
+            ],
+            [c.intruder_fit for c in columns],
+        ),
+        _side(
+            files.released.codes[:, order],
+            files.released.records,
+            [
+                _marked(rule.released, rule.kind, c.open_released, c.missing_released)
+                for rule, c in zip(ordered_rules, columns, strict=True)
+            ],
+            [c.released_fit for c in columns],
+        ),
+    )
+
+
+def _telling(released_kinds: Distinct, column: int, rule: ComparisonRule) -> float:
+    """Roughly what two random cells of a column cost."""
+    shares = np.bincount(released_kinds.codes[:, column], weights=released_kinds.records) / max(
+        1, len(released_kinds.kind_of)
+    )
+    differ = 1.0 - float((shares**2).sum())
+    return differ * float(rule.constants[0]) * (2.0 if rule.kind == SQUARE else 1.0)
+
+
+def _marked(
+    numbers: Floats, kind: int, opened: NDArray[np.bool_], missing: NDArray[np.bool_]
+) -> tuple[Floats, Ints]:
+    """Numbers and marks per code; in a category a missing value is a code like any other."""
+    if kind == CATEGORY:
+        marks = np.arange(len(numbers))
+    else:
+        marks = np.where(missing, MISSING, 0)
+    return np.nan_to_num(numbers), np.where(opened, OPEN, marks).astype(np.int64)
+
+
+def _side(
+    codes: Ints,
+    records: Ints,
+    cells: Sequence[tuple[Floats, Ints]],
+    matching: Sequence[Lists],
+) -> Side:
+    numbers = np.stack([cell[0][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
+    marks = np.stack([cell[1][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
+    bases = np.concatenate([[0], np.cumsum([len(lengths) for lengths, _ in matching])]).astype(
+        np.int64
+    )
+    lengths = np.concatenate([lengths for lengths, _ in matching])
+    return Side(
+        np.ascontiguousarray(numbers),
+        np.ascontiguousarray(marks),
+        records,
+        bases,
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        np.concatenate([flat for _, flat in matching]),
+    )
