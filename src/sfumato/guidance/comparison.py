@@ -133,40 +133,40 @@ def expanded(document: Any) -> Iterator[tuple[str, Any]]:
     >>> [told for told, _ in expanded({"meet": [{"k_anonymity": {"k": {"vary": [3, 5]}}}]})]
     ['k=3', 'k=5']
     """
-    places = list(_varying(document, ()))
-    options = [_at(document, place)[VARY] for place in places]
+    paths = list(_varying(document, ()))
+    options = [_at(document, path)[VARY] for path in paths]
     for combination in itertools.product(*options):
         concrete = copy.deepcopy(document)
-        for place, value in zip(places, combination, strict=True):
-            _at(concrete, place[:-1])[place[-1]] = value
+        for path, value in zip(paths, combination, strict=True):
+            _at(concrete, path[:-1])[path[-1]] = value
         yield (
             ", ".join(
-                f"{place[-1]}={value}" for place, value in zip(places, combination, strict=True)
+                f"{path[-1]}={value}" for path, value in zip(paths, combination, strict=True)
             ),
             concrete,
         )
 
 
-def _varying(node: Any, place: Place) -> Iterator[Place]:
+def _varying(node: Any, path: Place) -> Iterator[Place]:
     """Where values vary, in the order of the document."""
     if isinstance(node, Mapping) and set(node) == {VARY}:
         options = node[VARY]
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
             raise RecipeError(
-                f"{'.'.join(map(str, place))}: vary needs a list of values, like {{vary: [3, 5,"
+                f"{'.'.join(map(str, path))}: vary needs a list of values, like {{vary: [3, 5,"
                 " 10]}"
             )
-        yield place
+        yield path
     elif isinstance(node, Mapping):
         for key, below in node.items():
-            yield from _varying(below, (*place, key))
+            yield from _varying(below, (*path, key))
     elif isinstance(node, Sequence) and not isinstance(node, str):
         for position, below in enumerate(node):
-            yield from _varying(below, (*place, position))
+            yield from _varying(below, (*path, position))
 
 
-def _at(document: Any, place: Place) -> Any:
-    for key in place:
+def _at(document: Any, path: Place) -> Any:
+    for key in path:
         document = document[key]
     return document
 
@@ -181,24 +181,24 @@ def _varied(document: Any, variations: Sequence[str], name: str) -> Any:
             raise ParameterError(f"{text!r} varies nothing; write it like k_anonymity.k=3,5,10")
         options = [read_yaml(part.strip(), "--vary") for part in values.split(",")]
         homes = _homes_of(varied, owner, name, field) if owner else _only_home(varied, name, field)
-        for section, place in homes:
-            spec = varied[section][place]
-            varied[section][place] = _with_options(spec, _named(spec), field, options)
+        for section, position in homes:
+            spec = varied[section][position]
+            varied[section][position] = _with_options(spec, _name_of(spec), field, options)
     return varied
 
 
 def _members(document: Any) -> Iterator[tuple[str, int, str]]:
     """The models and steps of a document: section, place in it, and name."""
     for section in ("meet", "steps"):
-        for place, one in enumerate(document.get(section) or []):
-            yield section, place, known_as(str(_named(one)))
+        for position, spec in enumerate(document.get(section) or []):
+            yield section, position, known_as(str(_name_of(spec)))
 
 
 def _homes_of(document: Any, owner: str, name: str, field: str) -> list[tuple[str, int]]:
     """Where a model or step of this name stands."""
     homes = [
-        (section, place)
-        for section, place, member in _members(document)
+        (section, position)
+        for section, position, member in _members(document)
         if member == known_as(owner)
     ]
     if not homes:
@@ -211,8 +211,8 @@ def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
     refused.
     """
     homes = [
-        (section, place, member)
-        for section, place, member in _members(document)
+        (section, position, member)
+        for section, position, member in _members(document)
         if _has(section, member, field)
     ]
     owners = sorted({member for _, _, member in homes})
@@ -223,15 +223,17 @@ def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
         raise ParameterError(
             f"{len(owners)} models or steps of {name} have a field {field!r}; write {either}"
         )
-    return [(section, place) for section, place, _ in homes]
+    return [(section, position) for section, position, _ in homes]
 
 
 def _has(section: str, member: str, field: str) -> bool:
     members = registry.family("models" if section == "meet" else "steps")
-    return member in members and field in {one.name for one in dataclasses.fields(members[member])}
+    return member in members and field in {
+        declared.name for declared in dataclasses.fields(members[member])
+    }
 
 
-def _named(spec: Any) -> Any:
+def _name_of(spec: Any) -> Any:
     return next(iter(spec), None) if isinstance(spec, Mapping) else spec
 
 
@@ -298,7 +300,8 @@ class Comparison(Reportable):
         utility, safest first.
         """
         ranked = sorted(
-            (o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure
+            (o for o in self.outcomes if o.holds and self._coordinates(o) is not None),
+            key=self._sure,
         )
         front: list[CandidateOutcome] = []
         for outcome in ranked:
@@ -306,7 +309,7 @@ class Comparison(Reportable):
                 front.append(outcome)
         return tuple(front)
 
-    def _place(self, outcome: CandidateOutcome) -> tuple[float, float] | None:
+    def _coordinates(self, outcome: CandidateOutcome) -> tuple[float, float] | None:
         """Risk and loss, both better when lower; None where one of them was not measured."""
         if self.risk not in outcome.risks or self.utility not in outcome.utilities:
             return None
@@ -314,7 +317,7 @@ class Comparison(Reportable):
         return outcome.risks[self.risk], -worth if self.utility in outcome.higher else worth
 
     def _sure(self, outcome: CandidateOutcome) -> tuple[float, float]:
-        return self._place(outcome) or (float("inf"), float("inf"))
+        return self._coordinates(outcome) or (float("inf"), float("inf"))
 
     def with_axes(self, *, risk: str | None = None, utility: str | None = None) -> Comparison:
         """The same candidates under other axes."""
@@ -378,8 +381,10 @@ class Comparison(Reportable):
             if count > 1 and name != self.utility
         ]
         return {
-            f"{one.risk}-{one.utility}".replace(" ", "_"): chart_candidates(one.to_dict())
-            for one in maps
+            f"{map_comparison.risk}-{map_comparison.utility}".replace(" ", "_"): chart_candidates(
+                map_comparison.to_dict()
+            )
+            for map_comparison in maps
         }
 
     def write(self, folder: str | Path, *, force: bool = False, pictures: bool = False) -> Path:
@@ -412,12 +417,16 @@ class Comparison(Reportable):
     def blocks(self) -> Sequence[Block]:
         """Who is on the front, a row a candidate, the map, and what its axes mean."""
         plain = self.to_dict()
-        axes = [told for told in (describe_risk_axis(plain), describe_utility_axis(plain)) if told]
+        axes = [
+            description
+            for description in (describe_risk_axis(plain), describe_utility_axis(plain))
+            if description
+        ]
         return [
             Paragraph(describe_front(plain), "strong"),
             candidate_table(plain),
             chart_candidates(plain),
-            *(Paragraph(told, "quiet") for told in axes),
+            *(Paragraph(description, "quiet") for description in axes),
             *(Paragraph(f"{o.name}: {o.reason}", "quiet") for o in self.outcomes if o.reason),
         ]
 
@@ -426,8 +435,8 @@ def order_of(
     outcomes: Sequence[CandidateOutcome], names: Sequence[str]
 ) -> tuple[CandidateOutcome, ...]:
     """Outcomes in the order the candidates were given."""
-    place = {name: i for i, name in enumerate(names)}
-    return tuple(sorted(outcomes, key=lambda o: place[o.name]))
+    position = {name: i for i, name in enumerate(names)}
+    return tuple(sorted(outcomes, key=lambda o: position[o.name]))
 
 
 # One candidate, run, attacked and measured. What is refused is measured too: the map shows what it
@@ -495,7 +504,7 @@ def _outcome(
     started: float,
     progress: Progress,
 ) -> CandidateOutcome:
-    measures = _measured(release, terms, progress)
+    measures = _measure_risks(release, terms, progress)
     broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
     broken += [
         limit.sentence
@@ -522,7 +531,7 @@ def _outcome(
     )
 
 
-def _measured(release: TableRelease, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
+def _measure_risks(release: TableRelease, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
     if not len(release.released):
         return {"risks": {}, "intervals": {}, "utilities": {}, "higher": ()}
     pair = release.pair
@@ -605,7 +614,7 @@ def compare(
         if (earlier := _remembered(remember, keys[c.name], c.name)) is not None
     }
     open_ones = [c for c in candidates if c.name not in finished]
-    for outcome in _tried(dataset, open_ones, terms, workers or os.cpu_count() or 1):
+    for outcome in _try_candidate(dataset, open_ones, terms, workers or os.cpu_count() or 1):
         finished[outcome.name] = outcome
         _remember(remember, keys[outcome.name], outcome)
         progress(len(finished) / len(candidates), outcome.name)
@@ -642,8 +651,8 @@ def _axis(measures: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
     """The first of the usual axes that was measured on all that came out, else what was measured on
     the most.
     """
-    whole = [name for name in usual if all(name in one for one in measures)]
-    counts = collections.Counter(name for one in measures for name in one)
+    whole = [name for name in usual if all(name in names for names in measures)]
+    counts = collections.Counter(name for names in measures for name in names)
     return (
         whole[0]
         if whole or not counts
@@ -651,7 +660,7 @@ def _axis(measures: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
     )
 
 
-def _tried(
+def _try_candidate(
     dataset: Table, candidates: Sequence[Candidate], terms: CommonTerms, workers: int
 ) -> Iterator[CandidateOutcome]:
     """Outcomes as they come in; a single worker runs in this process."""

@@ -64,9 +64,9 @@ def clauses_of(text: str, name: str = "the policy") -> list[UsageClause]:
     >>> [(one.subject, one.words, one.counterpart) for one in clauses_of(policy)]
     [('place of storage', 'eu', 'none'), ('purpose', 'dpv:Marketing', 'said')]
     """
-    what, _ = read_concept_text(text, name)
-    clauses = list(_of_usages(what) if isinstance(what, tuple) else _of_concept(what))
-    return sorted(clauses, key=lambda one: (ORDER.index(one.counterpart), one.use))
+    document, _ = read_concept_text(text, name)
+    clauses = list(_of_usages(document) if isinstance(document, tuple) else _of_concept(document))
+    return sorted(clauses, key=lambda clause: (ORDER.index(clause.counterpart), clause.use))
 
 
 def _of_usages(usages: tuple[Usage, ...]) -> Iterator[UsageClause]:
@@ -136,9 +136,9 @@ def _is_measure(concept: Concept) -> bool:
     if not isinstance(concept, Named):
         return False
     plain = concept.name.rsplit(":", 1)[-1].rsplit("#", 1)[-1].lower()
-    ours = concept.name.startswith("sf:")
+    is_own_term = concept.name.startswith("sf:")
     return (
-        ours
+        is_own_term
         or "anonym" in plain
         or plain.endswith(("diverse", "close", "closeness", "diversity", "private"))
     )

@@ -74,13 +74,13 @@ class Released:
         levels: dict[str, int] = {}
         for plan in self.certificate.get("plan", []):
             everybody = plan.get("personal_levels", {}).get("everybody", {})
-            recoded = {c: place["level"] for c, place in plan.get("levels", {}).items()}
+            recoded = {c: entry["level"] for c, entry in plan.get("levels", {}).items()}
             for column, level in (*everybody.items(), *recoded.items()):
                 levels[column] = max(level, levels.get(column, 0))
         return levels
 
     @property
-    def described(self) -> tuple[str, ...]:
+    def described_columns(self) -> tuple[str, ...]:
         """The columns that the recipe knows, the dropped ones among them."""
         return tuple(self.certificate.get("recipe", {}).get("columns", {}))
 
@@ -115,22 +115,22 @@ class Released:
         entry knows, and without entries, the level of the certificate counts, which is one of the
         hierarchy that was used.
         """
-        least = method.minimum or 0
+        minimum = method.minimum or 0
         if method.hierarchy:
             fine, unknown = self._finer(column, method)
             if fine:
-                return f"column {column!r}: {fine:,} released values are finer than level {least}"
+                return f"column {column!r}: {fine:,} released values are finer than level {minimum}"
             if not unknown:
                 return None
         level = self.levels.get(column)
         if level is None:
             return (
-                f"column {column!r} must be at level {least} at least; the certificate names no"
+                f"column {column!r} must be at level {minimum} at least; the certificate names no"
                 " level for it"
             )
         return (
-            f"column {column!r} is at level {level}, below the minimum of {least}"
-            if level < least
+            f"column {column!r} is at level {level}, below the minimum of {minimum}"
+            if level < minimum
             else None
         )
 
@@ -138,9 +138,9 @@ class Released:
         """How many released values are below the minimum level by the policy's entries, and how
         many no entry knows.
         """
-        least = method.minimum or 0
-        coarse = {TOP, *(label for row in method.hierarchy for label in row[least:])}
-        fine = {label for row in method.hierarchy for label in row[:least]} - coarse
+        minimum = method.minimum or 0
+        coarse = {TOP, *(label for row in method.hierarchy for label in row[minimum:])}
+        fine = {label for row in method.hierarchy for label in row[:minimum]} - coarse
         encoded = self.dataset.encoded(column)
         counts = dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
         hit = sum(count for label, count in counts.items() if label in fine)
@@ -337,7 +337,9 @@ def _against(
     levels, notes = _levels(purpose, released)
     reasons += [*levels, *released.models_broken(purpose)]
     if policy.rule is not None and SAFE_HARBOR in policy.rule.checks:
-        reasons += check_numbers(released.dataset, numbers, released.described, year=use.today.year)
+        reasons += check_numbers(
+            released.dataset, numbers, released.described_columns, year=use.today.year
+        )
     return [f"{policy.name}: {reason}" for reason in reasons], [
         f"{policy.name}: {note}" for note in notes
     ]
@@ -510,8 +512,8 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     The purpose of that name is held against them, or every purpose where none has it: the use may
     lie within any of them.
     """
-    what, _ = read_concept_text(read_text(path), path.name)
-    usages = what if isinstance(what, tuple) else ()
+    document, _ = read_concept_text(read_text(path), path.name)
+    usages = document if isinstance(document, tuple) else ()
     columns = [
         dataclasses.replace(
             usage, data=tuple(category for category in usage.data if category.column)
@@ -533,8 +535,8 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     for candidate in exact or policy.purposes:
         listed = tuple(candidate.data)
         if not complete:  # a kind of data without a column may be any other column
-            others = [c for c in released.dataset.columns if candidate.datum(c) is None]
-            listed += tuple(Datum(column, Group.NSD) for column in others)
+            unlisted = [c for c in released.dataset.columns if candidate.datum(c) is None]
+            listed += tuple(Datum(column, Group.NSD) for column in unlisted)
         restricted = dataclasses.replace(candidate, data=listed)
         broken += _columns(restricted, released)
         broken += _levels(restricted, released)[0]

@@ -38,8 +38,8 @@ class Remark:
     line: int | None = None
 
     def __str__(self) -> str:
-        place = self.path if self.line is None else f"line {self.line}, {self.path}"
-        return f"{self.severity} {self.rule} ({place}): {self.message}"
+        position = self.path if self.line is None else f"line {self.line}, {self.path}"
+        return f"{self.severity} {self.rule} ({position}): {self.message}"
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data."""
@@ -119,12 +119,12 @@ class Document:
     tree: Any
     name: str
     text: str = ""
-    places: Mapping[str, int] | None = None
+    line_numbers: Mapping[str, int] | None = None
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """Path → line; worked out when somebody asks, since most documents have no findings."""
-        return dict(_json_lines(self.text)) if self.places is None else self.places
+        return dict(_json_lines(self.text)) if self.line_numbers is None else self.line_numbers
 
     def line(self, path: str) -> int | None:
         """The line of a path, or of the nearest part around it that has one."""
@@ -316,57 +316,57 @@ class Place:
 
     def text(self, *names: str, default: str = "") -> str:
         """Text, or a number written as one."""
-        place = self.at(*names)
-        if place is None:
+        node = self.at(*names)
+        if node is None:
             return default
-        if isinstance(place.value, bool) or not isinstance(place.value, str | int | float):
-            place.error("not_a_text", f"{names[0]} must be text")
+        if isinstance(node.value, bool) or not isinstance(node.value, str | int | float):
+            node.error("not_a_text", f"{names[0]} must be text")
             return default
-        return str(place.value).strip()
+        return str(node.value).strip()
 
-    def name(self, what: str) -> str:
+    def name(self, kind: str) -> str:
         """The name that everything of a kind must have."""
         name = self.value.strip() if isinstance(self.value, str) else self.text("name")
         if not name:
-            self.error("name_missing", f"a {what} needs a name")
+            self.error("name_missing", f"a {kind} needs a name")
         return name
 
     def flag(self, *names: str, default: bool = False) -> bool:
         """True or false, also written as text."""
-        place = self.at(*names)
-        if place is None:
+        node = self.at(*names)
+        if node is None:
             return default
-        if isinstance(place.value, bool):
-            return place.value
-        text = str(place.value).strip().lower()
+        if isinstance(node.value, bool):
+            return node.value
+        text = str(node.value).strip().lower()
         if text not in TRUE + FALSE:
-            place.error("not_a_flag", f"{names[0]} must be true or false")
+            node.error("not_a_flag", f"{names[0]} must be true or false")
         return text in TRUE
 
-    def items(self, name: str, single: str, *others: str) -> list[Place]:
+    def items(self, name: str, single: str, *synonyms: str) -> list[Place]:
         """The parts of a list: an array, or wrapped as ``name: {single: [...]}``; one part may
         stand without a list.
         """
-        place = self.at(name, *others)
-        if place is None or place.value in ("", [], {}):
+        node = self.at(name, *synonyms)
+        if node is None or node.value in ("", [], {}):
             return []
-        inner = place.at(single)
-        if inner is not None and not isinstance(place.value, list):
-            place = inner
-        if isinstance(place.value, list):
+        inner = node.at(single)
+        if inner is not None and not isinstance(node.value, list):
+            node = inner
+        if isinstance(node.value, list):
             return [
-                Place(part, f"{place.path}[{i}]", self.document, self.findings)
-                for i, part in enumerate(place.value)
+                Place(part, f"{node.path}[{i}]", self.document, self.findings)
+                for i, part in enumerate(node.value)
             ]
-        if isinstance(place.value, Mapping | str):
-            return [place]
-        place.error("not_a_list", f"{name} must be a list")
+        if isinstance(node.value, Mapping | str):
+            return [node]
+        node.error("not_a_list", f"{name} must be a list")
         return []
 
-    def pairs(self, name: str, single: str, *others: str) -> tuple[tuple[str, str], ...]:
+    def pairs(self, name: str, single: str, *synonyms: str) -> tuple[tuple[str, str], ...]:
         """A list of ``{key, value}``."""
         pairs = []
-        for item in self.items(name, single, *others):
+        for item in self.items(name, single, *synonyms):
             key = item.text("key")
             if not key:
                 item.error("key_missing", f"an attribute of {name} needs a key and a value")
@@ -383,12 +383,12 @@ class Place:
             for item in self.items(names[0], "label", *names[1:])
         )
 
-    def only(self, *known: str) -> None:
+    def only(self, *names: str) -> None:
         """Note what nobody reads, so that nothing is ignored in silence."""
         if not isinstance(self.value, Mapping):
             self.error("not_an_object", "an object with named parts is expected here")
             return
-        lower = {name.lower() for name in known}
+        lower = {name.lower() for name in names}
         for key in self.value:
             if str(key).lower() not in lower:
                 self.note(

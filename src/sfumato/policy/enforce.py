@@ -53,8 +53,10 @@ def compliance_record(
         "purpose": compiled.use.purpose,
         "recipient": compiled.use.recipient,
         "delete_by": None if compiled.delete_by is None else compiled.delete_by.isoformat(),
-        "policies": [_described(policy, policy.name) for policy in policies.everybody],
-        "own_policies": [_described(policy, label) for label, policy in policies.groups.items()],
+        "policies": [_describe_policy(policy, policy.name) for policy in policies.everybody],
+        "own_policies": [
+            _describe_policy(policy, label) for label, policy in policies.groups.items()
+        ],
         "people": len(policies.label_of),
         "who_has_which": _who_has_which(policies, environment.fresh_salt(16)),
         "refused": [
@@ -78,7 +80,7 @@ def _who_has_which(policies: Policies, salt: str) -> str:
     return f"{salt}:{_digest([salt, pairs])}"
 
 
-def _described(policy: Policy, name: str) -> dict[str, Any]:
+def _describe_policy(policy: Policy, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "version": policy.version,
@@ -97,9 +99,9 @@ def parts_of(policy: Policy) -> Iterator[tuple[str, str]]:
         for key, value in fields.items():
             yield f"purpose {purpose.name}, {key.replace('_', ' ')}", _digest(value)
         yield f"purpose {purpose.name}", _digest(True)
-    rest = plain(policy)
-    rest.pop("purposes", None)
-    for key, value in rest.items():
+    document = plain(policy)
+    document.pop("purposes", None)
+    for key, value in document.items():
         yield key.replace("_", " "), _digest(value)
 
 

@@ -73,7 +73,7 @@ class Policies:
             everybody=tuple(everybody),
             groups={label: policy for policy, label in labels.items()},
             label_of={person: labels[bare[id(policy)]] for person, policy in own.items()},
-            entries={place: tuple(rows) for place, rows in entries.items()},
+            entries={key: tuple(rows) for key, rows in entries.items()},
         )
 
     @classmethod

@@ -334,11 +334,11 @@ def _our_name(policy_name: str) -> tuple[str, dict[str, Any]]:
             " stand for it"
         )
     models = registry.family("models")
-    ours: dict[str, tuple[str, dict[str, Any]]] = {
+    own_names: dict[str, tuple[str, dict[str, Any]]] = {
         name.replace("_", ""): (name, {}) for name in models
     }
     # plain name in policies → our name and the fields that the name itself settles
-    names = {**ours, **read_data_file(__package__, "model_names")}
+    names = {**own_names, **read_data_file(__package__, "model_names")}
     match: tuple[str, dict[str, Any]] | None = names.get(plain)
     if match is None:
         raise UnknownPromise(
@@ -490,7 +490,7 @@ def instead_of_unkeyed(*, key: bool) -> str:
     return "keyed" if key else "random_table"
 
 
-def told_of_unkeyed(who: str, *, key: bool | None) -> str:
+def told_of_unkeyed(subject: str, *, key: bool | None) -> str:
     """What is said about a hash without a key, by whoever meets it; ``key`` is None where it is not
     known whether there is one.
 
@@ -505,4 +505,4 @@ def told_of_unkeyed(who: str, *, key: bool | None) -> str:
         )
     else:
         used = f"{instead_of_unkeyed(key=key)} is used in its place"
-    return f"{who}: a hash without a key can be undone by trying all values; {used}"
+    return f"{subject}: a hash without a key can be undone by trying all values; {used}"

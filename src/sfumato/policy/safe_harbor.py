@@ -90,9 +90,9 @@ def check_numbers(
             labels = {
                 v.zfill(AREA_DIGITS): c for v, c in labels.items()
             }  # numbers have lost the zeros in front
-        for count, what in CHECKS[kind](labels, year):
+        for count, problem in CHECKS[kind](labels, year):
             if count:
-                broken.append(f"column {column!r}: {count:,} values {what}")
+                broken.append(f"column {column!r}: {count:,} values {problem}")
     return broken
 
 

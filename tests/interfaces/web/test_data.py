@@ -24,7 +24,7 @@ from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.web import edits, uploads
-from sfumato.interfaces.web.data_process import Bench, found
+from sfumato.interfaces.web.data_process import Bench, task_function
 from sfumato.interfaces.web.project import Project
 from sfumato.interfaces.web.reviewed_columns import check, checked, forget
 
@@ -36,7 +36,7 @@ def quiet(share: float, words: str = "") -> None:
 
 
 def asked(bench: Bench, task: str, **given: Any) -> Any:
-    return found(task)(bench, quiet, **given)
+    return task_function(task)(bench, quiet, **given)
 
 
 def bench_of(frame: pl.DataFrame) -> Bench:
@@ -148,7 +148,7 @@ def test_direct_and_undecided_columns_are_shown_only_when_asked_for() -> None:
     answer = asked(bench, "rows", recipe=recipe, page=1)
     assert SECRET not in json.dumps(answer)
     assert [column["hidden"] for column in answer["columns"]] == [True, False, False, False]
-    shown = asked(bench, "rows", recipe=recipe, page=1, shown=["name"])
+    shown = asked(bench, "rows", recipe=recipe, page=1, revealed=["name"])
     assert shown["cells"][0][:2] == [f"{SECRET} 0", f"{SECRET} 1"]
     undecided = recipe_of(PEOPLE.replace("illness: {role: sensitive}", "illness: {role: ask}"))
     assert asked(bench, "rows", recipe=undecided, page=1)["columns"][3]["hidden"]
@@ -305,7 +305,7 @@ async def _parts(*parts: bytes) -> AsyncIterator[bytes]:
 def test_an_upload_is_kept_for_its_owner_only(tmp_path: Path) -> None:
     name = asyncio.run(uploads.take(tmp_path, "..%2F..%2Fvisits.csv", _parts(b"a,b\n", b"1,2\n")))
     again = asyncio.run(uploads.take(tmp_path, "visits.csv", _parts(b"x")))
-    path = uploads.kept(tmp_path, name)
+    path = uploads.uploaded_file(tmp_path, name)
     assert (name, again) == ("visits.csv", "visits-2.csv")
     assert path.parent == tmp_path / "uploads" and path.read_bytes() == b"a,b\n1,2\n"
     assert (
@@ -320,7 +320,7 @@ def test_an_upload_that_is_too_large_or_breaks_off_leaves_nothing(tmp_path: Path
         raise ConnectionResetError("gone")
 
     with pytest.raises(uploads.TooLarge):
-        asyncio.run(uploads.take(tmp_path, "a.csv", _parts(b"1234", b"5678"), most=5))
+        asyncio.run(uploads.take(tmp_path, "a.csv", _parts(b"1234", b"5678"), limit=5))
     with pytest.raises(Exception, match="cannot be kept"):
         asyncio.run(uploads.take(tmp_path, "a.csv", broken()))
     assert list((tmp_path / "uploads").iterdir()) == []
@@ -337,7 +337,7 @@ def test_only_what_was_sent_is_found_again(tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("x", "utf-8")
     uploads.folder_of(tmp_path)
     with pytest.raises(ParameterError):
-        uploads.kept(tmp_path, "../secret.csv")
+        uploads.uploaded_file(tmp_path, "../secret.csv")
 
 
 def test_a_folder_shows_folders_and_tables(tmp_path: Path) -> None:

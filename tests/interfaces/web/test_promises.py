@@ -135,7 +135,7 @@ def test_a_release_is_kept_and_told_as_on_the_command_line(bench: Bench) -> None
     asked = recipe(sf.KAnonymity(3), steps=(sf.GlobalRecoding(budget=0.1),))
     words: list[str] = []
     told = run.make(bench, lambda share, say="": words.append(say), recipe=asked, key="7")
-    kept = bench.kept("release 7")
+    kept = bench.recall("release 7")
     assert told["made"]
     assert (told["headline"], told["state"]) == (kept.headline.text, kept.headline.state)
     assert told["blocks"] == kept.blocks()
@@ -149,7 +149,7 @@ def test_where_nothing_satisfies_the_changes_that_are_offered_do(bench: Bench) -
     steps = (sf.GlobalRecoding(budget=0.0, levels={"age": 1, "zip": 1}),)
     told = run.make(bench, quiet, recipe=recipe(sf.KAnonymity(8), steps=steps), key="8")
     assert not told["made"]
-    assert bench.kept("release 8") is None
+    assert bench.recall("release 8") is None
     assert 0 < told["lost"] <= told["records"] == 400
     assert 1 <= len(told["ways"]) <= run.MOST_WAYS
     for way in told["ways"]:

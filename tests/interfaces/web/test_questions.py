@@ -14,7 +14,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.ledger import Ledger
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.interfaces.cli import main
-from sfumato.interfaces.web.data_process import Bench, found
+from sfumato.interfaces.web.data_process import Bench, task_function
 from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 from sfumato.results.queries import expected_error
 
@@ -44,13 +44,13 @@ class Asked:
         (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
         (folder / "data.csv").write_text(DATA, encoding="utf-8")
         self.folder, self.bench, self.recipe = folder, Bench(), recipes.load(folder / "recipe.yaml")
-        found("open_data")(
+        task_function("open_data")(
             self.bench, quiet, path=str(folder / "data.csv"), example=None, options={}
         )
 
     def do(self, task: str, **given: Any) -> Any:
         ledger = str(self.folder / "recipe.ledger")
-        return found(task)(self.bench, quiet, recipe=self.recipe, ledger=ledger, **given)
+        return task_function(task)(self.bench, quiet, recipe=self.recipe, ledger=ledger, **given)
 
     @property
     def source(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Number:
     validator.
     """
 
-    what: str
+    concept: str
     whose: str
     lengths: tuple[int, ...]
     module: str
@@ -117,11 +117,11 @@ def _checked(texts: Sequence[str], length: int) -> Recognition | None:
             if part:
                 kind = (
                     f"an id number ({number.whose})"
-                    if number.what == "national id number"
+                    if number.concept == "national id number"
                     else f"an {number.whose}"
                 )
                 return Recognition(
-                    number.what,
+                    number.concept,
                     f"{percent(part)} of the values have the check digits of {kind}",
                     0.95,
                 )

@@ -83,7 +83,7 @@ class ProfiledColumn:
     """A card with what it was made from: the values, bounded looks at them, the terms in the name.
 
     ``load`` gives all values again: those of a large table are not kept. ``spread``
-    has :data:`SPREAD` of its rows at most, evenly spread; ``counted`` every distinct value, where
+    has :data:`SPREAD` of its rows at most, evenly spread; ``counts`` every distinct value, where
     there are few enough; ``missing_codes`` are common codes in it that may stand for a missing
     value.
     """
@@ -91,7 +91,7 @@ class ProfiledColumn:
     card: Card
     load: Callable[[], pl.Series]
     spread: pl.Series
-    counted: ValueCounts | None
+    counts: ValueCounts | None
     sample: TextSample
     matches: tuple[Match, ...]
     missing_codes: tuple[Code, ...] = ()
@@ -149,9 +149,11 @@ def look_at(
         separation=separation(sizes),
     )
     spread = values.gather_every(max(1, -(-values.len() // SPREAD)))
-    few = counts if card.distinct <= MOST_COUNTED else None
+    small_counts = counts if card.distinct <= MOST_COUNTED else None
     codes = codes_in(counts.values, counts.counts)
-    return ProfiledColumn(card, load or (lambda: original), spread, few, sample, matches, codes)
+    return ProfiledColumn(
+        card, load or (lambda: original), spread, small_counts, sample, matches, codes
+    )
 
 
 def count_values(present: pl.Series) -> ValueCounts:

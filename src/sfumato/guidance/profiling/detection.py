@@ -22,7 +22,7 @@ class Recognition:
     (0-1).
     """
 
-    what: str
+    concept: str
     reason: str
     confidence: float
 

@@ -110,9 +110,11 @@ def _numbers(values: pl.Series, counts: NDArray[np.int64]) -> list[int]:
     }
     codes = [code for code, count in records.items() if count >= LEAST]
     # numbers of one type can be compared, others are refused
-    same = pl.Series(codes, dtype=pl.Int64).cast(values.dtype)
-    others = values.filter(~values.is_in(same.implode())).drop_nulls() if codes else values
-    lowest, highest = others.min(), others.max()
+    code_values = pl.Series(codes, dtype=pl.Int64).cast(values.dtype)
+    other_values = (
+        values.filter(~values.is_in(code_values.implode())).drop_nulls() if codes else values
+    )
+    lowest, highest = other_values.min(), other_values.max()
     if not codes or lowest is None or highest is None:
         return []
     return [

@@ -202,12 +202,12 @@ def _shared_prefix(names: list[str]) -> str:
     """Letters all columns begin with (``iage, isex, irace``); none for two columns, whose names may
     agree by chance.
     """
-    least, most = min(names, default=""), max(names, default="")
-    same = next(
-        (i for i, pair in enumerate(zip(least, most, strict=False)) if pair[0] != pair[1]),
-        len(least),
+    first, last = min(names, default=""), max(names, default="")
+    length = next(
+        (i for i, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]),
+        len(first),
     )
-    return least[:same] if len(names) > 2 else ""
+    return first[:length] if len(names) > 2 else ""
 
 
 def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:

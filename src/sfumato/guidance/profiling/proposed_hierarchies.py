@@ -63,11 +63,11 @@ def _frequency(kind: Kind, distinct: int) -> Suggestion:
         else f"not all values can be read as {_READ_AS[kind]}"
     )
     return Suggestion(
-        {"frequency": {"keep": kept(distinct)}}, f"{why}: rare values are joined first"
+        {"frequency": {"keep": prefix_lengths(distinct)}}, f"{why}: rare values are joined first"
     )
 
 
-def kept(distinct: int) -> list[int]:
+def prefix_lengths(distinct: int) -> list[int]:
     """How many frequent values each level keeps: powers of two below the number of values, 64 at
     most.
 
@@ -83,9 +83,9 @@ def _labels(column: ProfiledColumn) -> list[str]:
     """The distinct values as hierarchies will see them; a bounded look where there are very
     many.
     """
-    if column.counted is None:
+    if column.counts is None:
         return list(column.sample.texts)
-    return [label(value) for value in column.counted.values.to_list()]
+    return [label(value) for value in column.counts.values.to_list()]
 
 
 def _dates(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
@@ -155,7 +155,7 @@ def _intervals(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
 
 def _records_of(column: ProfiledColumn) -> dict[str, int]:
     """Every distinct value and how many records have it."""
-    counts = column.counted or count_values(column.values.drop_nulls())
+    counts = column.counts or count_values(column.values.drop_nulls())
     return dict(zip(counts.values.to_list(), counts.counts.tolist(), strict=True))
 
 

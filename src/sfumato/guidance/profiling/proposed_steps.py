@@ -64,23 +64,23 @@ class ProposedStep:
         """What it loses, the others, and, where another one loses less, why that was not taken; in
         one line.
         """
-        others = ", ".join(
+        alternatives = ", ".join(
             f"{name} {percent(loss)}" for name, loss in self.losses.items() if name != self.name
         )
         if not self.searched:
-            others = "the others would have to search too many combinations of levels"
+            alternatives = "the others would have to search too many combinations of levels"
         lost = f"information loss on quasi-identifiers: {percent(self.losses[self.name])}"
-        return f"{lost} ({others}){self._although}" if others else lost
+        return f"{lost} ({alternatives}){self._although}" if alternatives else lost
 
     @property
     def _although(self) -> str:
         """Why it was taken though another one loses less; empty where none does."""
-        least = min(self.losses, key=lambda name: self.losses[name])
-        if self.losses[least] >= self.losses[self.name]:
+        best = min(self.losses, key=lambda name: self.losses[name])
+        if self.losses[best] >= self.losses[self.name]:
             return ""
         return (
-            f"; taken before {least}, which is not better by more than {percent(AS_GOOD)}, because"
-            f" {_EASIER[self.name, least]}"
+            f"; taken before {best}, which is not better by more than {percent(AS_GOOD)}, because"
+            f" {_EASIER[self.name, best]}"
         )
 
 
@@ -100,7 +100,9 @@ def means_for(dataset: Table) -> ProposedStep | None:
     """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not
     matter.
     """
-    dataset = _drawn(dataset.drop(set(dataset.columns) - set(_judged(dataset.schema))))
+    dataset = _sample_rows(
+        dataset.drop(set(dataset.columns) - set(_judged_columns(dataset.schema)))
+    )
     if len(dataset) < K or not dataset.schema.quasi:
         return None
     searched = _nodes(dataset) <= MOST_NODES
@@ -108,8 +110,8 @@ def means_for(dataset: Table) -> ProposedStep | None:
     losses = {name: loss for name, step in candidates if (loss := _loss(step, dataset)) is not None}
     if not losses:
         return None
-    least = min(losses.values())
-    step_name = next(name for name in _STEPS if name in losses and losses[name] <= least + AS_GOOD)
+    lowest = min(losses.values())
+    step_name = next(name for name in _STEPS if name in losses and losses[name] <= lowest + AS_GOOD)
     return ProposedStep(_STEPS[step_name], losses, len(dataset), searched)
 
 
@@ -172,7 +174,7 @@ def _table(proposal: Proposal, frame: pl.DataFrame) -> Table | None:
     return Table(frame[list(attributes)], Schema(attributes))  # type: ignore[arg-type]
 
 
-def _judged(schema: Schema) -> Iterator[str]:
+def _judged_columns(schema: Schema) -> Iterator[str]:
     """The columns the promise is about: quasi-identifiers and persons."""
     yield from schema.quasi
     if schema.person is not None:
@@ -185,7 +187,7 @@ def attribute_of(column: ColumnProposal) -> Attribute:
     return Attribute(column.roles, column.kind, built, unit=column.unit or "person")
 
 
-def _drawn(dataset: Table) -> Table:
+def _sample_rows(dataset: Table) -> Table:
     """A random part of a large table that does not depend on the order of its rows."""
     if len(dataset) <= ROWS:
         return dataset

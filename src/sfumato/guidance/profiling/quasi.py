@@ -199,13 +199,13 @@ class _Parting:
         """Add a column and let go of the records it leaves alone."""
         joined = self._joined(column).dense()
         shared = joined.counts()[joined.of] > 1
-        self.classes = Codes(joined.of[shared], joined.many).dense()
-        self.columns = [Codes(codes.of[shared], codes.many) for codes in self.columns]
+        self.classes = Codes(joined.of[shared], joined.size).dense()
+        self.columns = [Codes(codes.of[shared], codes.size) for codes in self.columns]
         self.pairs = pairs
 
     def _joined(self, column: int) -> Codes:
         codes = self.columns[column]
-        return Codes(self.classes.of * codes.many + codes.of, self.classes.many * codes.many)
+        return Codes(self.classes.of * codes.size + codes.of, self.classes.size * codes.size)
 
     @property
     def uniqueness(self) -> float:
@@ -219,20 +219,20 @@ class _Parting:
 
 @dataclasses.dataclass(frozen=True)
 class Codes:
-    """Records as whole numbers from 0 to ``many`` - 1."""
+    """Records as whole numbers from 0 to ``size`` - 1."""
 
     of: NDArray[np.int64]
-    many: int
+    size: int
 
     @property
     def compact(self) -> bool:
         """Whether a slot for every code costs no more than sorting the records."""
-        return self.many <= 8 * len(self.of) + 1024
+        return self.size <= 8 * len(self.of) + 1024
 
     def counts(self) -> NDArray[np.int64]:
         """How often codes occur; by code where that is compact, in any order otherwise."""
         return (
-            np.bincount(self.of, minlength=self.many)
+            np.bincount(self.of, minlength=self.size)
             if self.compact
             else np.unique(self.of, return_counts=True)[1]
         )
@@ -242,7 +242,7 @@ class Codes:
         if not self.compact:
             occurring, inverse = np.unique(self.of, return_inverse=True)
             return Codes(inverse.astype(np.int64), len(occurring))
-        occurs = np.bincount(self.of, minlength=self.many) > 0
+        occurs = np.bincount(self.of, minlength=self.size) > 0
         return Codes((np.cumsum(occurs) - 1)[self.of], int(occurs.sum()))
 
 

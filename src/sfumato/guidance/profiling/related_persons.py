@@ -118,8 +118,8 @@ def design_of(
     if trial is None:
         return _untried(tables)
     design, refused = trial.affordable()
-    design, more = trial.with_secrets(design)
-    return dataclasses.replace(trial.lines(design), refused=(*refused, *more))
+    design, refused_secrets = trial.with_secrets(design)
+    return dataclasses.replace(trial.lines(design), refused=(*refused, *refused_secrets))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +155,7 @@ class _Trial:
     people: Any
     everybody: int
     own_means: Spec
-    tried: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
+    results: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
     """What was left by all steps but the last, and the detail lost, of designs that were tried."""
 
     @classmethod
@@ -179,11 +179,13 @@ class _Trial:
         )
         try:
             schemas = {t.name: _schema(t) for t in tables}
-            some = {
+            sampled_tables = {
                 n: _of_people(frames[n], owners[n], sample).select(list(s.attributes))
                 for n, s in schemas.items()
             }
-            people: Any = registry.data_class(Shape.TABLES).from_tables(some, schemas, Source())
+            people: Any = registry.data_class(Shape.TABLES).from_tables(
+                sampled_tables, schemas, Source()
+            )
             steps = means_for(people.table(top.name)) if _has_quasi(top) else None
         except SfumatoError:
             return None
@@ -201,11 +203,11 @@ class _Trial:
         """
         if len(self.guesses) == 1:
             return _Design((OWN,)), []
-        both = self._cheapest((COUNTS, ONE_ROW))
-        if both[1].affordable:
-            return both[0], []
+        combined = self._cheapest((COUNTS, ONE_ROW))
+        if combined[1].affordable:
+            return combined[0], []
         single = sorted(
-            map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda tried: tried[1].total
+            map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda trial_cost: trial_cost[1].total
         )
         bearable = [design for design, cost in single if cost.affordable]
         best = bearable[0] if bearable else _Design((OWN,))
@@ -221,7 +223,9 @@ class _Trial:
         designs = [
             (design, self.cost(design)) for design in (_Design(persons, larger) for larger in sizes)
         ]
-        return min(designs, key=lambda one: (not one[1].affordable, one[1].total))
+        return min(
+            designs, key=lambda design_cost: (not design_cost[1].affordable, design_cost[1].total)
+        )
 
     def with_secrets(self, design: _Design) -> tuple[_Design, list[ProposedLine]]:
         """The same with a promise for every sensitive column that does not cost too much, one after
@@ -229,10 +233,10 @@ class _Trial:
         """
         refused: list[ProposedLine] = []
         for spec in self._about_secrets(design):
-            more = dataclasses.replace(design, secrets=(*design.secrets, spec))
-            cost = self.cost(more)
+            extended = dataclasses.replace(design, secrets=(*design.secrets, spec))
+            cost = self.cost(extended)
             if cost.affordable:
-                design = more
+                design = extended
             else:
                 refused.append(ProposedLine(spec, cost.words))
         return design, refused
@@ -251,8 +255,8 @@ class _Trial:
             ):  # who knows a column does not learn it
                 continue
             person_values = np.unique(np.stack([column.person, column.code], axis=1), axis=0)
-            most = np.bincount(person_values[:, 1]).max() / views.persons
-            kind = {} if most <= COMMON else {"kind": "distinct"}
+            largest_share = np.bincount(person_values[:, 1]).max() / views.persons
+            kind = {} if largest_share <= COMMON else {"kind": "distinct"}
             yield {"persons_l_diversity": {"sensitive": name, "l": L, **kind, "knows": knows}}
 
     # What it costs.
@@ -266,10 +270,10 @@ class _Trial:
             design.larger,
         )  # promises about secrets are the last step's alone
         try:
-            if key not in self.tried:
-                self.tried[key] = _carried_out(self.people, steps, models)
-            people, detail = self.tried[key]
-            people, _ = _carried_out(people, [last], models, place=len(steps))
+            if key not in self.results:
+                self.results[key] = _carried_out(self.people, steps, models)
+            people, detail = self.results[key]
+            people, _ = _carried_out(people, [last], models, first_number=len(steps))
         except SfumatoError:
             return _Cost(refused="it cannot be reached")
         before, after = self.people.counts(), people.counts()
@@ -341,11 +345,11 @@ class _Trial:
 
 
 def _carried_out(
-    people: Any, steps: Sequence[ProposedLine], models: tuple[Any, ...], place: int = 0
+    people: Any, steps: Sequence[ProposedLine], models: tuple[Any, ...], first_number: int = 0
 ) -> tuple[Any, float]:
     """What steps leave of people, and the share of detail they lose on the average."""
     detail = [0.0]
-    for number, line in enumerate(steps, start=place):
+    for number, line in enumerate(steps, start=first_number):
         step = _built("steps", line.spec)
         plan = step.plan(people, Goal(models, Seed.of(1), place=number))
         people = step.apply(people, plan)

@@ -52,7 +52,7 @@ class Match:
     length: int
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def other_words(self) -> tuple[str, ...]:
         """The words of the name that are not part of the term."""
         return self.words[: self.start] + self.words[self.start + self.length :]
 
@@ -110,7 +110,7 @@ def _stands(match: Match) -> bool:
     if match.length > 1 or match.words[match.start] not in words_alone(match.concept):
         return True
     harmless = word_lists().beside_a_term | word_lists().person
-    return all(word.isdigit() or word in harmless for word in match.others)
+    return all(word.isdigit() or word in harmless for word in match.other_words)
 
 
 def _by_stem(words: tuple[str, ...]) -> list[Match]:

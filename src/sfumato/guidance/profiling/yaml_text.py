@@ -72,7 +72,9 @@ def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iter
     for key, value in options.items():
         yield f"{key}: {str(value).lower() if isinstance(value, bool) else flow(value)}"
     if codes:
-        every = list(dict.fromkeys(code for several in codes.values() for code in several))
+        every = list(
+            dict.fromkeys(code for column_codes in codes.values() for code in column_codes)
+        )
         where = ", ".join(scalar(name) for name in list(codes)[:5]) + (
             " and others" if len(codes) > 5 else ""
         )
@@ -177,8 +179,8 @@ def _warnings(proposal: Proposal) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(scalar(_cut(name)) for name in names[:_LISTED]) + more
+    remainder = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(scalar(_cut(name)) for name in names[:_LISTED]) + remainder
 
 
 def _cut(name: str) -> str:

@@ -104,10 +104,10 @@ class ContextAnswers:
             name: worst for name, worst in WORST.items() if getattr(self, name) in (UNKNOWN, None)
         }
 
-    def with_answers(self, **given: Any) -> ContextAnswers:
+    def with_answers(self, **answers: Any) -> ContextAnswers:
         """The same with other answers; what is None stays."""
         return dataclasses.replace(
-            self, **{name: value for name, value in given.items() if value is not None}
+            self, **{name: value for name, value in answers.items() if value is not None}
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,15 +117,15 @@ class ContextAnswers:
             "contract": self.contract,
             "sensitivity": self.sensitivity,
         }
-        more = {
+        optional_fields = {
             "keep": list(self.keep),
-            "analyses": [dict(one) for one in self.analyses],
+            "analyses": [dict(analysis) for analysis in self.analyses],
             "decide": dict(self.decide),
         }
         return {
             **plain,
             "population": self.population or UNKNOWN,
-            **{k: v for k, v in more.items() if v},
+            **{k: v for k, v in optional_fields.items() if v},
         }
 
 

@@ -60,10 +60,10 @@ def candidates_for(
     models = tuple(registry.build("models", promise) for promise in terms.promises)
     promising = dataclasses.replace(base, meet=models, limits=dict(terms.limits))
     own = [] if proposed is None else [_with(PROFILE, "profile", promising, dict(proposed))]
-    steps = [one.candidate.recipe.steps for one in own]
+    steps = [trial.candidate.recipe.steps for trial in own]
     recoded = [_with(name, family, promising, step) for name, family, step in _recodings()]
-    others = [one for one in recoded if one.candidate.recipe.steps not in steps]
-    return (*own, *others, *_masked(dataset, base, terms), *_drawn(base))
+    distinct = [trial for trial in recoded if trial.candidate.recipe.steps not in steps]
+    return (*own, *distinct, *_masked(dataset, base, terms), *_synthetic_candidates(base))
 
 
 def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
@@ -90,10 +90,12 @@ def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def _with(
-    name: str, family: str, recipe: Recipe, *steps: Mapping[str, Any], other: str = ""
+    name: str, family: str, recipe: Recipe, *steps: Mapping[str, Any], other_promise: str = ""
 ) -> TriedMeans:
     built = tuple(registry.build("steps", step) for step in steps)
-    return TriedMeans(Candidate(name, dataclasses.replace(recipe, steps=built)), family, other)
+    return TriedMeans(
+        Candidate(name, dataclasses.replace(recipe, steps=built)), family, other_promise
+    )
 
 
 def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMeans]:
@@ -118,7 +120,13 @@ def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMea
             *([{"pram": {"columns": nominal, "retain": retain}}] if nominal else []),
         ]
         masked.append(
-            _with(f"swapped and randomised {word}", "masking", limited, *steps, other=ONLY_LIMITS)
+            _with(
+                f"swapped and randomised {word}",
+                "masking",
+                limited,
+                *steps,
+                other_promise=ONLY_LIMITS,
+            )
         )
     return masked
 
@@ -131,8 +139,10 @@ def _has_order(dataset: Table, name: str) -> bool:
     return kind.is_numeric() or kind.is_temporal() or dataset.schema[name].order is not None
 
 
-def _drawn(base: Recipe) -> list[TriedMeans]:
-    return [_with("drawn anew by trees", "synthetic", base, {"synthesize": {}}, other=NOBODYS)]
+def _synthetic_candidates(base: Recipe) -> list[TriedMeans]:
+    return [
+        _with("drawn anew by trees", "synthetic", base, {"synthesize": {}}, other_promise=NOBODYS)
+    ]
 
 
 def contract_of(

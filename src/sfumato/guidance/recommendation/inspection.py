@@ -17,6 +17,7 @@ from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Role, Schema
 from sfumato.core.table import Table
+from sfumato.core.words import count_of, inflect
 from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposal import propose
@@ -139,11 +140,12 @@ def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None
     open_columns = schema.columns(Role.ASK)
     if open_columns:
         lines = [f"  --decide {name}=ROLE  {why.get(name, ASKED)}" for name in open_columns]
-        many = "1 column waits" if len(open_columns) == 1 else f"{len(open_columns)} columns wait"
+        columns = count_of(len(open_columns), "column")
+        wait = inflect(len(open_columns), "waits", "wait")
         first = (
-            f"{many} for your decision in {table}, and nothing is recommended before: give --decide"
-            " (in Python and in answers.yaml: decide) the role direct, quasi, sensitive, plain,"
-            " weight, stratum, unit or unit:household"
+            f"{columns} {wait} for your decision in {table}, and nothing is recommended before:"
+            " give --decide (in Python and in answers.yaml: decide) the role direct, quasi,"
+            " sensitive, plain, weight, stratum, unit or unit:household"
         )
         raise SchemaError([first, *lines])
 

@@ -52,7 +52,9 @@ def recommendation_page(document: Mapping[str, Any], chart: ChartBlock) -> str:
         )
         blocks.append(Paragraph(sentence, "quiet"))
     rejected = [candidate for candidate in document["candidates"] if candidate["why_not"]]
-    reasons = [f"{as_sentence(one['why_not'])} ({one['family']})" for one in rejected]
+    reasons = [
+        f"{as_sentence(rejection['why_not'])} ({rejection['family']})" for rejection in rejected
+    ]
     blocks += [Heading("Why not the others"), ListBlock(tuple(reasons))]
     if document["bars"]:
         blocks.append(Heading("Published thresholds"))

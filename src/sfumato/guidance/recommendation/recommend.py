@@ -79,7 +79,7 @@ def recommend(
     common = CommonTerms(
         Seed.of(seed), (*ONLY_LINKAGE, *FOR_DRAWN), SECONDS, LOOKED_FOR, context.keep
     )
-    candidates = [one.candidate for one in methods]
+    candidates = [method.candidate for method in methods]
     comparison = compare(tried_on, candidates, terms=common, workers=workers, progress=progress)
     order = ranked(comparison, methods, keep=bool(context.keep))
     return Recommendation(

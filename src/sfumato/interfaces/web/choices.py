@@ -20,17 +20,19 @@ FINE = 10_000
 """A budget that is raised is a multiple of one part of so many."""
 
 
-def place_of(recipe: Recipe) -> int | None:
+def position_of(recipe: Recipe) -> int | None:
     """The place of the last step that chooses from a lattice; None: there is none."""
-    return max((place for place, step in enumerate(recipe.steps) if step.surveys), default=None)
+    return max(
+        (position for position, step in enumerate(recipe.steps) if step.surveys), default=None
+    )
 
 
 def chosen_in(recipe: Recipe) -> dict[str, int] | None:
     """The node that a recipe fixes, column by column; None where it leaves the search a choice."""
-    place = place_of(recipe)
-    if place is None or not recipe.schema.quasi:
+    position = position_of(recipe)
+    if position is None or not recipe.schema.quasi:
         return None
-    bounds = _step(recipe, place).levels
+    bounds = _step(recipe, position).levels
     fixed = {column: _only(bounds.get(column)) for column in recipe.schema.quasi}
     return (
         None
@@ -51,14 +53,14 @@ def with_node(recipe: Recipe, levels: Mapping[str, int], *, lost: int, records: 
     """The recipe at one node; the budget is raised where the node loses more records than it
     allows.
     """
-    place = _place(recipe)
-    step = _step(recipe, place)
+    position = _require_position(recipe)
+    step = _step(recipe, position)
     changes: dict[str, Any] = {
         "levels": {column: (level, level) for column, level in levels.items()}
     }
     if step.suppress in BUDGETED and allowed(step.budget, records) < lost:
         changes["budget"] = raised(lost, records)
-    return _with_step(recipe, place, dataclasses.replace(step, **changes))
+    return _with_step(recipe, position, dataclasses.replace(step, **changes))
 
 
 def allowed(budget: float, records: int) -> int:
@@ -78,7 +80,7 @@ def raised(lost: int, records: int) -> float:
 
 def records_allowed(recipe: Recipe, records: int) -> int:
     """How many records the step that chooses from a lattice may lose."""
-    step = _step(recipe, _place(recipe))
+    step = _step(recipe, _require_position(recipe))
     return allowed(step.budget, records) if step.suppress in BUDGETED else 0
 
 
@@ -88,12 +90,12 @@ def left_open(recipe: Recipe, before: Iterable[Recipe]) -> Recipe:
     ``before`` are the recipes it came from, newest first: bounds that one of them had are bounds
     again. A recipe that leaves a choice is as it was.
     """
-    place = place_of(recipe)
-    if place is None or chosen_in(recipe) is None:
+    position = position_of(recipe)
+    if position is None or chosen_in(recipe) is None:
         return recipe
     bounds: dict[str, Any] = {}
     for earlier in before:
-        at = place_of(earlier)
+        at = position_of(earlier)
         if at is not None and chosen_in(earlier) is None:
             bounds = {
                 c: bound
@@ -101,7 +103,7 @@ def left_open(recipe: Recipe, before: Iterable[Recipe]) -> Recipe:
                 if c in recipe.schema.quasi
             }
             break
-    return _with_step(recipe, place, dataclasses.replace(_step(recipe, place), levels=bounds))
+    return _with_step(recipe, position, dataclasses.replace(_step(recipe, position), levels=bounds))
 
 
 def lattice_key(recipe: Recipe) -> str:
@@ -111,8 +113,8 @@ def lattice_key(recipe: Recipe) -> str:
     How much may be lost does not count as long as anything may: a landscape is read under any
     budget.
     """
-    place = _place(recipe)
-    step = _step(recipe, place)
+    position = _require_position(recipe)
+    step = _step(recipe, position)
     plain = dataclasses.replace(
         step,
         budget=float(step.budget > 0),
@@ -121,14 +123,16 @@ def lattice_key(recipe: Recipe) -> str:
         seconds=None,
         objective=step.objective,
     )
-    cut = dataclasses.replace(recipe, steps=(*recipe.steps[:place], plain), limits={}, contract=())
+    cut = dataclasses.replace(
+        recipe, steps=(*recipe.steps[:position], plain), limits={}, contract=()
+    )
     return hashlib.sha256(json.dumps(recipes.to_dict(cut), sort_keys=True).encode()).hexdigest()
 
 
 def searched_key(recipe: Recipe) -> str:
     """What two recipes share for which the search ends at the same node."""
-    place = _place(recipe)
-    cut = dataclasses.replace(recipe, steps=recipe.steps[: place + 1], limits={}, contract=())
+    position = _require_position(recipe)
+    cut = dataclasses.replace(recipe, steps=recipe.steps[: position + 1], limits={}, contract=())
     return hashlib.sha256(json.dumps(recipes.to_dict(cut), sort_keys=True).encode()).hexdigest()
 
 
@@ -136,30 +140,30 @@ def with_any_loss(recipe: Recipe) -> Recipe:
     """The recipe that may lose all records but some: where nothing stays within the budget, there
     is still something to look at.
     """
-    place = _place(recipe)
-    return _with_step(recipe, place, dataclasses.replace(_step(recipe, place), budget=1.0))
+    position = _require_position(recipe)
+    return _with_step(recipe, position, dataclasses.replace(_step(recipe, position), budget=1.0))
 
 
 def to_survey(recipe: Recipe) -> Recipe:
     """The recipe up to the step that chooses from a lattice, with nothing asked of the result."""
-    place = _place(recipe)
+    position = _require_position(recipe)
     return dataclasses.replace(
-        recipe, meet=recipe.goals, steps=recipe.steps[: place + 1], limits={}, contract=()
+        recipe, meet=recipe.goals, steps=recipe.steps[: position + 1], limits={}, contract=()
     )
 
 
-def _place(recipe: Recipe) -> int:
-    place = place_of(recipe)
-    if place is None:
+def _require_position(recipe: Recipe) -> int:
+    position = position_of(recipe)
+    if position is None:
         raise LookupError("no step chooses from a lattice")
-    return place
+    return position
 
 
-def _step(recipe: Recipe, place: int) -> Any:
-    return recipe.steps[place]
+def _step(recipe: Recipe, position: int) -> Any:
+    return recipe.steps[position]
 
 
-def _with_step(recipe: Recipe, place: int, step: Any) -> Recipe:
+def _with_step(recipe: Recipe, position: int, step: Any) -> Recipe:
     return dataclasses.replace(
-        recipe, steps=(*recipe.steps[:place], step, *recipe.steps[place + 1 :])
+        recipe, steps=(*recipe.steps[:position], step, *recipe.steps[position + 1 :])
     )

@@ -39,7 +39,7 @@ class Bench:
     """
 
     table: Table | None = None
-    made: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
+    store: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
     guard: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     @property
@@ -52,21 +52,21 @@ class Bench:
     def keep(self, key: str, value: Any) -> None:
         """Keep something that was dear to make."""
         with self.guard:
-            self.made[key] = value
-            self.made.move_to_end(key)
-            while len(self.made) > KEPT:
-                self.made.popitem(last=False)
+            self.store[key] = value
+            self.store.move_to_end(key)
+            while len(self.store) > KEPT:
+                self.store.popitem(last=False)
 
-    def kept(self, key: str) -> Any:
+    def recall(self, key: str) -> Any:
         """What was kept, or None."""
         with self.guard:
-            if key in self.made:
-                self.made.move_to_end(key)
-            return self.made.get(key)
+            if key in self.store:
+                self.store.move_to_end(key)
+            return self.store.get(key)
 
-    def known(self, key: str, make: Callable[[], Any]) -> Any:
+    def recall_or_make(self, key: str, make: Callable[[], Any]) -> Any:
         """What was kept, else what is made now."""
-        value = self.kept(key)
+        value = self.recall(key)
         if value is None:
             value = make()
             self.keep(key, value)
@@ -103,27 +103,27 @@ def work(pipe: Connection) -> None:
     send(("ready", 0))
     while True:
         try:
-            word, number, *rest = pipe.recv()
+            word, number, *details = pipe.recv()
         except (EOFError, OSError):
             os._exit(0)
         if word == "stop":
             if number in calls:
                 calls[number].stopped.set()
             continue
-        task, given = rest
+        task, arguments = details
         call = calls[number] = Call(number, send)
-        lanes[TASKS[task].lane].submit(_answer, bench, call, task, given, calls)
+        lanes[TASKS[task].lane].submit(_answer, bench, call, task, arguments, calls)
 
 
 def _answer(
-    bench: Bench, call: Call, task: str, given: dict[str, Any], calls: dict[int, Call]
+    bench: Bench, call: Call, task: str, arguments: dict[str, Any], calls: dict[int, Call]
 ) -> None:
     """Do one task and send what came of it."""
     answer: tuple[Any, ...]
     try:
         if call.stopped.is_set():
             raise Stopped
-        answer = ("done", call.number, found(task)(bench, call, **given))
+        answer = ("done", call.number, task_function(task)(bench, call, **arguments))
     except Stopped:
         answer = ("stopped", call.number)
     except SfumatoError as error:
@@ -139,7 +139,7 @@ def _answer(
         call.send(("failed", call.number, "InternalError", _bug(task, error), None))
 
 
-def found(task: str) -> Callable[..., Any]:
+def task_function(task: str) -> Callable[..., Any]:
     """The function that does a task."""
     module, _, name = TASKS[task].home.partition(":")
     function: Callable[..., Any] = getattr(

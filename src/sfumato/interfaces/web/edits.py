@@ -53,8 +53,8 @@ def choice_of(attribute: Attribute) -> str:
     'unit: household'
     """
     unit = attribute.unit if attribute.has(Role.UNIT) else "person"
-    known = (name for name, meant in CHOICES.items() if meant == (attribute.roles, unit))
-    return next(known, join_words(attribute.roles))
+    names = (name for name, meaning in CHOICES.items() if meaning == (attribute.roles, unit))
+    return next(names, join_words(attribute.roles))
 
 
 def with_role(
@@ -77,12 +77,12 @@ def with_role(
         attributes[name] = dataclasses.replace(old, roles=roles, unit=unit, hierarchy=hierarchy)
     changed = dataclasses.replace(recipe, schema=Schema(attributes))
     gone = [name for name in columns if Role.QUASI not in roles]
-    return Edited(_without_levels(changed, gone), f"{_called(columns)}: {choice}")
+    return Edited(_without_levels(changed, gone), f"{_column_words(columns)}: {choice}")
 
 
 def with_kind(recipe: Recipe, columns: Sequence[str], kind: str) -> Edited:
     """Say how the values of columns compare."""
-    return Edited(_with(recipe, columns, kind=Kind(kind)), f"{_called(columns)}: {kind}")
+    return Edited(_with(recipe, columns, kind=Kind(kind)), f"{_column_words(columns)}: {kind}")
 
 
 def with_missing(recipe: Recipe, columns: Sequence[str], rule: str) -> Edited:
@@ -90,7 +90,7 @@ def with_missing(recipe: Recipe, columns: Sequence[str], rule: str) -> Edited:
     words = "a value like others" if Missing(rule) is Missing.CATEGORY else "equal to every value"
     return Edited(
         _with(recipe, columns, missing=Missing(rule)),
-        f"{_called(columns)}: missing values are {words}",
+        f"{_column_words(columns)}: missing values are {words}",
     )
 
 
@@ -109,17 +109,20 @@ def without_columns(recipe: Recipe, columns: Sequence[str]) -> Edited:
     """Take columns out of the recipe that the table does not have."""
     changed = dataclasses.replace(recipe, schema=recipe.schema.without(columns))
     return Edited(
-        _without_levels(changed, columns), f"{_called(columns)}: not in the table any more"
+        _without_levels(changed, columns), f"{_column_words(columns)}: not in the table any more"
     )
 
 
 def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Edited:
     """Read codes of single columns as missing values."""
-    said = {**recipe.intake.missing_in, **{name: tuple(some) for name, some in codes.items()}}
-    intake = dataclasses.replace(recipe.intake, missing_in=said)
+    missing_in = {
+        **recipe.intake.missing_in,
+        **{name: tuple(values) for name, values in codes.items()},
+    }
+    intake = dataclasses.replace(recipe.intake, missing_in=missing_in)
     return Edited(
         dataclasses.replace(recipe, intake=intake),
-        f"{_called(list(codes))}: codes are missing values",
+        f"{_column_words(list(codes))}: codes are missing values",
     )
 
 
@@ -138,10 +141,10 @@ def bounds_of(recipe: Recipe) -> dict[str, tuple[int, int]]:
     of.
     """
     step = recoding(recipe)
-    given = {} if step is None else step.levels
+    levels = {} if step is None else step.levels
     return {
         name: (0, bound) if isinstance(bound, int) else tuple(bound)
-        for name, bound in given.items()
+        for name, bound in levels.items()
     }
 
 
@@ -170,16 +173,18 @@ def with_recoding(recipe: Recipe) -> Edited:
     steps = registry.family("steps")
     name = next(name for name in steps if steps[name].surveys)
     step = registry.build("steps", {name: {"budget": 0.02}})
-    kept = tuple(old for old in recipe.steps if old.masks)
-    return Edited(dataclasses.replace(recipe, steps=(*kept, step)), "Whole columns are recoded")
+    masking_steps = tuple(old for old in recipe.steps if old.masks)
+    return Edited(
+        dataclasses.replace(recipe, steps=(*masking_steps, step)), "Whole columns are recoded"
+    )
 
 
 def _without_levels(recipe: Recipe, columns: Sequence[str]) -> Recipe:
     step = recoding(recipe)
     if step is None or not set(columns) & set(step.levels):
         return recipe
-    left = {name: bound for name, bound in step.levels.items() if name not in columns}
-    return _stepped(recipe, step, dataclasses.replace(step, levels=left))
+    levels = {name: bound for name, bound in step.levels.items() if name not in columns}
+    return _stepped(recipe, step, dataclasses.replace(step, levels=levels))
 
 
 def _stepped(recipe: Recipe, old: Any, new: Any) -> Recipe:
@@ -201,5 +206,5 @@ def _with(recipe: Recipe, columns: Sequence[str], **changes: Any) -> Recipe:
     return dataclasses.replace(recipe, schema=schema)
 
 
-def _called(columns: Sequence[str]) -> str:
+def _column_words(columns: Sequence[str]) -> str:
     return ", ".join(columns) if len(columns) <= 3 else f"{len(columns)} columns"

@@ -49,7 +49,7 @@ KINDS = {
 }
 
 
-def taken(project: Project, kind: str) -> tuple[str, str]:
+def export_text(project: Project, kind: str) -> tuple[str, str]:
     """The name of the file and the text of a form of the recipe in use."""
     form, recipe, errand = KINDS[kind], project.recipe, errand_of(project)
     if kind == "recipe":
@@ -66,7 +66,7 @@ def _from_anywhere(recipe: Recipe) -> Recipe:
     the project are not.
     """
 
-    def found(model: Any) -> Any:
+    def with_absolute_population(model: Any) -> Any:
         path = model.population
         return (
             model
@@ -85,7 +85,7 @@ def _from_anywhere(recipe: Recipe) -> Recipe:
         for name, attribute in recipe.schema.attributes.items()
     }
     return dataclasses.replace(
-        recipe, schema=Schema(attributes), meet=tuple(map(found, recipe.meet))
+        recipe, schema=Schema(attributes), meet=tuple(map(with_absolute_population, recipe.meet))
     )
 
 
@@ -97,5 +97,7 @@ def errand_of(project: Project) -> Errand:
         options |= {
             "engine": "memory"
         }  # as it was read here; a database that counts itself may search otherwise
-    asked = project.register if project.register.get("file") and project.register.get("to") else {}
-    return Errand(data.path or "data.csv", example=data.example, options=options, register=asked)
+    register = (
+        project.register if project.register.get("file") and project.register.get("to") else {}
+    )
+    return Errand(data.path or "data.csv", example=data.example, options=options, register=register)

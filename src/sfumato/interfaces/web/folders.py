@@ -89,17 +89,19 @@ def recent(*, besides: Path | None = None) -> list[dict[str, Any]]:
         if isinstance(listed, list)
         else []
     )
-    others = [project for project in projects if project["folder"] != str(besides)][:MOST_RECENT]
+    other_projects = [project for project in projects if project["folder"] != str(besides)][
+        :MOST_RECENT
+    ]
     return [
         {**project, "there": (Path(project["folder"]) / "project.json").is_file()}
-        for project in others
+        for project in other_projects
     ]
 
 
 def remember(folder: Path, name: str, records: int | None) -> None:
     """Put a project at the head of the list; a home that cannot be written to is left as it is."""
-    mine: dict[str, Any] = {"folder": str(folder), "name": name, "records": records}
-    _keep([mine, *recent(besides=folder)])
+    entry: dict[str, Any] = {"folder": str(folder), "name": name, "records": records}
+    _keep([entry, *recent(besides=folder)])
 
 
 def forget_recent(folder: str) -> None:

@@ -71,7 +71,9 @@ class FormError(ParameterError):
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__(
-            "; ".join(f"{name} {said}" if name else said for name, said in problems.items())
+            "; ".join(
+                f"{name} {problem}" if name else problem for name, problem in problems.items()
+            )
         )
         self.problems = dict(problems)
 
@@ -95,8 +97,8 @@ class FormField:
     default, and its value is None until one is entered. ``optional`` fields may stay empty where
     that means something of its own. ``low``, ``high`` and ``step`` bound numbers (of a share too,
     which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
-    ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a
-    list; ``examples``: values that are offered as presets, the first one where none is there yet.
+    ``open_high``. ``single``: one column may stand alone, without a list; ``min_items``: entries of
+    a list; ``examples``: values that are offered as presets, the first one where none is there yet.
     """
 
     name: str
@@ -115,7 +117,7 @@ class FormField:
     step: float | None = None
     whole: bool = False
     single: bool = False
-    least: int = 0
+    min_items: int = 0
     examples: tuple[Any, ...] = ()
 
     @property
@@ -123,7 +125,7 @@ class FormField:
         """The value as it stands in a field of text; a share in percent, a list a line each,
         anything else as YAML.
         """
-        return shown(self, self.value)
+        return text_of_value(self, self.value)
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -131,7 +133,7 @@ class FormField:
         return tuple((str(key), inline(value)) for key, value in (self.value or {}).items())
 
     @property
-    def chosen(self) -> tuple[str, ...]:
+    def selection(self) -> tuple[str, ...]:
         """The columns or words that are chosen, in their order."""
         if self.value is None:
             return ()
@@ -150,14 +152,14 @@ class FormField:
         return (low, high, step) if (high - low) / step <= MOST_STEPS else None
 
 
-def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
+def form_of(subject: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
     """The fields of an object with their values, or of a class with its defaults; columns are
     offered from the schema.
     """
-    cls = thing if isinstance(thing, type) else type(thing)
+    cls = subject if isinstance(subject, type) else type(subject)
     declared: Mapping[str, Any] = cls.__pydantic_fields__  # type: ignore[attr-defined]
     return tuple(
-        _field(field.name, declared[field.name], None if thing is cls else thing, schema)
+        _field(field.name, declared[field.name], None if subject is cls else subject, schema)
         for field in dataclasses.fields(cls)
     )
 
@@ -182,7 +184,7 @@ def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
     """
     fields = {field.name: field for field in form_of(cls)}
     problems: dict[str, str] = {}
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, entered in values.items():
         if name not in fields:
             raise ParameterError(
@@ -194,20 +196,22 @@ def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
             problems[name] = str(error)
             continue
         if value is not LEFT_OUT:
-            given[name] = value
-    lacking = [
-        name for name, field in fields.items() if field.required and name not in {*given, *problems}
+            arguments[name] = value
+    absent_fields = [
+        name
+        for name, field in fields.items()
+        if field.required and name not in {*arguments, *problems}
     ]
-    problems |= dict.fromkeys(lacking, "must be given")
+    problems |= dict.fromkeys(absent_fields, "must be given")
     if problems:
         raise FormError({name: problems[name] for name in fields if name in problems})
     try:
-        return cls(**given)
+        return cls(**arguments)
     except SfumatoError as error:
-        raise FormError(placed(str(error), cls.__name__, tuple(fields))) from None
+        raise FormError(problems_by_field(str(error), cls.__name__, tuple(fields))) from None
 
 
-def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
+def problems_by_field(message: str, class_name: str, names: Sequence[str]) -> dict[str, str]:
     """What is wrong, by the field that each sentence begins with; under ``""`` what begins with
     none.
 
@@ -218,15 +222,15 @@ def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
     """
     sentences: dict[str, str] = {}
     last = ""
-    for part in message.removeprefix(f"{who}: ").split("; "):
+    for part in message.removeprefix(f"{class_name}: ").split("; "):
         begins = re.match(r"(\w+)(?:\..*?(?= should| must|:))?:? ", part)
-        mine = begins is not None and begins[1] in names
-        said = part[begins.end() :] if mine and begins else part
-        last = begins[1] if mine and begins else last
+        names_field = begins is not None and begins[1] in names
+        sentence = part[begins.end() :] if names_field and begins else part
+        last = begins[1] if names_field and begins else last
         if not sentences.get(last, "").startswith(
-            said
+            sentence
         ):  # a field that may be two things is told of once
-            sentences[last] = f"{sentences[last]}; {said}" if last in sentences else said
+            sentences[last] = f"{sentences[last]}; {sentence}" if last in sentences else sentence
     return sentences
 
 
@@ -240,34 +244,40 @@ class DeclaredType:
     """
 
     types: tuple[Any, ...]
-    said: tuple[Any, ...]
+    metadata: tuple[Any, ...]
     optional: bool
 
     @classmethod
-    def of(cls, annotation: Any, said: Sequence[Any] = ()) -> DeclaredType:
+    def of(cls, annotation: Any, metadata: Sequence[Any] = ()) -> DeclaredType:
         """Take ``Annotated`` and ``… | None`` off."""
         origin = typing.get_origin(annotation)
         if origin is typing.Annotated:
-            inner, *more = typing.get_args(annotation)
+            inner, *markers = typing.get_args(annotation)
             return cls.of(
-                inner, (*said, *(part for one in more for part in getattr(one, "metadata", (one,))))
+                inner,
+                (
+                    *metadata,
+                    *(part for item in markers for part in getattr(item, "metadata", (item,))),
+                ),
             )
         if origin in (typing.Union, types.UnionType):
             parts = [cls.of(part) for part in typing.get_args(annotation)]
             inside = tuple(kind for part in parts for kind in part.types)
             optional = any(part.optional for part in parts)
-            return cls(inside, (*said, *(word for part in parts for word in part.said)), optional)
+            return cls(
+                inside, (*metadata, *(word for part in parts for word in part.metadata)), optional
+            )
         return (
-            cls((), tuple(said), True)
+            cls((), tuple(metadata), True)
             if annotation is type(None)
-            else cls((annotation,), tuple(said), False)
+            else cls((annotation,), tuple(metadata), False)
         )
 
     @property
     def names(self) -> Naming | None:
         """What its text names, here or further inside."""
-        found = next((word for word in self.said if isinstance(word, Naming)), None)
-        return found or next(
+        naming = next((word for word in self.metadata if isinstance(word, Naming)), None)
+        return naming or next(
             (n for kind in self.types for n in _inside(kind) if n is not None), None
         )
 
@@ -280,11 +290,11 @@ def _inside(kind: Any) -> list[Naming | None]:
     ]
 
 
-def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField:
+def _field(name: str, info: Any, subject: Any, schema: Schema | None) -> FormField:
     declared = DeclaredType.of(info.annotation, info.metadata)
     required = bool(info.is_required())
     default = None if required else plain_data(info.get_default(call_default_factory=True))
-    value = default if thing is None else plain_data(getattr(thing, name))
+    value = default if subject is None else plain_data(getattr(subject, name))
     plain = FormField(
         name,
         label=info.title or name.replace("_", " "),
@@ -294,42 +304,45 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
         optional=declared.optional and default is None,
         default=default,
         value=value,
-        least=max(
-            (word.min_length for word in declared.said if hasattr(word, "min_length")), default=0
+        min_items=max(
+            (word.min_length for word in declared.metadata if hasattr(word, "min_length")),
+            default=0,
         ),
         examples=tuple(info.examples or ()),
     )
-    return dataclasses.replace(plain, **_drawn(declared, schema))
+    return dataclasses.replace(plain, **_widget_of(declared, schema))
 
 
-def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
+def _widget_of(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
     """The kind of a field and what only that kind has."""
     kinds, names = declared.types, declared.names
     if kinds == (bool,):
         return {"kind": "switch"}
     if words := _words(kinds) or (names.words if names and names.what == "words" else ()):
-        few = len(words) + declared.optional <= FEW
+        side_by_side = len(words) + declared.optional <= FEW
         return {
-            "kind": "segments" if few else "select",
+            "kind": "segments" if side_by_side else "select",
             "choices": tuple(FormChoice(w, spoken(w)) for w in words),
         }
     if kinds and set(kinds) <= {int, float}:
         return _number(declared)
-    if names is not None and names.what == "columns" and (drawn := _columns(kinds, names, schema)):
-        return drawn
+    if names is not None and names.what == "columns" and (widget := _columns(kinds, names, schema)):
+        return widget
     if (names is not None and names.what == "file") or Path in kinds:
         return {"kind": "path"}
     if kinds == (str,):
-        longest = max((getattr(word, "max_length", 0) or 0 for word in declared.said), default=0)
+        longest = max(
+            (getattr(word, "max_length", 0) or 0 for word in declared.metadata), default=0
+        )
         return {"kind": "area" if longest > LONG_LINE else "text"}
     if kinds == (datetime.date,):
         return {"kind": "date"}
     if len(kinds) != 1:
         return {"kind": "yaml"}
-    drawn = _several(kinds[0], names, schema)
-    if any(isinstance(word, Multiples) for word in declared.said):
-        drawn["kind"] = "multiples"
-    return drawn
+    widget = _list_widget(kinds[0], names, schema)
+    if any(isinstance(word, Multiples) for word in declared.metadata):
+        widget["kind"] = "multiples"
+    return widget
 
 
 def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
@@ -347,8 +360,8 @@ def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _number(declared: DeclaredType) -> dict[str, Any]:
-    low, open_low = _limit(declared.said, "ge", "gt")
-    high, open_high = _limit(declared.said, "le", "lt")
+    low, open_low = _limit(declared.metadata, "ge", "gt")
+    high, open_high = _limit(declared.metadata, "le", "lt")
     whole = float not in declared.types
     bounds = {
         "low": low,
@@ -362,8 +375,8 @@ def _number(declared: DeclaredType) -> dict[str, Any]:
     return {"kind": "number", "step": 1 if whole else None, **bounds}
 
 
-def _limit(said: Sequence[Any], closed: str, opened: str) -> tuple[float | None, bool]:
-    for word in said:
+def _limit(metadata: Sequence[Any], closed: str, opened: str) -> tuple[float | None, bool]:
+    for word in metadata:
         for name in (closed, opened):
             limit = getattr(word, name, None)
             if isinstance(limit, int | float):
@@ -406,7 +419,7 @@ def _beside(own: Sequence[str], roles: Sequence[str]) -> int:
     return int(not set(own) <= set(roles))
 
 
-def _several(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str, Any]:
+def _list_widget(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str, Any]:
     """Fields of lists and mappings."""
     if (pair := _pair(kind)) is not None:
         simple = pair[0] == (str,) and all(_in_one_line(part) for part in pair[1])
@@ -462,7 +475,7 @@ def spoken(word: str) -> str:
 # values as text, and back
 
 
-def shown(field: FormField, value: Any) -> str:
+def text_of_value(field: FormField, value: Any) -> str:
     """A value as the text that stands in a field; "" where there is none."""
     if value is None:
         return ""
@@ -523,15 +536,17 @@ def read_value(field: FormField, entered: Any) -> Any:
         return _read_mapping(entered)
     if isinstance(entered, str):
         entered = entered if field.kind in ("text", "area", "yaml", "texts") else entered.strip()
-        nothing = [] if field.kind == "texts" and field.required and not field.least else LEFT_OUT
+        nothing = (
+            [] if field.kind == "texts" and field.required and not field.min_items else LEFT_OUT
+        )
         return nothing if entered == "" else _read_text(field, entered)
     if entered is None or (
-        field.required and field.least and isinstance(entered, list) and not entered
+        field.required and field.min_items and isinstance(entered, list) and not entered
     ):
         return LEFT_OUT
     if field.kind == "columns":
-        chosen = list(entered)
-        return chosen[0] if field.single and len(chosen) == 1 else chosen
+        columns = list(entered)
+        return columns[0] if field.single and len(columns) == 1 else columns
     return entered
 
 
@@ -608,7 +623,7 @@ def _read_mapping(entered: Any) -> Any:
     empty = [key for key, value in rows if isinstance(value, str) and not value.strip()]
     if empty:
         raise ParameterError("has a row without a value")
-    made = {
+    mapping = {
         key: read_yaml(value, "this") if isinstance(value, str) else value for key, value in rows
     }
-    return made or LEFT_OUT
+    return mapping or LEFT_OUT

@@ -19,14 +19,14 @@ MOST_VALUES = 5000
 
 @dataclasses.dataclass(frozen=True)
 class Grouping:
-    """One row a value, from the value to the top; ``other`` adopts values that have no row.
+    """One row a value, from the value to the top; ``catch_all`` adopts values that have no row.
 
     Level *L* has the groups in which the labels of level *L − 1* stand. The level of the top itself
     stands for groups that are yet to be made of what stands below the top.
     """
 
     rows: tuple[Row, ...]
-    other: str | None = None
+    catch_all: str | None = None
 
     @classmethod
     def of(cls, hierarchy: Hierarchy | None, counts: Mapping[str, int]) -> Grouping:
@@ -84,7 +84,7 @@ class Grouping:
             "levels": self.depth - 1,
             "fresh": fresh,
             "top": self.top,
-            "other": self.other,
+            "other": self.catch_all,
             "groups": [
                 {"label": group, "records": sum(n for _, n in members), "members": _ranked(members)}
                 for group, members in boxes.items()
@@ -96,14 +96,14 @@ class Grouping:
 
     # changes
 
-    def changed(self, act: str, level: int, **given: Any) -> Grouping:
+    def changed(self, act: str, level: int, **arguments: Any) -> Grouping:
         """The grouping after an act of this name."""
-        acts = {"move": self.moved, "part": self.parted, "rename": self.renamed}
+        acts = {"move": self.move, "part": self.part, "rename": self.rename}
         if act not in acts:
             raise ParameterError(f"groups cannot be changed by {act!r}")
-        return acts[act](level, **given)  # type: ignore[operator,no-any-return]
+        return acts[act](level, **arguments)  # type: ignore[operator,no-any-return]
 
-    def moved(self, level: int, members: Sequence[str], to: str) -> Grouping:
+    def move(self, level: int, members: Sequence[str], to: str) -> Grouping:
         """Put some labels of the level below into a group of a level, which is made where there is
         none.
         """
@@ -113,20 +113,24 @@ class Grouping:
         above = next((row[level + 1 :] for row in rows if row[level] == name), None)
         if above is None:
             above = (name,) * (depth - 2 - level) + (self.top,)
-        chosen = set(members)
-        moved = [(*row[:level], name, *above) if row[level - 1] in chosen else row for row in rows]
+        moving = set(members)
+        moved_rows = [
+            (*row[:level], name, *above) if row[level - 1] in moving else row for row in rows
+        ]
         listed = {row[0] for row in rows}
         new = [member for member in members if member not in listed] if level == 1 else []
-        return dataclasses.replace(self, rows=(*moved, *((member, name, *above) for member in new)))
+        return dataclasses.replace(
+            self, rows=(*moved_rows, *((member, name, *above) for member in new))
+        )
 
-    def parted(self, level: int, members: Sequence[str]) -> Grouping:
+    def part(self, level: int, members: Sequence[str]) -> Grouping:
         """Let some labels of the level below stand for themselves, each alone."""
         apart = self
         for member in members:
-            apart = apart.moved(level, [member], member)
+            apart = apart.move(level, [member], member)
         return apart
 
-    def renamed(self, level: int, old: str, new: str) -> Grouping:
+    def rename(self, level: int, old: str, new: str) -> Grouping:
         """Give a group another name; where its label is repeated above, it is renamed there too."""
         name = self._name(new)
         if any(row[level] == name for row in self.rows):
@@ -144,7 +148,7 @@ class Grouping:
         family = registry.family("hierarchies")
         for name in [kind, *family]:
             if name in family and family[name].by_hand == "yes":
-                hierarchy: Hierarchy | None = family[name].from_paths(self.rows, self.other)
+                hierarchy: Hierarchy | None = family[name].from_paths(self.rows, self.catch_all)
                 if hierarchy is not None:
                     return hierarchy
         raise ParameterError("these groups cannot be written down")
@@ -157,8 +161,8 @@ class Grouping:
             return self.rows
         return tuple((*row[:-1], row[-2], row[-1]) for row in self.rows)
 
-    def _name(self, given: str) -> str:
-        name = given.strip()
+    def _name(self, entered: str) -> str:
+        name = entered.strip()
         if not name:
             raise ParameterError("a group needs a name")
         if name == self.top:
@@ -170,10 +174,10 @@ def _relabelled(row: Row, level: int, old: str, new: str) -> Row:
     if row[level] != old:
         return row
     labels = list(row)
-    for place in range(level, len(row) - 1):
-        if labels[place] != old:
+    for level_above in range(level, len(row) - 1):
+        if labels[level_above] != old:
             break
-        labels[place] = new
+        labels[level_above] = new
     return tuple(labels)
 
 

@@ -139,12 +139,12 @@ class Guard:
         cookie = self._sessions.get(prefix)
         if cookie is None:
             return False
-        given = [
+        values = [
             value.strip()
-            for name, _, value in (one.partition("=") for one in cookies.split(";"))
+            for name, _, value in (part.partition("=") for part in cookies.split(";"))
             if name.strip() == self._name
         ]
-        return any(hmac.compare_digest(value.encode(), cookie.encode()) for value in given)
+        return any(hmac.compare_digest(value.encode(), cookie.encode()) for value in values)
 
     def _lands(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
         """Whether this is the address that was printed, opened for the first time; only here
@@ -154,11 +154,11 @@ class Guard:
             return False
         if heads.get("host", "") not in self._hosts or not self._right_origin(scope, heads):
             return False
-        given = parse_qs(scope.get("query_string", b"").decode("latin1")).get("token", [""])[0]
+        token = parse_qs(scope.get("query_string", b"").decode("latin1")).get("token", [""])[0]
         if (
-            not given
+            not token
             or self._token is None
-            or not hmac.compare_digest(given.encode(), self._token.encode())
+            or not hmac.compare_digest(token.encode(), self._token.encode())
         ):
             return False
         self._token = None
@@ -193,7 +193,7 @@ class Guard:
             await send(self._with_headers(message, host))
 
         try:
-            await self.app(scope, self._counted(scope, receive), sending)
+            await self.app(scope, self._limit_body(scope, receive), sending)
         except TooMuch:
             if not begun:
                 await _refuse(scope, send, 413)
@@ -201,18 +201,18 @@ class Guard:
     def _limit(self, scope: Mapping[str, Any]) -> int:
         return self.most_upload if "/upload/" in scope.get("path", "") else self.most
 
-    def _counted(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
+    def _limit_body(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
         """The same messages, until they are too much: a length that is said need not be true, and
         none need be said.
         """
-        left = self._limit(scope)
+        remaining = self._limit(scope)
 
         async def receiving() -> dict[str, Any]:
-            nonlocal left
+            nonlocal remaining
             message = await receive()
             if message["type"] == "http.request":
-                left -= len(message.get("body") or b"")
-                if left < 0:
+                remaining -= len(message.get("body") or b"")
+                if remaining < 0:
                     raise TooMuch
             return message
 
@@ -221,21 +221,27 @@ class Guard:
     def _with_headers(self, message: dict[str, Any], host: str) -> dict[str, Any]:
         if message["type"] != "http.response.start":
             return message
-        ours = {**HEADERS, "content-security-policy": POLICY.format(socket=self._socket, host=host)}
-        theirs = {name.decode("latin1").lower() for name, _ in message["headers"]}
-        if "cache-control" not in theirs:
-            ours["cache-control"] = "no-store"  # pages and answers may hold data
-        replaced = ours.keys() - {
+        own_headers = {
+            **HEADERS,
+            "content-security-policy": POLICY.format(socket=self._socket, host=host),
+        }
+        sent_names = {name.decode("latin1").lower() for name, _ in message["headers"]}
+        if "cache-control" not in sent_names:
+            own_headers["cache-control"] = "no-store"  # pages and answers may hold data
+        replaced = own_headers.keys() - {
             "content-security-policy"
         }  # a page that allows itself less says so too: browsers obey both
-        kept = [
+        sent_headers = [
             (name, value)
             for name, value in message["headers"]
             if name.decode("latin1").lower() not in replaced
         ]
         return {
             **message,
-            "headers": [*kept, *((name.encode(), value.encode()) for name, value in ours.items())],
+            "headers": [
+                *sent_headers,
+                *((name.encode(), value.encode()) for name, value in own_headers.items()),
+            ],
         }
 
 
@@ -274,11 +280,11 @@ def _heads(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     heads: dict[str, str] = {}
     for raw, value in headers:
         name = raw.decode("latin1").lower()
-        said = value.decode("latin1")
+        text = value.decode("latin1")
         if name in heads and name in ONCE:
             heads[name] = "sent twice"
         else:
-            heads[name] = f"{heads[name]}; {said}" if name in heads else said
+            heads[name] = f"{heads[name]}; {text}" if name in heads else text
     return heads
 
 

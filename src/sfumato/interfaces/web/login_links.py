@@ -79,9 +79,9 @@ def answered(folder: Path, renew: Callable[[], str]) -> bool:
 
 def clear(folder: Path) -> None:
     """Take away what is left of knocks and answers."""
-    for left in (folder / KNOCK, folder / OPEN, *folder.glob(f"{ANSWER}*")):
+    for leftover in (folder / KNOCK, folder / OPEN, *folder.glob(f"{ANSWER}*")):
         with contextlib.suppress(OSError):
-            left.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

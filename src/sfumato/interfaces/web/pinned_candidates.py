@@ -55,13 +55,13 @@ def recipe_of(project: Project, candidate: Pin) -> Recipe:
     return recipes.from_dict(candidate["recipe"], base=project.folder, name=candidate["title"])
 
 
-def letter(place: int) -> str:
+def letter(position: int) -> str:
     """What a candidate is called in pictures and tables.
 
     >>> letter(0), letter(2)
     ('A', 'C')
     """
-    return chr(ord("A") + place)
+    return chr(ord("A") + position)
 
 
 def digest_of(pins: Sequence[Pin], register: Mapping[str, str]) -> str:
@@ -75,10 +75,12 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
     """The candidates on one map and side by side."""
     risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
     points = {}
-    for one in comparison["candidates"]:
-        if risk in one["risks"] and utility in one["utilities"]:
-            x, y = one["utilities"][utility], one["risks"][risk]
-            points[one["name"]] = Point(x, y, label=one["name"], alarm=not one["holds"], size=4.0)
+    for candidate in comparison["candidates"]:
+        if risk in candidate["risks"] and utility in candidate["utilities"]:
+            x, y = candidate["utilities"][utility], candidate["risks"][risk]
+            points[candidate["name"]] = Point(
+                x, y, label=candidate["name"], alarm=not candidate["holds"], size=4.0
+            )
     front = sorted((points[name] for name in comparison["front"] if name in points), key=_by_x)
     corners = tuple(dataclasses.replace(point, label="") for point in front)
     blocks: list[Block] = []
@@ -98,8 +100,8 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
             )
         )
     header = ["figure"]
-    for one, title in zip(comparison["candidates"], comparison["titles"], strict=False):
-        header.append(f"{one['name']} · {title}")
+    for candidate, title in zip(comparison["candidates"], comparison["titles"], strict=False):
+        header.append(f"{candidate['name']} · {title}")
     rows = []
     for title, cells, best in figures_of(comparison):
         marked = [f"{cell} (best)" if at in best else cell for at, cell in enumerate(cells)]
@@ -111,38 +113,46 @@ def _by_x(point: Point) -> float:
     return point.x
 
 
-def figures_of(found: Mapping[str, Any]) -> list[Line]:
+def figures_of(comparison: Mapping[str, Any]) -> list[Line]:
     """The rows of the comparison: title, a cell a candidate, and which of them are best; what is
     unknown is never best.
     """
-    candidates = found["candidates"]
-    risk, utility = found["axes"]["risk"], found["axes"]["utility"]
+    candidates = comparison["candidates"]
+    risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
     lines = [
         (
             "may be released",
-            ["yes" if one["holds"] else f"no: {one['reason']}" for one in candidates],
+            [
+                "yes" if candidate["holds"] else f"no: {candidate['reason']}"
+                for candidate in candidates
+            ],
             set[int](),
         )
     ]
     lines += [
         _figure(
-            plain_name(name), [one["risks"].get(name) for one in candidates], candidates, share=True
+            plain_name(name),
+            [candidate["risks"].get(name) for candidate in candidates],
+            candidates,
+            share=True,
         )
         for name in dict.fromkeys((risk, *RISKS))
     ]
     for name in dict.fromkeys((utility, *LOSSES)):
-        higher = any(name in one["higher"] for one in candidates)
+        higher = any(name in candidate["higher"] for candidate in candidates)
         lines.append(
             _figure(
                 title_of(name),
-                [one["utilities"].get(name) for one in candidates],
+                [candidate["utilities"].get(name) for candidate in candidates],
                 candidates,
                 higher=higher,
             )
         )
-    lost_records = [None if not one["risks"] else one["suppressed"] for one in candidates]
+    lost_records = [
+        None if not candidate["risks"] else candidate["suppressed"] for candidate in candidates
+    ]
     lines.append(_figure("records lost", lost_records, candidates))
-    return [*lines, _together(found), *_levels(found), *_contracts(found)]
+    return [*lines, _together(comparison), *_levels(comparison), *_contracts(comparison)]
 
 
 def _figure(
@@ -167,8 +177,8 @@ def _figure(
         None if len(set(values_known)) < 2 else max(values_known) if higher else min(values_known)
     )
     best = {
-        place
-        for place, (value, candidate) in enumerate(zip(values, every, strict=True))
+        position
+        for position, (value, candidate) in enumerate(zip(values, every, strict=True))
         if best_value is not None
         and candidate["holds"]
         and value is not None

@@ -36,12 +36,12 @@ class Discreet(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the line."""
-        line = told(record)
+        line = log_line(record)
         if line:
             sys.stderr.write(line + "\n")
 
 
-def told(record: logging.LogRecord) -> str:
+def log_line(record: logging.LogRecord) -> str:
     """What is written of a record, never what it says itself; empty: nothing.
 
     >>> told(
@@ -67,10 +67,10 @@ def told(record: logging.LogRecord) -> str:
             f"error: {record.name} complained at"
             f" {os.path.basename(record.pathname)}:{record.lineno}"
         )
-    return f"error: {told_bug(error)} Set SFUMATO_DEBUG=1 to see all of it; that may show data."
+    return f"error: {bug_sentence(error)} Set SFUMATO_DEBUG=1 to see all of it; that may show data."
 
 
-def told_bug(error: BaseException) -> str:
+def bug_sentence(error: BaseException) -> str:
     """What is said of our own bugs: of which kind, and where; never what the error itself says,
     which may quote a person.
     """

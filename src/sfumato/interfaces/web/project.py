@@ -132,7 +132,7 @@ class Project:
         """Open the project in a folder, or begin one there."""
         path = at_home(str(folder)).absolute()
         _make(path)
-        handle = _held(path / "lock")
+        handle = _take_lock(path / "lock")
         try:
             project = cls(path, handle, _state(path / "project.json"))
             project._mend()
@@ -240,12 +240,12 @@ class Project:
                 "The recipe was changed in another tab. Look at it as it is now, and change it"
                 " again."
             )
-        moved = (
+        rebased = (
             dataclasses.replace(recipe, base=self.folder)
             if recipe.base == self.folder
-            else self._moved(recipe)
+            else self._rebase(recipe)
         )
-        text = write_yaml(recipes.to_dict(moved, base=self.folder))
+        text = write_yaml(recipes.to_dict(rebased, base=self.folder))
         if self._at and text == self._file(self._at).read_text(encoding="utf-8"):
             return self._at
         version = max(self._entries, default=0) + 1
@@ -298,9 +298,11 @@ class Project:
         """Say which register releases are written down in, and who receives them; what is empty is
         left out.
         """
-        said = {name: register[name].strip() for name in REGISTER if register.get(name, "").strip()}
-        if said != self.register:
-            self.register = said
+        fields = {
+            name: register[name].strip() for name in REGISTER if register.get(name, "").strip()
+        }
+        if fields != self.register:
+            self.register = fields
             self._save()
             self.tell()
 
@@ -326,7 +328,7 @@ class Project:
     def _file(self, version: int) -> Path:
         return self.folder / "history" / f"{version:04}.yaml"
 
-    def _moved(self, recipe: Recipe) -> Recipe:
+    def _rebase(self, recipe: Recipe) -> Recipe:
         """A recipe from another folder as it reads from this one: files of hierarchies are found
         from here.
         """
@@ -379,9 +381,9 @@ def _make(path: Path) -> None:
     things is refused.
     """
     try:
-        there = {entry.name for entry in path.iterdir()} if path.exists() else set()
-        if "project.json" not in there and not all(
-            name in OURS or name.startswith(".") for name in there
+        names = {entry.name for entry in path.iterdir()} if path.exists() else set()
+        if "project.json" not in names and not all(
+            name in OURS or name.startswith(".") for name in names
         ):
             raise OutputError(
                 f"{path} holds other things and no project; name an empty folder, or one that does"
@@ -401,7 +403,7 @@ def _make(path: Path) -> None:
         ) from None
 
 
-def _held(path: Path) -> int:
+def _take_lock(path: Path) -> int:
     """The lock of a project, held until it is closed; -1 where the system has no locks."""
     try:
         handle = open_private(path, os.O_RDWR | NO_LINK)
@@ -464,7 +466,7 @@ def _kept_in(state: Mapping[str, Any]) -> bool:
     """Whether this can be what is kept of a register; projects of before it say nothing."""
     register = state.get("register", {})
     return isinstance(register, dict) and all(
-        name in REGISTER and isinstance(said, str) for name, said in register.items()
+        name in REGISTER and isinstance(value, str) for name, value in register.items()
     )
 
 
@@ -494,7 +496,10 @@ def _enter(versions: dict[int, Version], entry: Entry) -> None:
     """Enter what an entry of a log says, which must go with those before it."""
     if isinstance(entry, EffectsForgotten):
         versions.update(
-            {number: dataclasses.replace(one, effect={}) for number, one in versions.items()}
+            {
+                number: dataclasses.replace(version, effect={})
+                for number, version in versions.items()
+            }
         )
     elif isinstance(entry, VersionEffect):
         if any(

@@ -93,13 +93,13 @@ class Reach:
 
     def names(self, port: int) -> frozenset[str]:
         """What browsers may call it, with the port."""
-        shown = (
+        hosts = (
             [LOCAL, "localhost"]
             if self.local
             else [f"[{self.host}]" if ":" in self.host else self.host.lower()]
         )
         usual = port == (80 if self.local else 443)
-        return frozenset({f"{name}:{port}" for name in shown} | {name for name in shown if usual})
+        return frozenset({f"{name}:{port}" for name in hosts} | {name for name in hosts if usual})
 
     def address(self, port: int, token: str) -> str:
         """What is opened, with the token."""
@@ -152,7 +152,7 @@ def application(workbench: Workbench) -> Any:
 
 
 def serve(
-    workbench: Workbench, place: Reach, *, browser: bool, on_ready: Callable[[str], None]
+    workbench: Workbench, reach: Reach, *, browser: bool, on_ready: Callable[[str], None]
 ) -> None:
     """Serve the pages until interrupted; ``on_ready`` is told the address with the token once it
     listens.
@@ -163,26 +163,26 @@ def serve(
         after.callback(workbench.close)
         require("nicegui", extra="web", to="open the workbench")
         require("wsproto", extra="web", to="open the workbench")
-        place.check()
-        listening = after.enter_context(contextlib.closing(place.bind()))
+        reach.check()
+        listening = after.enter_context(contextlib.closing(reach.bind()))
         after.enter_context(_private_uploads())
         keep_quiet()
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
-        tls = not place.local
+        tls = not reach.local
         guarded = Guard(
-            application(workbench), hosts=place.names(port), token=token, port=port, tls=tls
+            application(workbench), hosts=reach.names(port), token=token, port=port, tls=tls
         )
-        server = _server(guarded, place)
+        server = _server(guarded, reach)
         after.enter_context(_ended_by_signals(server))
 
         def renewed() -> str:
-            address = place.address(port, guarded.renew())
+            address = reach.address(port, guarded.renew())
             write_whole(workbench.project.folder / OPEN, REDIRECT.format(address=address).encode())
             return address
 
         after.enter_context(at_the_door(lambda: workbench.project.folder, renewed))
-        address = place.address(port, token)
+        address = reach.address(port, token)
         if browser:
             write_whole(workbench.project.folder / OPEN, REDIRECT.format(address=address).encode())
             threading.Thread(
@@ -192,7 +192,7 @@ def serve(
         server.run(sockets=[listening])
 
 
-def _server(app: Any, place: Reach) -> Any:
+def _server(app: Any, reach: Reach) -> Any:
     import uvicorn
 
     config = uvicorn.Config(
@@ -205,8 +205,8 @@ def _server(app: Any, place: Reach) -> Any:
         log_config=None,
         ws_ping_interval=None,  # the pages have pings of their own, with the patience of AWAY
         timeout_graceful_shutdown=PATIENCE,
-        ssl_certfile=place.certificate,
-        ssl_keyfile=place.key,
+        ssl_certfile=reach.certificate,
+        ssl_keyfile=reach.key,
     )
     return uvicorn.Server(config)
 

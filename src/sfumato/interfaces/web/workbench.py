@@ -95,7 +95,7 @@ class Workbench:
         self._listeners: list[Callable[[], None]] = []
         self._opened_listeners: list[Callable[[], None]] = []
         self._moved_listeners: list[Callable[[], None]] = []
-        self._told = 0.0
+        self._last_told = 0.0
         self._died: list[float] = []
         self._opening: asyncio.Task[Any] | None = None
         self._leave = project.listen(self._recipe_changed)
@@ -214,19 +214,19 @@ class Workbench:
                 f"There is no project in {folder} any more. If it was moved: sfumato serve"
                 " --project FOLDER, with its new folder."
             )
-        other = Project.open(folder)
+        project = Project.open(folder)
         self._leave()
-        before, self.project = self.project, other
-        self._leave = other.listen(self._recipe_changed)
+        before, self.project = self.project, project
+        self._leave = project.listen(self._recipe_changed)
         clear(before.folder)  # while it is still ours
         before.close()
         self.opened, self._read_as, self.trouble = None, None, ""
-        for kept in (self.searched, self.findings, self._answers, self.remembered):
-            kept.clear()
+        for store in (self.searched, self.findings, self._answers, self.remembered):
+            store.clear()
         self.reading = True
         self._open_again()
-        for moved in tuple(self._moved_listeners):
-            moved()
+        for listener in tuple(self._moved_listeners):
+            listener()
 
     def _recipe_changed(self) -> None:
         """A recipe that says something else about reading has the table read again."""
@@ -239,13 +239,15 @@ class Workbench:
         self._read_as = self.project.recipe.intake
         self._open_again()
 
-    def _fresh(self, asked: bool) -> None:
+    def _fresh(self, by_user: bool) -> None:
         """A new process holds no data: let it read them again, unless reading them is what ended
         the one before, or one dies after the other.
         """
         reading = self.job is not None and self.job.task in OPENING
         now = time.monotonic()
-        self._died = [when for when in self._died if now - when < LATELY] + ([] if asked else [now])
+        self._died = [when for when in self._died if now - when < LATELY] + (
+            [] if by_user else [now]
+        )
         self.opened = None
         self._answers.clear()
         if len(self._died) >= MOST_DEATHS:
@@ -260,14 +262,14 @@ class Workbench:
 
     # questions
 
-    async def answer(self, task: str, *, version: int | None = None, **given: Any) -> Any:
+    async def answer(self, task: str, *, version: int | None = None, **arguments: Any) -> Any:
         """What a quick task says of a version of the recipe (by default the one in use); asked
         once, then remembered.
         """
         number = self.project.version if version is None else version
-        key = (task, number if TASKS[task].recipe else 0, repr(sorted(given.items())))
+        key = (task, number if TASKS[task].recipe else 0, repr(sorted(arguments.items())))
         if key not in self._answers:
-            self._answers[key] = asyncio.ensure_future(self._ask(task, number, given))
+            self._answers[key] = asyncio.ensure_future(self._ask(task, number, arguments))
             while len(self._answers) > KEPT_ANSWERS:
                 self._answers.popitem(last=False)
         self._answers.move_to_end(key)
@@ -277,7 +279,9 @@ class Workbench:
             self._answers.pop(key, None)  # what failed is asked again
             raise
 
-    async def do(self, task: str, title: str, *, version: int | None = None, **given: Any) -> Any:
+    async def do(
+        self, task: str, title: str, *, version: int | None = None, **arguments: Any
+    ) -> Any:
         """Do long work that tells how far it is; one at a time, the next one waits.
 
         What a task answers as its ``effect`` (numbers by name: suppressed, loss, risk …) is noted
@@ -288,14 +292,14 @@ class Workbench:
 
         def progress(share: float, words: str) -> None:
             job.share, job.words = share, words
-            if time.monotonic() - self._told >= PAUSE:
-                self._told = time.monotonic()
+            if time.monotonic() - self._last_told >= PAUSE:
+                self._last_told = time.monotonic()
                 self.tell()
 
         self._jobs.append(job)
         self.tell()
         try:
-            answer = await self._ask(task, number, given, on_progress=progress)
+            answer = await self._ask(task, number, arguments, on_progress=progress)
         finally:
             self._jobs.remove(job)
             self.tell()
@@ -313,11 +317,11 @@ class Workbench:
         if self.job is not None:
             await self.worker.cancel(self.job.task)
 
-    async def _ask(self, task: str, version: int, given: dict[str, Any], **how: Any) -> Any:
+    async def _ask(self, task: str, version: int, arguments: dict[str, Any], **how: Any) -> Any:
         recipe: dict[str, Any] = (
             {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
         )
-        return await self.worker.ask(task, **how, **recipe, **given)
+        return await self.worker.ask(task, **how, **recipe, **arguments)
 
     # who is told
 

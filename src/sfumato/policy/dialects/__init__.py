@@ -24,7 +24,7 @@ class PermittedUses:
     to the vocabulary.
     """
 
-    what: Concept | tuple[Usage, ...]
+    document: Concept | tuple[Usage, ...]
     parents: Mapping[str, Iterable[str]] = dataclasses.field(default_factory=dict)
     apart: Iterable[Iterable[str]] = ()
 
@@ -42,7 +42,7 @@ class Dialect:
     """Whether a policy says what may be done with data, so that a release is held against it as a
     use.
     """
-    written: ClassVar[bool] = False
+    writable: ClassVar[bool] = False
     """Whether we write it."""
     openings: ClassVar[tuple[str, ...]] = ()
     """How a text starts that is in this language and no JSON."""
@@ -69,7 +69,7 @@ class Dialect:
             "not_a_usage_policy", ROOT, f"{problem}; compile it, or give it to comply as it is"
         )
 
-    def place(self, path: str) -> str:
+    def source_path(self, path: str) -> str:
         """Where a part of our own form stands in a document of this language."""
         return path
 

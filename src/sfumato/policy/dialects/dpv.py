@@ -276,10 +276,14 @@ def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
     process: dict[str, Any] = {
         "@id": f"urn:sfumato:policy:{policy.name}:{purpose.name}",
         "@type": "dpv:Process",
-        "dpv:hasPurpose": {"@id": _named(purpose.name)},
+        "dpv:hasPurpose": {"@id": _qualified_name(purpose.name)},
         "dpv:hasPersonalData": [_data_node(datum) for datum in purpose.data],
-        "dpv:hasRecipient": [{"@id": _named(recipient.name)} for recipient in purpose.recipients],
-        "dpv:hasLegalBasis": [{"@id": _named(basis.name)} for basis in purpose.legal_bases],
+        "dpv:hasRecipient": [
+            {"@id": _qualified_name(recipient.name)} for recipient in purpose.recipients
+        ],
+        "dpv:hasLegalBasis": [
+            {"@id": _qualified_name(basis.name)} for basis in purpose.legal_bases
+        ],
         "dpv:hasTechnicalOrganisationalMeasure": [
             node for model in purpose.models for node in _model_nodes(model, purpose)
         ],
@@ -294,7 +298,7 @@ def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
     return process
 
 
-def _named(name: str) -> str:
+def _qualified_name(name: str) -> str:
     return name if ":" in name else f"sf:{name}"
 
 
@@ -381,9 +385,9 @@ def release_to_dpv(
         "sf:suppressedRecords": certificate.get("suppressed_records", 0),
     }
     if use.get("purpose"):
-        node["dpv:hasPurpose"] = {"@id": _named(str(use["purpose"]))}
+        node["dpv:hasPurpose"] = {"@id": _qualified_name(str(use["purpose"]))}
     if use.get("recipient"):
-        node["dpv:hasRecipient"] = {"@id": _named(str(use["recipient"]))}
+        node["dpv:hasRecipient"] = {"@id": _qualified_name(str(use["recipient"]))}
     return node
 
 
@@ -439,7 +443,7 @@ class Dpv(LinkedData):
 
     name = "dpv"
     title = "DPV"
-    written = True
+    writable = True
 
     def speaks(self, tree: Mapping[str, Any]) -> bool:
         """Linked data that does not name ODRL."""

@@ -119,7 +119,7 @@ def read_xml(text: str, name: str) -> Document:
         raise UnreadableInput(
             f"{name} cannot be read as XML; save it as UTF-8 without a declared encoding"
         ) from None
-    return Document(handler.tree, name, places=handler.lines)
+    return Document(handler.tree, name, line_numbers=handler.lines)
 
 
 def write_xml(tree: Any) -> str:

@@ -108,7 +108,7 @@ class Ours(Dialect):
 
     name = "ours"
     title = "sfumato"
-    written = True
+    writable = True
 
     def speaks(self, tree: Mapping[str, Any]) -> bool:
         """Whether the version is there."""

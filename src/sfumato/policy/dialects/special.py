@@ -236,7 +236,7 @@ def parse_functional(text: str, name: str = "the policy") -> Ontology:
     require_small(text, name)
     reader = _Reader(text, name)
     ontology = Ontology(None, {}, [])
-    while not reader.done:
+    while not reader.at_end:
         ontology = _top(reader, ontology)
     return ontology
 
@@ -282,7 +282,7 @@ def _concept(reader: _Reader, depth: int) -> Concept:
     word = reader.take()
     if word in "()=":
         reader.fail("a class or an expression is expected")
-    if reader.done or reader.peek() != "(":
+    if reader.at_end or reader.peek() != "(":
         return Named(_short(word))
     reader.expect("(")
     if word in ("ObjectIntersectionOf", "ObjectUnionOf"):
@@ -331,10 +331,10 @@ def _short(name: str) -> str:
     return name[1:-1] if name.startswith("<") and name.endswith(">") else name
 
 
-def _after_space(text: str, place: int) -> int:
+def _after_space(text: str, position: int) -> int:
     """The place after blanks and comments."""
-    match = SKIP.match(text, place)
-    return place if match is None else match.end()
+    match = SKIP.match(text, position)
+    return position if match is None else match.end()
 
 
 class _Reader:
@@ -343,22 +343,22 @@ class _Reader:
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name, self.at = text, name, 0
         self.tokens: list[tuple[str, str, int]] = []
-        place = _after_space(text, 0)
-        while place < len(text):
-            token = TOKEN.match(text, place)
+        position = _after_space(text, 0)
+        while position < len(text):
+            token = TOKEN.match(text, position)
             if token is None:
-                self.tokens.append(("sign", "?", place))
+                self.tokens.append(("sign", "?", position))
                 self.at = len(self.tokens) - 1
                 self.fail("this cannot be read as functional syntax")
-            self.tokens.append((str(token.lastgroup), token[0], place))
-            place = _after_space(text, token.end())
+            self.tokens.append((str(token.lastgroup), token[0], position))
+            position = _after_space(text, token.end())
 
     @property
-    def done(self) -> bool:
+    def at_end(self) -> bool:
         return self.at >= len(self.tokens)
 
     def peek(self) -> str:
-        if self.done:
+        if self.at_end:
             self.fail("the text ends too early")
         return self.tokens[self.at][1]
 
@@ -368,7 +368,7 @@ class _Reader:
         return word
 
     def take_name(self) -> str:
-        if not self.done and self.tokens[self.at][0] != "name":
+        if not self.at_end and self.tokens[self.at][0] != "name":
             self.fail("a name is expected")
         return self.take()
 
@@ -407,8 +407,8 @@ class _Reader:
             depth += (word == "(") - (word == ")")
 
     def fail(self, message: str) -> NoReturn:
-        place = self.tokens[min(self.at, len(self.tokens) - 1)][2] if self.tokens else 0
-        line = self.text.count("\n", 0, place) + 1
+        position = self.tokens[min(self.at, len(self.tokens) - 1)][2] if self.tokens else 0
+        line = self.text.count("\n", 0, position) + 1
         raise PolicyError([Remark("functional_syntax", "error", "$", message, line)], self.name)
 
 
@@ -427,25 +427,25 @@ class _Reader:
 WORDS = ("and", "or", "some", "interval", "value")
 
 
-def read_concept(place: Place) -> Concept:
+def read_concept(node: Place) -> Concept:
     """The concept at a place; what cannot be read leaves a finding and stands for everything."""
-    value = place.value
+    value = node.value
     if isinstance(value, str) and value.strip():
         return Named(value.strip())
     if isinstance(value, list):
-        return Or(tuple(read_concept(part) for part in _parts(place)))
+        return Or(tuple(read_concept(part) for part in _parts(node)))
     if not isinstance(value, Mapping) or not value:
-        place.error("not_a_concept", "a class name or an object is expected here")
+        node.error("not_a_concept", "a class name or an object is expected here")
         return And(())
     return (
-        And(tuple(_conjunct(place, str(key)) for key in value))
+        And(tuple(_conjunct(node, str(key)) for key in value))
         if len(value) > 1
-        else _conjunct(place, str(next(iter(value))))
+        else _conjunct(node, str(next(iter(value))))
     )
 
 
-def _conjunct(place: Place, key: str) -> Concept:
-    below = Place(place.value[key], f"{place.path}.{key}", place.document, place.findings)
+def _conjunct(node: Place, key: str) -> Concept:
+    below = Place(node.value[key], f"{node.path}.{key}", node.document, node.findings)
     if key in ("and", "or"):
         parts = tuple(read_concept(part) for part in _parts(below))
         return And(parts) if key == "and" else Or(parts)
@@ -454,22 +454,22 @@ def _conjunct(place: Place, key: str) -> Concept:
             below.error("not_a_concept", f"{key} needs an object with the property as its key")
             return And(())
         return And(tuple(_property(below, str(name)) for name in below.value))
-    return _property(place, key)
+    return _property(node, key)
 
 
-def _parts(place: Place) -> list[Place]:
-    if not isinstance(place.value, list) or not place.value:
-        place.error("not_a_list", "a list with at least one part is expected here")
+def _parts(node: Place) -> list[Place]:
+    if not isinstance(node.value, list) or not node.value:
+        node.error("not_a_list", "a list with at least one part is expected here")
         return []
     return [
-        Place(v, f"{place.path}[{i}]", place.document, place.findings)
-        for i, v in enumerate(place.value)
+        Place(v, f"{node.path}[{i}]", node.document, node.findings)
+        for i, v in enumerate(node.value)
     ]
 
 
-def _property(place: Place, name: str) -> Concept:
-    value = place.value[name]
-    below = Place(value, f"{place.path}.{name}", place.document, place.findings)
+def _property(node: Place, name: str) -> Concept:
+    value = node.value[name]
+    below = Place(value, f"{node.path}.{name}", node.document, node.findings)
     name = core_property(name)
     if _is_number(value):
         return Between(name, float(value), float(value), exact=True, whole=isinstance(value, int))

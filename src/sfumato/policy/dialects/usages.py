@@ -493,29 +493,29 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
     days: int | None = None
     until: datetime.date | None = None
     for constraint in graph.values(rule, "odrl:constraint"):
-        left, operator, right = _constraint(graph, constraint)
+        operand, operator, right = _constraint(graph, constraint)
         if (
-            left == "odrl:dateTime"
+            operand == "odrl:dateTime"
             and operator in AT_MOST
             and permitted
             and (until := _last_day(operator, right))
         ):
             continue
         if (
-            left in ("odrl:purpose", "odrl:recipient", "odrl:spatial")
+            operand in ("odrl:purpose", "odrl:recipient", "odrl:spatial")
             and operator in EQUAL
-            and left not in bounds
+            and operand not in bounds
         ):
-            bounds[left] = right  # a second one asks for both at once, which we cannot check
+            bounds[operand] = right  # a second one asks for both at once, which we cannot check
         elif (
-            left == "odrl:elapsedTime"
+            operand == "odrl:elapsedTime"
             and operator in AT_MOST
             and (period := _period(operator, right)) is not None
         ):
             days = period if days is None else min(days, period)
         elif permitted:
             problem = (
-                f"a permission is bound to {left or 'a constraint'} with"
+                f"a permission is bound to {operand or 'a constraint'} with"
                 f" {operator or 'no operator'}, which we cannot check; it is not used"
             )
             graph.findings.warning("odrl_constraint", rule.path, problem)
@@ -524,7 +524,7 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
             graph.findings.note(
                 "odrl_constraint",
                 rule.path,
-                f"{left} is not read; the prohibition holds without it",
+                f"{operand} is not read; the prohibition holds without it",
             )
     refined = _refined(graph, rule, "odrl:target", "odrl:action", "odrl:assignee")
     measures = _duties(graph, policy, rule) if permitted else ()
@@ -585,9 +585,9 @@ def _parties(graph: Graph, node: Node, name: str) -> tuple[str, ...]:
 def _constraint(graph: Graph, constraint: Any) -> tuple[str, str, tuple[str, ...]]:
     if not isinstance(constraint, Node):
         return graph.name_of(constraint), "", ()
-    left = next(iter(graph.names(constraint, "odrl:leftOperand")), "")
+    operand = next(iter(graph.names(constraint, "odrl:leftOperand")), "")
     operator = next(iter(graph.names(constraint, "odrl:operator")), "")
-    return left, operator, graph.names(constraint, "odrl:rightOperand")
+    return operand, operator, graph.names(constraint, "odrl:rightOperand")
 
 
 def _period(operator: str, right: tuple[str, ...]) -> int | None:
@@ -649,14 +649,14 @@ TERMS_OF_DUTIES = {
 
 def _model(graph: Graph, constraint: Any) -> TechnicalMeasure | None:
     """A constraint such as ``sf:has_k gteq 10``; None where it is another."""
-    left, operator, right = _constraint(graph, constraint)
-    term, operators = TERMS_OF_DUTIES.get(left, ("", ()))
+    operand, operator, right = _constraint(graph, constraint)
+    term, operators = TERMS_OF_DUTIES.get(operand, ("", ()))
     number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0]) if len(right) == 1 else None
     if operator not in operators or number is None:
         problem = (
-            f"the duty to anonymize names {left or 'a constraint'} with"
+            f"the duty to anonymize names {operand or 'a constraint'} with"
             f" {operator or 'no operator'}, which we cannot read"
         )
         graph.findings.warning("odrl_duty", "$", problem)
         return None
-    return TechnicalMeasure(term, ((left.removeprefix("sf:"), float(number[0])),))
+    return TechnicalMeasure(term, ((operand.removeprefix("sf:"), float(number[0])),))

@@ -52,9 +52,9 @@ class Adding:
     def draw(self) -> None:
         """Draw the list, or the form of what was chosen."""
         self.part = element("div", "adding", data_heir=self.key)
-        self._again()
+        self._redraw()
 
-    def _again(self) -> None:
+    def _redraw(self) -> None:
         with redrawn(self.part):
             if self.name is None:
                 self._list()
@@ -103,7 +103,7 @@ class Adding:
                 start = starting_values(cls, self.stage.recipe.schema)
                 self._finished(read_form(cls, start), None)
                 return
-        self._again()
+        self._redraw()
 
     def _form(self, name: str) -> None:
         cls = registry.family(self.family)[name]

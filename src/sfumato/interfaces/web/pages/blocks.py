@@ -95,8 +95,8 @@ def _draw_table(block: TableBlock) -> None:
         with element("tbody"):
             for row in block.rows:
                 with element("tr"):
-                    for place, (cell, number) in enumerate(zip(row, numeric, strict=True)):
-                        _draw_cell(cell, head=place == 0, number=number)
+                    for position, (cell, number) in enumerate(zip(row, numeric, strict=True)):
+                        _draw_cell(cell, head=position == 0, number=number)
 
 
 def _draw_cell(cell: Cell, *, head: bool, number: bool) -> None:
@@ -116,8 +116,8 @@ def meter(share: float) -> None:
 
 def _inline(words: str) -> None:
     """A sentence; what stands between backticks is a command."""
-    for place, part in enumerate(re.split("`", words)):
-        if place % 2:
+    for position, part in enumerate(re.split("`", words)):
+        if position % 2:
             text(part, "span", "mono")
         else:
             Words(part)

@@ -86,10 +86,10 @@ def draw_chart(block: ChartBlock) -> ChartWidget:
             text(block.title, "p", "strong")
         widget = ChartWidget(block)
         widget.classes("picture")
-        named = [series for series in block.series if series.name and series.points]
-        if len(named) > 1:
+        named_series = [series for series in block.series if series.name and series.points]
+        if len(named_series) > 1:
             with element("ul", "legend", "small", "soft"):
-                for series in named:
+                for series in named_series:
                     with element("li"):
                         sign = f"sign-{series.mark}"
                         text(sign_of(series), "span", "sign", sign, aria_hidden="true")
@@ -113,8 +113,8 @@ def vega_spec(block: ChartBlock) -> Spec:
         across, up = up, across
     where = {"x": across, "y": up}
     layers = []
-    for place, series in enumerate(block.series):
-        layers += _layers(block, place, series, where)
+    for position, series in enumerate(block.series):
+        layers += _layers(block, position, series, where)
     if block.kind == "scatter":
         ring = {"type": "point", "stroke": INK, "size": 400, "strokeWidth": 2, "fill": None}
         layers.append({"data": {"name": "ring", "values": []}, "mark": ring, "encoding": where})
@@ -156,10 +156,10 @@ def _axis(field: str, axis: ChartAxis, values: Sequence[float]) -> Spec:
     return {**encoding, "type": "quantitative", "scale": scale, "axis": look}
 
 
-def _layers(block: ChartBlock, place: int, series: Series, where: Spec) -> list[Spec]:
+def _layers(block: ChartBlock, position: int, series: Series, where: Spec) -> list[Spec]:
     mark: Spec = {"opacity": 1, **MARKS[series.mark]}
     encoding = {**where, "tooltip": {"field": "words", "type": "nominal"}}
-    rows = [_row(block, place, at, series) for at in range(len(series.points))]
+    rows = [_row(block, position, at, series) for at in range(len(series.points))]
     if series.mark == "bar":
         mark["width" if block.kind == "columns" else "height"] = {"band": 0.5}
         if series.part == "before":
@@ -201,10 +201,10 @@ def _beside(rows: Sequence[Spec], where: Spec) -> list[Spec]:
     return layers
 
 
-def _row(block: ChartBlock, place: int, at: int, series: Series) -> Spec:
+def _row(block: ChartBlock, position: int, at: int, series: Series) -> Spec:
     """A point with its place in the block, by which the browser names it, and in words."""
     point = series.points[at]
-    row: Spec = {"id": [place, at], "order": at, "x": point.x, "y": point.y}
+    row: Spec = {"id": [position, at], "order": at, "x": point.x, "y": point.y}
     row |= {"low": point.low, "high": point.high, "label": point.label, "alarm": point.alarm}
     row |= {"size": abs(point.size), "area": 10 + 30 * math.sqrt(min(40.0, abs(point.size)))}
     if series.mark == "chosen":
@@ -244,18 +244,18 @@ def _quantity(axis: ChartAxis) -> str:
     return re.sub(r" \([^()]*[→↑]\)$", "", axis.title)
 
 
-def log_ticks(least: float, largest: float) -> list[float]:
+def log_ticks(smallest: float, largest: float) -> list[float]:
     """Powers of ten within a range, with twos and fives where there would be few.
 
     >>> log_ticks(0.0001, 0.2), log_ticks(0.05, 1)
     ([0.0001, 0.001, 0.01, 0.1], [0.05, 0.1, 0.2, 0.5, 1.0])
     """
-    low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(largest) - 1e-9)
-    steps = (1, 2, 5) if math.log10(largest / least) < 2.5 else (1,)
+    low, high = math.floor(math.log10(smallest) + 1e-9), math.ceil(math.log10(largest) - 1e-9)
+    steps = (1, 2, 5) if math.log10(largest / smallest) < 2.5 else (1,)
     ticks = []
     for power in range(low, high + 1):
         ticks += [round(step * 10.0**power, 12 - power) for step in steps]
-    return [tick for tick in ticks if least * 0.999 <= tick <= largest * 1.001]
+    return [tick for tick in ticks if smallest * 0.999 <= tick <= largest * 1.001]
 
 
 def one_line(title: str) -> str:

@@ -25,10 +25,10 @@ async def made_first(
         "key": str(version),
         "register": workbench.project.register or None,
     }
-    made = await workbench.do("make", "Making the release", **how)
-    if made.get("made") is False:
+    outcome = await workbench.do("make", "Making the release", **how)
+    if outcome.get("made") is False:
         raise TaskFailed(
             "Unsatisfiable",
-            f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change.",
+            f"{outcome.get('message', 'nothing satisfies the recipe')} Run offers what to change.",
         )
     return await act()

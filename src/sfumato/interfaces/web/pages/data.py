@@ -157,11 +157,11 @@ class DataStage:
     def _list(self) -> None:
         """Show the columns as the recipe has them; what is known of them is asked for once."""
         if self.columns is not None and self.cards:
-            seen = checked(self.wb.project)
+            reviewed = checked(self.wb.project)
             with self.page.client:
-                self.columns.fill(rows=[self._row(card, seen) for card in self.cards])
+                self.columns.fill(rows=[self._row(card, reviewed) for card in self.cards])
 
-    def _row(self, card: dict[str, Any], seen: frozenset[str]) -> dict[str, Any]:
+    def _row(self, card: dict[str, Any], reviewed: frozenset[str]) -> dict[str, Any]:
         """One line of the list; a role is a guess while nobody has touched it and it is the
         proposed one.
         """
@@ -172,7 +172,7 @@ class DataStage:
             "label": card["label"],
             "role": "ask" if attribute is None else edits.choice_of(attribute),
             "kind": card["kind"] if attribute is None else str(attribute.kind),
-            "guess": card["name"] not in seen and roles == card["roles"] and roles != ["ask"],
+            "guess": card["name"] not in reviewed and roles == card["roles"] and roles != ["ask"],
             "missing": card["missing"],
             "distinct": card["distinct"],
             "bars": card["bars"],
@@ -201,20 +201,22 @@ class DataStage:
         """
         schema, opened = self.wb.recipe.schema, self.wb.opened or {}
         names = set(opened.get("columns", ()))
-        asked = [name for name in schema.columns(Role.ASK) if name in names] + [
+        undecided = [name for name in schema.columns(Role.ASK) if name in names] + [
             n for n in names if n not in schema.attributes
         ]
         absent = [name for name in schema.attributes if name not in names]
         with redrawn(self.notes):
             if opened.get("changed"):
-                what = (
+                change = (
                     "This is another table than before"
                     if opened["other"]
                     else "The table changed since the project was open last"
                 )
-                text(f"{what}. The recipe is as it was; numbers are new.", "p", "problem")
-            if asked:
-                waits = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
+                text(f"{change}. The recipe is as it was; numbers are new.", "p", "problem")
+            if undecided:
+                waits = (
+                    "1 column waits" if len(undecided) == 1 else f"{len(undecided)} columns wait"
+                )
                 text(f"{waits} for your decision (role ask). Nothing runs before.", "p", "problem")
             if absent:
                 lacks = (
@@ -226,7 +228,7 @@ class DataStage:
                 button(
                     "Take them out of the recipe", lambda: self._drop(absent), key="drop columns"
                 )
-            if absent or len(asked) > len(schema.columns(Role.ASK)):
+            if absent or len(undecided) > len(schema.columns(Role.ASK)):
                 button(
                     "Look at all columns anew",
                     lambda: self.page.wait_for(self._anew()),
@@ -239,18 +241,18 @@ class DataStage:
     def _codes(self) -> None:
         """Codes of ours that often mean a missing value, where they stand in the table."""
         open_ = {
-            name: some
-            for name, some in self.codes.items()
+            name: values
+            for name, values in self.codes.items()
             if name not in self.wb.recipe.intake.missing_in
         }
         if not open_:
             return
         names = ", ".join(
-            f"{name} ({', '.join(map(str, some))})" for name, some in list(open_.items())[:5]
+            f"{name} ({', '.join(map(str, values))})" for name, values in list(open_.items())[:5]
         )
-        more = f" and {len(open_) - 5} more" if len(open_) > 5 else ""
+        remainder = f" and {len(open_) - 5} more" if len(open_) > 5 else ""
         with element("p", "tools"):
-            text(f"Codes that often mean a missing value: {names}{more}.")
+            text(f"Codes that often mean a missing value: {names}{remainder}.")
             button(
                 "Read them as missing", lambda: self._missing(open_), key="read codes as missing"
             )
@@ -265,8 +267,8 @@ class DataStage:
         change = edits.with_missing_codes(self.wb.recipe, codes)
         self.page.edit(change.recipe, change.sentence)
 
-    async def _role(self, given: Any) -> None:
-        columns, choice = self._named(given), str(given.get("role"))
+    async def _role(self, gesture: Any) -> None:
+        columns, choice = self._columns_of(gesture), str(gesture.get("role"))
         if choice not in edits.CHOICES:
             raise ParameterError("there is no such role")
         suggested = {}
@@ -277,13 +279,13 @@ class DataStage:
             suggested = {name: registry.build("hierarchies", spec) for name, spec in specs.items()}
         self._edit(edits.with_role(self.wb.recipe, columns, choice, suggested), columns)
 
-    def _kind(self, given: Any) -> None:
-        columns = self._named(given)
-        self._edit(edits.with_kind(self.wb.recipe, columns, str(given.get("kind"))), columns)
+    def _kind(self, gesture: Any) -> None:
+        columns = self._columns_of(gesture)
+        self._edit(edits.with_kind(self.wb.recipe, columns, str(gesture.get("kind"))), columns)
 
-    def _accept(self, given: Any) -> None:
+    def _accept(self, columns: Any) -> None:
         names = set((self.wb.opened or {}).get("columns", ()))
-        check(self.wb.project, [name for name in given if name in names])
+        check(self.wb.project, [name for name in columns if name in names])
         self.wb.project.tell()
 
     async def _anew(self) -> None:
@@ -294,10 +296,10 @@ class DataStage:
         forget(self.wb.project)
         self.page.edit(fresh, "Looked at all columns anew")
 
-    def _named(self, given: Any) -> list[str]:
-        known = (self.wb.opened or {}).get("columns", ())
-        columns = [str(name) for name in given.get("columns", ())]
-        if not columns or any(name not in known for name in columns):
+    def _columns_of(self, gesture: Any) -> list[str]:
+        table_columns = (self.wb.opened or {}).get("columns", ())
+        columns = [str(name) for name in gesture.get("columns", ())]
+        if not columns or any(name not in table_columns for name in columns):
             raise ParameterError("the table has no such column")
         return columns
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from sfumato.core.words import plain_name
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.interfaces.web.changes import Change, changes
-from sfumato.interfaces.web.exports import KINDS, taken
+from sfumato.interfaces.web.exports import KINDS, export_text
 from sfumato.interfaces.web.pages.forms import TOO_LONG
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
-from sfumato.interfaces.web.pages.strip import shown
+from sfumato.interfaces.web.pages.strip import score_text
 from sfumato.interfaces.web.pasted_recipes import recipe_of_text
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Drawer:
         """The version that the draft was begun on."""
         self._switches: dict[str, list[ui.element]] = {}
 
-    def place(self) -> None:
+    def attach(self) -> None:
         """Put the panel here."""
         self.aside = element(
             "aside", "drawer", id="drawer", tabindex=-1, aria_label="Recipe and history"
@@ -61,17 +62,17 @@ class Drawer:
             self.inner = self.page.live(self._draw)
         self._tell()
 
-    def switch(self, what: str, words: str, *classes: str) -> None:
+    def switch(self, view: str, words: str, *classes: str) -> None:
         """A button that opens or closes the panel with the recipe or the history."""
         opener = button(
-            words, lambda: self.toggle(what), *classes, key=f"open {what}", aria_controls="drawer"
+            words, lambda: self.toggle(view), *classes, key=f"open {view}", aria_controls="drawer"
         )
-        opener.props["aria-expanded"] = "true" if self.shown == what else "false"
-        self._switches.setdefault(what, []).append(opener)
+        opener.props["aria-expanded"] = "true" if self.shown == view else "false"
+        self._switches.setdefault(view, []).append(opener)
 
-    def toggle(self, what: str) -> None:
+    def toggle(self, view: str) -> None:
         """Open the panel with this, or close it when this is what it shows."""
-        self.shown = "" if self.shown == what else what
+        self.shown = "" if self.shown == view else view
         self._tell()
         if self.shown:
             self.aside.run_method("focus")
@@ -92,10 +93,10 @@ class Drawer:
             opener.run_method("focus")
 
     def _tell(self) -> None:
-        for what, openers in self._switches.items():
-            self._switches[what] = [opener for opener in openers if not opener.is_deleted]
-            for opener in self._switches[what]:
-                opener.props["aria-expanded"] = "true" if self.shown == what else "false"
+        for view, openers in self._switches.items():
+            self._switches[view] = [opener for opener in openers if not opener.is_deleted]
+            for opener in self._switches[view]:
+                opener.props["aria-expanded"] = "true" if self.shown == view else "false"
                 opener.update()
         if self.shown:
             self.aside.classes(add="open")
@@ -129,7 +130,7 @@ class Drawer:
                     aria_pressed=pressed,
                 )
         text(KINDS[self.kind].meaning, "p", "soft", "small")
-        name, words = taken(self.page.workbench.project, self.kind)
+        name, words = export_text(self.page.workbench.project, self.kind)
         if self.kind == "recipe":
             self._draw_editor(words)
         else:
@@ -167,7 +168,7 @@ class Drawer:
                 "The recipe was changed since you began to type. Apply is refused until you take it"
                 " as it is now."
             )
-        shown = words if self.draft is None else self.draft
+        current = words if self.draft is None else self.draft
         about = {
             "id": "taken",
             "rows": 24,
@@ -176,7 +177,7 @@ class Drawer:
             "aria-label": "The recipe as text",
         }
         area = element("textarea", "code", "mono", key="recipe text", data_draft=True, **about)
-        area.props[AS_TYPED_IN_AREA] = shown
+        area.props[AS_TYPED_IN_AREA] = current
         area.props["data-version"] = project.version
         area.on("input", js_handler=BEGUN)
         area.on(
@@ -329,7 +330,7 @@ class Drawer:
         with element("ul", "changes", "small"):
             for change in differences[:limit]:
                 with element("li"):
-                    text(f"{change.place}: ", "span", "soft")
+                    text(f"{change.path}: ", "span", "soft")
                     if change.before:
                         text(change.before, "del")
                     text(" → " if change.before and change.after else "", "span", "soft")
@@ -347,9 +348,8 @@ def said_of(entry: Version, *, clock: bool = True) -> str:
     if "suppressed" in effect:
         parts.append(f"{effect['suppressed']:,} records lost")
     if "score" in effect:
-        parts.append(
-            f"{str(effect.get('objective', 'loss')).replace('_', ' ')} {shown(effect['score'])}"
-        )
+        objective = plain_name(str(effect.get("objective", "loss")))
+        parts.append(f"{objective} {score_text(effect['score'])}")
     if "smallest_class" in effect:
         parts.append(f"smallest class {effect['smallest_class']:,}")
     return " · ".join(parts if effect else [*parts, "not run"])

@@ -47,11 +47,11 @@ def draw(page: Page) -> None:
 def before(project: Project, version: int) -> list[Recipe]:
     """The recipes that a version came from, newest first."""
     parents = {entry.version: entry.parent for entry in project.log}
-    found, at = [], parents.get(version, 0)
+    recipes, at = [], parents.get(version, 0)
     while at:
-        found.append(project.recipe_of(at))
+        recipes.append(project.recipe_of(at))
         at = parents.get(at, 0)
-    return found
+    return recipes
 
 
 class Explore:
@@ -81,12 +81,12 @@ class Explore:
         project = self.workbench.project
         return choices.left_open(project.recipe, before(project, project.version))
 
-    async def ask(self, task: str, **given: Any) -> Any:
+    async def ask(self, task: str, **arguments: Any) -> Any:
         """What the bench says of the recipe in use; it is not remembered here, since it changes
         with what is surveyed.
         """
         recipes: dict[str, Any] = {"recipe": self.workbench.recipe, "open_recipe": self.open_recipe}
-        return await self.workbench.worker.ask(task, **recipes, **given)
+        return await self.workbench.worker.ask(task, **recipes, **arguments)
 
     async def survey(self) -> None:
         """Look at all combinations."""
@@ -161,7 +161,7 @@ class Explore:
 
     def _landscape(self) -> None:
         landscape = self.found
-        text(self._told(), "p", "lead", *([] if landscape["fresh"] else ["old"]))
+        text(self._summary(), "p", "lead", *([] if landscape["fresh"] else ["old"]))
         if not landscape["fresh"]:
             with element("div", "row"):
                 badge(f"for version {landscape['version']}")
@@ -187,7 +187,7 @@ class Explore:
                 self._table()
         self._show(self.selected)
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         landscape = self.found
         promise = (
             join_words(model.promise for model in self.workbench.recipe.meet) or "what is promised"
@@ -228,8 +228,8 @@ class Explore:
         self.view = view
         self.page.redraw(self.place)
 
-    def _axis(self, place: int, name: str) -> None:
-        across, up = (name, self.axes[1]) if place == 0 else (self.axes[0], name)
+    def _axis(self, position: int, name: str) -> None:
+        across, up = (name, self.axes[1]) if position == 0 else (self.axes[0], name)
         if across == up:  # both axes cannot be the same: the one that is taken changes sides
             across, up = self.axes[1], self.axes[0]
         self.axes, self.near = (across, up), []
@@ -246,8 +246,8 @@ class Explore:
         self.chart.on("use", lambda event: self._use(self._node(self._node_at(event.args))))
         self.chart.on("leave", lambda: self._show(self.selected))
 
-    def _node_at(self, place: list[int]) -> int:
-        series, point = place
+    def _node_at(self, position: list[int]) -> int:
+        series, point = position
         return self.drawn[series][point]
 
     def _node(self, at: int) -> Node:
@@ -301,8 +301,8 @@ class Explore:
                 above = by_levels.get(tuple(sorted(coarser.items())))
                 if above is not None:
                     edges += [at, above, at]
-                    here, there = self._coordinates(node), self._coordinates(nodes[above])
-                    corners += [Point(*here), Point(*there), Point(here[0], None)]
+                    start, end = self._coordinates(node), self._coordinates(nodes[above])
+                    corners += [Point(*start), Point(*end), Point(start[0], None)]
         self.drawn.append(edges)
         lines = Series("", tuple(corners), "line")
         words = (
@@ -320,7 +320,7 @@ class Explore:
         if self.view != "Lattice" or not self.found["few"]:
             return node[self.axes[0]], node[self.axes[1]]
         height = sum(node["levels"].values())
-        every = [other["levels"] for other in self.found["points"].values()]
+        every = [node_of_lattice["levels"] for node_of_lattice in self.found["points"].values()]
         row = [levels for levels in every if sum(levels.values()) == height]
         return row.index(node["levels"]) - (len(row) - 1) / 2, height
 
@@ -335,16 +335,16 @@ class Explore:
         heads = [("point", False)]
         heads += [(self._named_axis(name).title, True) for name in (*AXES,)]
         heads.append(("use", True))
-        shown = self.found["front"][:MOST_SHOWN]
-        if not shown:
+        best_nodes = self.found["front"][:MOST_SHOWN]
+        if not best_nodes:
             return
         with table("Points that nothing beats", heads):
-            for place, at in enumerate(shown, 1):
-                self._row(place, at, self.found["points"][at])
+            for rank, at in enumerate(best_nodes, 1):
+                self._row(rank, at, self.found["points"][at])
         if len(self.found["front"]) > MOST_SHOWN:
             text(f"The first {MOST_SHOWN} of {len(self.found['front']):,}.", "p", "soft", "small")
 
-    def _row(self, place: int, at: int, point: Node) -> None:
+    def _row(self, rank: int, at: int, point: Node) -> None:
         used = at == self.found["in_use"]
         with element("tr", *(["on"] if used else [])):
             with element("th", scope="row"), element("label", "radio"):
@@ -352,7 +352,7 @@ class Explore:
                 radio = element(
                     "input", type="radio", name="point", value=at, key=f"point {at}", **picked
                 )
-                Words(str(place))
+                Words(str(rank))
             radio.on("change", lambda _, a=at: self._pick(a))
             radio.on("keydown.enter", lambda _, p=point: self._use(p))
             for name, axis in AXES.items():
@@ -366,7 +366,7 @@ class Explore:
                         lambda _, p=point: self._use(p),
                         "quiet",
                         key=f"use {at}",
-                        label=f"Use point {place}",
+                        label=f"Use point {rank}",
                     )
 
     # the card
@@ -388,7 +388,7 @@ class Explore:
             self.levels = None if first is None else dict(self.found["points"][first]["levels"])
 
     def _look(self, at: int) -> None:
-        self._show({**self._node(at), "id": at}, looked=True)
+        self._show({**self._node(at), "id": at}, preview=True)
 
     async def _pick(self, at: int) -> None:
         """Select a point; one that stands for several shows the others."""
@@ -407,7 +407,7 @@ class Explore:
         self.levels = dict(point["levels"])
         self._show(self.selected)
 
-    def _show(self, point: Node | None, *, looked: bool = False) -> None:
+    def _show(self, point: Node | None, *, preview: bool = False) -> None:
         """Tell about a point in the card, and put the ring around it."""
         if self.card is None:
             return
@@ -417,9 +417,9 @@ class Explore:
             if point is None:
                 text("Choose a point in the picture or the table.", "p", "soft")
             else:
-                self._point(point, looked=looked)
+                self._point(point, preview=preview)
 
-    def _point(self, point: Node, *, looked: bool) -> None:
+    def _point(self, point: Node, *, preview: bool) -> None:
         used = point["id"] == self.found["in_use"]
         rank = (
             self.found["front"].index(point["id"]) + 1
@@ -451,7 +451,7 @@ class Explore:
         elif not point["within_budget"]:
             over = point["suppressed"] - self.found["budget"]
             text(f"This loses {over:,} records more than you allow.", "p", "alarm")
-        if not looked:
+        if not preview:
             self._acts(point, used=used)
             self._neighbours(point)
 
@@ -524,9 +524,11 @@ class Explore:
         changed = choices.with_node(
             recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
         )
-        more = "" if point["within_budget"] else f", {point['suppressed']:,} records may be lost"
-        told = ", ".join(f"{column} {level}" for column, level in point["levels"].items())
-        self.page.edit(changed, f"levels chosen by hand: {told}{more}")
+        allowance = (
+            "" if point["within_budget"] else f", {point['suppressed']:,} records may be lost"
+        )
+        levels = ", ".join(f"{column} {level}" for column, level in point["levels"].items())
+        self.page.edit(changed, f"levels chosen by hand: {levels}{allowance}")
 
     def _leave_open(self) -> None:
         self.levels = None

@@ -18,7 +18,7 @@ from sfumato.interfaces.web.forms import (
     FormField,
     form_of,
     read_form,
-    shown,
+    text_of_value,
 )
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import (
@@ -85,7 +85,7 @@ class FormOptions:
     of parts that are open: whoever draws the form again hands them in again. Fields of ``without``
     are not drawn; with ``folded`` those that need not be filled in are behind a click. ``choices``
     are what can be chosen in a field here, with its words, and ``suggestions`` what can be typed.
-    ``counted`` is the field whose slider tells how many records belong to smaller classes.
+    ``class_size_field`` is the field whose slider tells how many records belong to smaller classes.
     ``on_preview`` gets the object while a slider moves. ``say`` gets what must outlive the form: a
     change by another tab draws it anew, without what stands at its fields.
     """
@@ -97,7 +97,7 @@ class FormOptions:
     folded: bool = True
     choices: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     suggestions: Mapping[str, Collection[str]] = dataclasses.field(default_factory=dict)
-    counted: str | None = None
+    class_size_field: str | None = None
     on_preview: Callable[[Any], Any] | None = None
     say: Callable[[str], None] | None = None
 
@@ -109,17 +109,17 @@ class DrawnForm:
 
     def __init__(
         self,
-        thing: Any,
+        subject: Any,
         schema: Any,
         key: str,
         on_made: Callable[[Any, FormField | None], Any],
         options: FormOptions | None = None,
     ) -> None:
         self.options = options or FormOptions()
-        self.cls = thing if isinstance(thing, type) else type(thing)
+        self.cls = subject if isinstance(subject, type) else type(subject)
         self.fields: dict[str, FormField] = {}
         self.values = self.options.values
-        for field in form_of(thing, schema):
+        for field in form_of(subject, schema):
             if field.name not in self.options.without:
                 self.fields[field.name] = field
                 self.values.setdefault(field.name, field.value)
@@ -163,8 +163,8 @@ class DrawnForm:
         """Make the object of what was entered, and give what ``on_made`` gives; what is wrong is
         said at its field.
         """
-        made = self.read()
-        return None if made is None else self.on_made(made, None)
+        entered = self.read()
+        return None if entered is None else self.on_made(entered, None)
 
     def _draw(self, field: FormField) -> None:
         name = f"{self.key}-{field.name}"
@@ -207,12 +207,12 @@ class DrawnForm:
         self.values[field.name] = value
         if not self.options.at_once:
             return None
-        made = self.read()
-        if made is None:
+        entered = self.read()
+        if entered is None:
             return None
         if not preview:
-            return self.on_made(made, field)
-        return None if self.options.on_preview is None else self.options.on_preview(made)
+            return self.on_made(entered, field)
+        return None if self.options.on_preview is None else self.options.on_preview(entered)
 
     def enter_long(self, field: FormField, value: str | None) -> Any:
         """Take a text of several lines; None: it is longer than a page can send."""
@@ -225,15 +225,15 @@ class DrawnForm:
     def read(self) -> Any:
         """What stands in the fields; None: something is wrong, and said at its field."""
         problems: Mapping[str, str] = {}
-        made = None
+        entered = None
         try:
-            made = read_form(self.cls, self.values)
+            entered = read_form(self.cls, self.values)
         except FormError as error:
             problems = error.problems
         for name, message in self._problems.items():
             words = problems.get(name, "")
             message.say(f"{words[:1].upper()}{words[1:]}." if words else "")
-        return made
+        return entered
 
 
 def _problem(attributes: Mapping[str, str]) -> Words:
@@ -241,7 +241,7 @@ def _problem(attributes: Mapping[str, str]) -> Words:
         return Words("")
 
 
-def _described(name: str) -> dict[str, str]:
+def _describe_by(name: str) -> dict[str, str]:
     return {"aria_describedby": f"{name}-help {name}-problem"}
 
 
@@ -250,7 +250,7 @@ def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> N
     Enter.
     """
     value = _text(field, form.values[field.name])
-    about = {AS_TYPED: value, **_described(name), **attributes}
+    about = {AS_TYPED: value, **_describe_by(name), **attributes}
     names = form.options.suggestions.get(field.name, ())
     if names:
         about["list"] = f"{name}-names"
@@ -262,7 +262,7 @@ def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> N
 
 
 def _text(field: FormField, value: Any) -> str:
-    return value if isinstance(value, str) else shown(field, value)
+    return value if isinstance(value, str) else text_of_value(field, value)
 
 
 def _number(form: DrawnForm, field: FormField, name: str) -> None:
@@ -270,7 +270,7 @@ def _number(form: DrawnForm, field: FormField, name: str) -> None:
     value = form.values[field.name]
     ends = field.slider
     with element("div", "slider") as box:
-        if form.options.counted == field.name:
+        if form.options.class_size_field == field.name:
             form.counted_slider(box)
             ends = (float(field.low or 1), float(largest_shown(value)), 1.0)
         if ends is not None and value is not None:
@@ -291,7 +291,7 @@ def _range(form: DrawnForm, field: FormField, name: str, ends: list[float]) -> N
         AS_TYPED: _text(field, form.values[field.name]),
         "aria_label": f"{field.label}, slider",
         "data-tells": f"{form.key}-under",
-        **_described(name),
+        **_describe_by(name),
     }
     text(f"{low:,.10g}", "span", "soft", "small")
     widget = element("input", "range", key=f"{name}-slider", type="range", **about)
@@ -327,20 +327,20 @@ def _multiples(form: DrawnForm, field: FormField, name: str) -> None:
             numbers.append(round(numbers[-1] * factor, 6))
         return [_whole(number) for number in numbers]
 
-    def slide(place: int, words: str, ends: tuple[int, int], **about: str) -> None:
-        def moved(event: Any, *, preview: bool) -> Any:
-            positions[place] = min(ends[1], max(ends[0], int(event.args)))
+    def slide(position: int, words: str, ends: tuple[int, int], **about: str) -> None:
+        def move(event: Any, *, preview: bool) -> Any:
+            positions[position] = min(ends[1], max(ends[0], int(event.args)))
             return form.changed(field, current(), preview=preview)
 
         with element("label", "widthbar"):
-            text(f"{field.label}: level {place + 1}", "span", "small", "soft")
+            text(f"{field.label}: level {position + 1}", "span", "small", "soft")
             about |= {"type": "range", "aria-valuetext": words}
-            limits = {"min": ends[0], "max": ends[1], "step": 1, AS_TYPED: positions[place]}
-            bar = element("input", key=f"{name} {place + 1}", **about, **limits)
+            limits = {"min": ends[0], "max": ends[1], "step": 1, AS_TYPED: positions[position]}
+            bar = element("input", key=f"{name} {position + 1}", **about, **limits)
             text(words, "output", "small", aria_live="off")
         bar.on("input", js_handler=STEP_OF_SLIDER)
-        bar.on("input", lambda event: moved(event, preview=True), js_handler=VALUE, throttle=0.15)
-        bar.on("change", lambda event: moved(event, preview=False), js_handler=VALUE)
+        bar.on("input", lambda event: move(event, preview=True), js_handler=VALUE, throttle=0.15)
+        bar.on("change", lambda event: move(event, preview=False), js_handler=VALUE)
 
     def resize(now: list[int]) -> Any:
         positions[1:] = now
@@ -350,9 +350,9 @@ def _multiples(form: DrawnForm, field: FormField, name: str) -> None:
         names = [f"{_whole(size)}" for size in first_sizes]
         offered = {"data-sizes": "|".join(names)}
         slide(0, names[positions[0]], (0, len(names) - 1), **offered)
-        for place, factor in enumerate(factors, 1):
-            words = f"× {factor} = {_whole(sizes[place])}"
-            slide(place, words, (2, max(LARGEST_FACTOR, factor)))
+        for position, factor in enumerate(factors, 1):
+            words = f"× {factor} = {_whole(sizes[position])}"
+            slide(position, words, (2, max(LARGEST_FACTOR, factor)))
         with element("div", "tools"):
             button("Add a level", lambda: resize([*factors, 2]), "quiet", key=f"{name} add")
             if factors:
@@ -366,7 +366,7 @@ def _whole(number: float) -> int | float:
 
 def _switch(form: DrawnForm, field: FormField, name: str) -> None:
     with element("label", "switch"):
-        about = {"checked": bool(form.values[field.name]), **_described(name)}
+        about = {"checked": bool(form.values[field.name]), **_describe_by(name)}
         widget = element("input", key=name, id=name, type="checkbox", **about)
         widget.on("change", lambda event: form.changed(field, bool(event.args)), js_handler=CHECKED)
         text(field.label, "span", "label")
@@ -376,7 +376,7 @@ def _segments(form: DrawnForm, field: FormField, name: str) -> None:
     choices = [(choice.value, choice.words) for choice in field.choices]
     if field.optional:
         choices.insert(0, ("", "not said"))
-    with element("fieldset", "choices", data_waits="", **_described(name)):
+    with element("fieldset", "choices", data_waits="", **_describe_by(name)):
         text(field.label, "legend", "label")
         for value, words in choices:
             with element("label", "choice"):
@@ -389,9 +389,9 @@ def _segments(form: DrawnForm, field: FormField, name: str) -> None:
 
 def _select(form: DrawnForm, field: FormField, name: str) -> None:
     value = form.values[field.name]
-    with element("select", "input", key=name, id=name, **_described(name)) as widget:
+    with element("select", "input", key=name, id=name, **_describe_by(name)) as widget:
         if field.required or field.optional:
-            option("choose …" if field.required else "not said", "", chosen=value in (None, ""))
+            option("choose …" if field.required else "not said", "", selected=value in (None, ""))
         _options(field, value)
     widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
 
@@ -402,9 +402,9 @@ def _options(field: FormField, value: Any) -> None:
         with element("optgroup", label=group) if group else contextlib.nullcontext():
             for choice in field.choices:
                 if choice.group == group:
-                    option(choice.words, choice.value, chosen=choice.value == value)
+                    option(choice.words, choice.value, selected=choice.value == value)
     if value and isinstance(value, str) and value not in {choice.value for choice in field.choices}:
-        option(f"{value} (not in the table)", value, chosen=True)
+        option(f"{value} (not in the table)", value, selected=True)
 
 
 def _columns(form: DrawnForm, field: FormField, name: str) -> None:
@@ -437,7 +437,7 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
             label = f"Add a column to {field.label}"
             if offered:
                 with element("select", "input", key=f"{name}-add", aria_label=label) as widget:
-                    option("add a column …", "", chosen=True)
+                    option("add a column …", "", selected=True)
                     _options(dataclasses.replace(field, choices=tuple(offered)), None)
                 adds(widget, lambda column: become([*now, column]))
             elif not field.choices:
@@ -445,7 +445,7 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
                 typed = element("input", "input", key=f"{name}-add", data_is=len(now), **about)
                 typed.on("change", lambda event: become([*now, event.args]), js_handler=VALUE)
 
-    with element("fieldset", "columns", **_described(name)) as part:
+    with element("fieldset", "columns", **_describe_by(name)) as part:
         inside(columns)
 
 
@@ -461,13 +461,13 @@ def adds(select: ui.element, on_added: Callable[[str], Any]) -> None:
         select.on(kind, take, js_handler=ADDED)
 
 
-def _many(form: DrawnForm, field: FormField, name: str) -> None:
+def _draw_checkboxes(form: DrawnForm, field: FormField, name: str) -> None:
     def toggle(word: str, on: bool) -> Any:
         words = set(form.values[field.name] or ()) - {word} | ({word} if on else set())
         now = [choice.value for choice in field.choices if choice.value in words]
         return form.changed(field, now or None)
 
-    with element("fieldset", "columns", **_described(name)):
+    with element("fieldset", "columns", **_describe_by(name)):
         text(field.label, "legend", "label")
         for choice in field.choices:
             with element("label", "switch"):
@@ -491,38 +491,38 @@ def _mapping(form: DrawnForm, field: FormField, name: str) -> None:
         value = dataclasses.replace(field, value=value).rows
     rows = [*map(list, value), ["", ""]]
 
-    def typed(place: int, part: int, entered: str) -> Any:
-        rows[place][part] = entered
-        named = [row for row in rows if row[0].strip()]
-        if not all(row[1].strip() for row in named):  # half a row is no change yet
+    def typed(position: int, part: int, entered: str) -> Any:
+        rows[position][part] = entered
+        named_rows = [row for row in rows if row[0].strip()]
+        if not all(row[1].strip() for row in named_rows):  # half a row is no change yet
             return None
-        return form.changed(field, named)
+        return form.changed(field, named_rows)
 
-    def cell(place: int, part: int) -> None:
-        what = ("name", "value")[part]
-        label = f"{field.label}: {what} {place + 1}"
-        key = f"{name}-{('key', 'value')[part]}-{place}"
+    def cell(position: int, part: int) -> None:
+        caption = ("name", "value")[part]
+        label = f"{field.label}: {caption} {position + 1}"
+        key = f"{name}-{('key', 'value')[part]}-{position}"
         if field.choices and part == 0:
             with element("select", "input", key=key, aria_label=label) as widget:
-                option("–", "", chosen=not rows[place][0])
-                _options(field, rows[place][0])
+                option("–", "", selected=not rows[position][0])
+                _options(field, rows[position][0])
         else:
-            about = {AS_TYPED: rows[place][part], "placeholder": what, "aria_label": label}
+            about = {AS_TYPED: rows[position][part], "placeholder": caption, "aria_label": label}
             widget = element("input", "input", key=key, **about)
-        widget.on("change", lambda event: typed(place, part, event.args), js_handler=VALUE)
+        widget.on("change", lambda event: typed(position, part, event.args), js_handler=VALUE)
 
-    with element("fieldset", "mapping", **_described(name)):
+    with element("fieldset", "mapping", **_describe_by(name)):
         text(field.label, "legend", "label")
-        for place in range(len(rows)):
+        for position in range(len(rows)):
             with element("div", "maprow"):
-                cell(place, 0)
-                cell(place, 1)
+                cell(position, 0)
+                cell(position, 1)
 
 
 def _area(form: DrawnForm, field: FormField, name: str) -> None:
     value = _text(field, form.values[field.name])
     lines = max(2, min(12, value.count("\n") + 1))
-    about = {"rows": lines, "spellcheck": "false", AS_TYPED_IN_AREA: value, **_described(name)}
+    about = {"rows": lines, "spellcheck": "false", AS_TYPED_IN_AREA: value, **_describe_by(name)}
     widget = element("textarea", "input", "mono", key=name, id=name, **about)
     widget.on("change", lambda event: form.enter_long(field, event.args), js_handler=LONG_VALUE)
 
@@ -535,7 +535,7 @@ WIDGETS: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "switch": _switch,
     "segments": _segments,
     "select": _select,
-    "many": _many,
+    "many": _draw_checkboxes,
     "number": _number,
     "share": _number,
     "column": _select,

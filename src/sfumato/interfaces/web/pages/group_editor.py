@@ -46,9 +46,9 @@ class GroupEditor:
 
     def draw(self, column: str, groups: dict[str, Any] | str) -> None:
         """Draw the groups, or the way to them."""
-        with section("Groups") as drawn:
+        with section("Groups") as container:
             if self.arrives:
-                drawn.props["data-arrives"] = self.arrives
+                container.props["data-arrives"] = self.arrives
             if groups == "":
                 button("Change the groups by hand", lambda: self._begin(column), key="by hand")
             elif isinstance(groups, str):
@@ -93,9 +93,9 @@ class GroupEditor:
 
     async def _move(self, gesture: Any) -> None:
         members = [str(member) for member in gesture["members"]]
-        what = count_of(len(members), "value" if self.level == 1 else "group")
+        moved_labels = count_of(len(members), "value" if self.level == 1 else "group")
         arguments = {"members": members, "to": str(gesture["to"])}
-        await self._change("move", arguments, f"moved {what} to another group")
+        await self._change("move", arguments, f"moved {moved_labels} to another group")
 
     async def _part(self, gesture: Any) -> None:
         members = [str(member) for member in gesture["members"]]
@@ -107,10 +107,10 @@ class GroupEditor:
 
     async def _change(self, act: str, arguments: dict[str, Any], words: str) -> None:
         answer = self.stage.wb.answer(
-            "regroup", column=self.stage.column, level=self.level, act=act, given=arguments
+            "regroup", column=self.stage.column, level=self.level, act=act, arguments=arguments
         )
         spec = await self.stage.page.wait_for(answer)
         if spec is None:
             await self.stage.redraw()
             return
-        self.stage.put(spec, words, await self.stage.top_of(spec))
+        self.stage.apply(spec, words, await self.stage.top_of(spec))

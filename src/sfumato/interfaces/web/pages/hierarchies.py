@@ -88,7 +88,7 @@ class HierarchyStage:
         """One column in full: asked for first, then drawn at once, so that nothing jumps."""
         self.turn += 1
         turn, column = self.turn, str(self.column)
-        answer, problem = await self._asked(column, self.draft)
+        answer, problem = await self._ask_levels(column, self.draft)
         groups = await self.editor.ask(column) if self.draft is None else None
         if turn != self.turn:
             return
@@ -109,15 +109,15 @@ class HierarchyStage:
                     self.editor.draw(column, groups)
                 self.exchange.draw(column)
 
-    async def _asked(
+    async def _ask_levels(
         self, column: str, draft: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any] | None, str]:
-        given = None if draft is None else dict(draft)
+        spec = None if draft is None else dict(draft)
         try:
-            asked = self.wb.answer(
-                "levels", column=column, at=self.at(), hierarchy=given, alone=self.alone
+            question = self.wb.answer(
+                "levels", column=column, at=self.at(), hierarchy=spec, alone=self.alone
             )
-            return await asked, ""
+            return await question, ""
         except SfumatoError as error:
             return None, str(error)
 
@@ -127,7 +127,7 @@ class HierarchyStage:
 
     async def top_of(self, spec: Mapping[str, Any]) -> int | None:
         """The highest level of a hierarchy; None where it does not fit."""
-        answer, _ = await self._asked(str(self.column), spec)
+        answer, _ = await self._ask_levels(str(self.column), spec)
         return None if answer is None else int(answer["top"])
 
     def at(self) -> dict[str, int]:
@@ -156,8 +156,8 @@ class HierarchyStage:
             for line in self.lines:
                 name, top = line["column"], line["top"]
                 current = {"aria_current": "true"} if name == self.column else {}
-                known = name in fixed or name in searched
-                words = "?" if top is None else f"{levels[name] if known else '–'}/{top}"
+                has_level = name in fixed or name in searched
+                words = "?" if top is None else f"{levels[name] if has_level else '–'}/{top}"
                 with element(
                     "button",
                     "pick",
@@ -176,13 +176,13 @@ class HierarchyStage:
                                 "alarm",
                                 aria_label=f"{line['uncovered']:,} values have no place",
                             )
-                        text(words, "span", aria_label=self._spoken(known, levels[name], top))
+                        text(words, "span", aria_label=self._spoken(has_level, levels[name], top))
                 pick.on("click", lambda n=name: self._pick(n))
 
-    def _spoken(self, known: bool, level: int, top: int | None) -> str:
+    def _spoken(self, has_level: bool, level: int, top: int | None) -> str:
         if top is None:
             return "its hierarchy does not fit"
-        return f"level {level} of {top}" if known else f"the search chooses a level up to {top}"
+        return f"level {level} of {top}" if has_level else f"the search chooses a level up to {top}"
 
     async def _pick(self, column: str) -> None:
         self.column, self.draft = column, None
@@ -205,7 +205,13 @@ class HierarchyStage:
             options = FormOptions(opened=self.opened, without=listed, on_preview=self._preview)
             relative = hierarchy.relative(self.wb.project.folder)
             schema = self.wb.recipe.schema
-            DrawnForm(relative, schema, "builder", lambda made, _: self.use(made), options).draw()
+            DrawnForm(
+                relative,
+                schema,
+                "builder",
+                lambda hierarchy_entered, _: self.use(hierarchy_entered),
+                options,
+            ).draw()
         if self.draft is None:
             rules = {"category": "is a value of its own", "wildcard": "equals every value"}
             now = str(self.wb.recipe.schema[column].missing)
@@ -245,27 +251,27 @@ class HierarchyStage:
         await self._try(registry.write(hierarchy), sentence_of(hierarchy))
 
     async def _try(self, spec: dict[str, Any], words: str) -> None:
-        answer, _, current = await self._asked_in_turn(spec)
+        answer, _, current = await self._ask_in_turn(spec)
         if not current:
             return
         if answer is not None and not answer["uncovered"]:
-            self.put(spec, words, answer["top"])
+            self.apply(spec, words, answer["top"])
         else:
             await self.look_at(spec, words)
 
     async def _preview(self, hierarchy: Any) -> None:
         """Show the levels of a hierarchy while a slider moves."""
-        answer, problem, current = await self._asked_in_turn(registry.write(hierarchy))
+        answer, problem, current = await self._ask_in_turn(registry.write(hierarchy))
         if current and self.levels is not None and answer is not None:
             with self.page.client:
                 self._notice(answer, problem)
                 self._fill(answer)
 
-    async def _asked_in_turn(self, spec: dict[str, Any]) -> tuple[dict[str, Any] | None, str, bool]:
+    async def _ask_in_turn(self, spec: dict[str, Any]) -> tuple[dict[str, Any] | None, str, bool]:
         """What a hierarchy would do, and whether nothing else was tried meanwhile."""
         self.turn += 1
         turn = self.turn
-        answer, problem = await self._asked(str(self.column), spec)
+        answer, problem = await self._ask_levels(str(self.column), spec)
         return answer, problem, turn == self.turn
 
     async def look_at(self, spec: dict[str, Any], words: str) -> None:
@@ -276,7 +282,7 @@ class HierarchyStage:
         self.arrivals += 1
         await self._show()
 
-    def put(self, spec: Mapping[str, Any], words: str, top: int | None) -> None:
+    def apply(self, spec: Mapping[str, Any], words: str, top: int | None) -> None:
         """Put a hierarchy into the recipe: one version."""
         before = self.wb.project.version
         self.draft = None
@@ -311,7 +317,7 @@ class HierarchyStage:
                         spec, words, top = self.draft, self.draft_words, answer["top"]
                         button(
                             "Use it",
-                            lambda: self.put(spec, words, top),
+                            lambda: self.apply(spec, words, top),
                             "strongly",
                             key="use draft",
                         )
@@ -351,12 +357,12 @@ class HierarchyStage:
         with section("All levels side by side"):
             self._choice(column)
             # classes of this column alone tell what its hierarchy does by itself
-            counted = {
+            scopes = {
                 "all": "all quasi-identifiers, the others as they are chosen now",
                 "alone": f"{column} alone, as if nothing else were known",
             }
             now = "alone" if self.alone else "all"
-            choice("Classes of", counted, now, self._count, key="classes of")
+            choice("Classes of", scopes, now, self._count, key="classes of")
             self.levels = Levels(levels=[], k=answer["k"], records=answer["records"], bands=[])
             self.levels.on("use", lambda event: self._use_level(int(event.args)))
             self._fill(answer)
@@ -376,12 +382,12 @@ class HierarchyStage:
             return
         column = answer["column"]
         fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
-        known = column in fixed or column in searched
+        has_level = column in fixed or column in searched
         self.levels.fill(
             levels=answer["levels"],
             k=answer["k"],
             records=answer["records"],
-            used=min(self.at()[column], answer["top"]) if known else -1,
+            used=min(self.at()[column], answer["top"]) if has_level else -1,
             set=column in fixed,
             can=edits.recoding(self.wb.recipe) is not None and self.draft is None,
             words=answer["words"],

@@ -80,14 +80,16 @@ class HierarchyFiles:
                 cls,
                 schema,
                 "asked",
-                lambda made, _: self.stage.use(made),
+                lambda hierarchy, _: self.stage.use(hierarchy),
                 FormOptions(at_once=False, values=starting_values(cls, schema)),
             )
             form.draw()
             button("Look at it", form.submit, key="look at asked")
 
     async def _sent(self, name: str) -> None:
-        path = self.stage.page.attempt(lambda: uploads.kept(self.stage.wb.project.folder, name))
+        path = self.stage.page.attempt(
+            lambda: uploads.uploaded_file(self.stage.wb.project.folder, name)
+        )
         if path is not None:
             await self.stage.page.wait_for(self._import(path))
 
@@ -97,19 +99,19 @@ class HierarchyFiles:
             raise UnreadableInput(f"{path.name or 'this'}: there is no such file; check the path")
         how = await self.stage.wb.answer("delimiter_of", path=str(path.absolute()))
         copy = await asyncio.to_thread(self._copied, path)
-        said = {
+        options = {
             name: how[name]
             for name, usual in (("delimiter", ";"), ("encoding", "utf-8"))
             if how[name] != usual
         }
-        spec: dict[str, Any] = {"file": {"path": str(copy), **said}}
+        spec: dict[str, Any] = {"file": {"path": str(copy), **options}}
         await self.stage.look_at(spec, f"a file of {how['listed']:,} values")
 
     def _copied(self, path: Path) -> Path:
         folder = uploads.folder_of(self.stage.wb.project.folder, FOLDER)
-        same = [known for known in folder.iterdir() if known.read_bytes() == path.read_bytes()]
-        if same:
-            return same[0]
+        copies = [file for file in folder.iterdir() if file.read_bytes() == path.read_bytes()]
+        if copies:
+            return copies[0]
         copy = uploads.fresh(folder, path.name)
         shutil.copyfile(path, copy)
         copy.chmod(0o600)

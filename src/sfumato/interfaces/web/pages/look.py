@@ -51,7 +51,7 @@ class LookStage:
         """
         return self.drawn != (self.tab, self.workbench.project.version)
 
-    def again(self, **changes: Any) -> None:
+    def change_view(self, **changes: Any) -> None:
         """Draw again with something changed."""
         for name, value in changes.items():
             setattr(self, name, value)
@@ -74,18 +74,18 @@ class LookStage:
         project.note(version, outcome.get("effect", {}))
         project.tell()
 
-    def known_as(self, what: str) -> str:
+    def known_as(self, subject: str) -> str:
         """What is found about a release is known by when that was made: made again it is another
         one.
         """
-        return f"{what} {self.version} {self.release['created']}"
+        return f"{subject} {self.version} {self.release['created']}"
 
     # drawing
 
     async def draw(self) -> None:
         """Draw all of it."""
         project = self.workbench.project
-        shown = (self.tab, project.version)
+        drawn_for = (self.tab, project.version)
         text("What would others get?", "h1")
         if not project.has_recipe or self.workbench.opened is None:
             self.page.ask_for_table("Open a table first: there is nothing to look at yet.")
@@ -114,14 +114,14 @@ class LookStage:
                 words = f"Make the release of version {project.version}"
                 button(words, self.make, "strongly", key="make")
         views = dict(self.page.stage.views)
-        tabs("Views of the release", list(views), self.tab, lambda name: self.again(tab=name))
+        tabs("Views of the release", list(views), self.tab, lambda name: self.change_view(tab=name))
         with element("div", "panel", *(["old"] if old else [])), until_drawn():
             task = views[self.tab]
             if task in OWN_VIEWS:
                 await OWN_VIEWS[task](self)
             else:
                 draw_blocks(await self.ask(task))
-        self.drawn = shown
+        self.drawn = drawn_for
 
 
 async def _columns(stage: LookStage) -> None:
@@ -145,7 +145,7 @@ async def _columns(stage: LookStage) -> None:
 
 def turn(stage: LookStage, part: str, first: int) -> None:
     """Go to another page of columns or rows."""
-    stage.again(first={**stage.first, part: first})
+    stage.change_view(first={**stage.first, part: first})
 
 
 async def _pairs(stage: LookStage) -> None:
@@ -156,20 +156,20 @@ async def _pairs(stage: LookStage) -> None:
         return
     if len(set(stage.pair)) != 2 or not set(stage.pair) <= set(names):
         stage.pair = names[:2]
-    left, right = stage.pair
+    first, second = stage.pair
     options = {name: name for name in names}
 
-    def choose(place: int, name: str) -> None:
+    def choose(position: int, name: str) -> None:
         # both cannot be the same: one that is taken changes sides
-        pair = [right, left]
+        pair = [second, first]
         if name not in pair:
-            pair = [name, right] if place == 0 else [left, name]
-        stage.again(pair=pair)
+            pair = [name, second] if position == 0 else [first, name]
+        stage.change_view(pair=pair)
 
     with element("div", "row", "controls"):
-        choice("columns", options, left, lambda name: choose(0, name), key="one column")
-        choice("and", options, right, lambda name: choose(1, name), key="other column")
-    draw_blocks(await stage.ask("look_pair", one=left, other=right))
+        choice("columns", options, first, lambda name: choose(0, name), key="one column")
+        choice("and", options, second, lambda name: choose(1, name), key="other column")
+    draw_blocks(await stage.ask("look_pair", first=first, second=second))
 
 
 OWN_VIEWS = {

@@ -53,7 +53,7 @@ class Opening:
         text("It is read on this machine and stays here.", "p", "soft")
         if self.wb.trouble:
             self.page.complain(self.wb.trouble)
-        self._again()
+        self._draw_reopening()
         self.problem = element("div", "notes")
         with element("div", "openings"):
             with section("Open a table"):
@@ -104,7 +104,7 @@ class Opening:
 
     # parts
 
-    def _again(self) -> None:
+    def _draw_reopening(self) -> None:
         """The table that the project is about, where it is not open."""
         data = self.wb.project.data
         if data.path is None and data.example is None:
@@ -136,11 +136,11 @@ class Opening:
             for project in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
                 self._project(project)
 
-    def _project(self, one: dict[str, Any]) -> None:
-        folder, records = one["folder"], one.get("records")
-        name = str(one.get("name") or Path(folder).name)
+    def _project(self, project: dict[str, Any]) -> None:
+        folder, records = project["folder"], project.get("records")
+        name = str(project.get("name") or Path(folder).name)
         with element("li"):
-            if one["there"]:
+            if project["there"]:
                 button(
                     name,
                     lambda: self._move_to(folder),
@@ -182,7 +182,7 @@ class Opening:
             element_open = button("Open", lambda: None, "strongly", key="open path")
             element_open.props["type"] = "submit"
             button("Browse …", lambda: self._browse(self.path or None), key="browse")
-        form.on("submit.prevent", self._named)
+        form.on("submit.prevent", self._open_named)
 
     def _show_path(self, path: str) -> None:
         """The field of the path, with another one in it."""
@@ -277,37 +277,37 @@ class Opening:
                 for name, size in listing.files:
                     self._entry(
                         name,
-                        lambda n=name: self._chosen(listing.path, n),
+                        lambda n=name: self._open_chosen(listing.path, n),
                         f"file {name}",
                         size_in_words(size),
                     )
             if not listing.files:
                 text("No file here has the suffix of a table.", "p", "soft", "small")
-            if listing.more:
-                text(f"… and {listing.more:,} more", "p", "soft", "small")
+            if listing.omitted:
+                text(f"… and {listing.omitted:,} more", "p", "soft", "small")
 
-    def _entry(self, words: str, act: Any, key: str, more: str = "") -> None:
+    def _entry(self, words: str, act: Any, key: str, note: str = "") -> None:
         with element("li"):
             button(words, act, "quiet", key=key)
-            if more:
-                text(more, "span", "soft", "small")
+            if note:
+                text(note, "span", "soft", "small")
 
     # acts
 
-    async def _named(self) -> None:
+    async def _open_named(self) -> None:
         """Open what was named anew: which sheet or table of it is meant is asked, also where one of
         it is open.
         """
         self.part = {}
         await self._open_path()
 
-    async def _chosen(self, folder: str, name: str) -> None:
+    async def _open_chosen(self, folder: str, name: str) -> None:
         self.path = str(Path(folder) / name)
         self._show_path(self.path)
-        await self._named()
+        await self._open_named()
 
     async def _sent(self, name: str) -> None:
-        path = self.page.attempt(lambda: uploads.kept(self.wb.project.folder, name))
+        path = self.page.attempt(lambda: uploads.uploaded_file(self.wb.project.folder, name))
         if path is not None:
             self.path = str(path)
             await self._open_path()
@@ -343,14 +343,14 @@ class Opening:
         kind, names = location["kind"], location["names"]
         if not kind:
             return {}
-        said = (
+        recipe_sheet = (
             self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
         )
         requested = options.get(kind)
-        if requested is not None or said in names:
+        if requested is not None or recipe_sheet in names:
             return {} if requested is None else {kind: requested}
         if len(names) == 1:
-            return {kind: names[0]} if kind == "table" or said is not None else {}
+            return {kind: names[0]} if kind == "table" or recipe_sheet is not None else {}
         return None
 
     async def _open_part(self, location: dict[str, Any], name: str) -> None:
@@ -362,21 +362,27 @@ class Opening:
             self._complain(str(error))
 
     async def _open_found(self, path: str, options: dict[str, Any]) -> None:
-        other = path != self.wb.project.data.path
+        is_other_table = path != self.wb.project.data.path
         await self.wb.open(path=path, options=options)
-        if other:
+        if is_other_table:
             forget(self.wb.project)
         self._write_down(options)
 
     def _write_down(self, options: dict[str, Any]) -> None:
         """A recipe that was there before says from now on how the table is read."""
-        said = {name: value for name, value in options.items() if name not in NOT_IN_RECIPE}
+        reading_options = {
+            name: value for name, value in options.items() if name not in NOT_IN_RECIPE
+        }
         recipe, data = self.wb.recipe, self.wb.project.data
-        intake = dataclasses.replace(Intake.of(said), missing_in=recipe.intake.missing_in)
-        if said:  # from now on the recipe says it, so that Undo takes it back
-            left = {name: value for name, value in options.items() if name not in said}
-            self.wb.project.set_data(dataclasses.replace(data, options=left))
-        if intake != recipe.intake and (said or recipe.intake.said()):
+        intake = dataclasses.replace(
+            Intake.of(reading_options), missing_in=recipe.intake.missing_in
+        )
+        if reading_options:  # from now on the recipe says it, so that Undo takes it back
+            project_options = {
+                name: value for name, value in options.items() if name not in reading_options
+            }
+            self.wb.project.set_data(dataclasses.replace(data, options=project_options))
+        if intake != recipe.intake and (reading_options or recipe.intake.said()):
             self.page.edit(
                 dataclasses.replace(recipe, intake=intake), "Another way to read the table"
             )

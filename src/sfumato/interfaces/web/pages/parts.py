@@ -57,7 +57,7 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
     return widget
 
 
-def _echo(field: Element, told: str | bool | None, number: int) -> None:
+def _echo(field: Element, entered: str | bool | None, number: int) -> None:
     """Draw a field as what was entered in it, so that a drawing which was on its way before is not
     the last one it sees.
 
@@ -75,9 +75,9 @@ def _echo(field: Element, told: str | bool | None, number: int) -> None:
         ]
     at = next(DRAWINGS)
     for member in group:
-        HEARD[member] = (at, (member is field) if told is True else told)
+        HEARD[member] = (at, (member is field) if entered is True else entered)
         member.props["data-heard"] = number
-        if told is not None and "data-draft" not in member.props:
+        if entered is not None and "data-draft" not in member.props:
             member.props["data-drawn"] = at
             enter(member)
         member.update()
@@ -91,16 +91,16 @@ HEARD: weakref.WeakKeyDictionary[Element, tuple[int, str | bool | None]] = (
 
 def enter(field: Element) -> None:
     """Draw a field as what was entered in it."""
-    told = HEARD[field][1]
-    if isinstance(told, bool):
-        _mark(field, "^checked", told)
+    entered = HEARD[field][1]
+    if isinstance(entered, bool):
+        _mark(field, "^checked", entered)
     elif field.tag == "select":
         for choice in field.descendants():
             if choice.tag == "option":
-                _mark(choice, "^selected", choice.props.get("value") == told)
+                _mark(choice, "^selected", choice.props.get("value") == entered)
                 choice.update()
     else:
-        field.props[AS_TYPED_IN_AREA if field.tag == "textarea" else AS_TYPED] = told
+        field.props[AS_TYPED_IN_AREA if field.tag == "textarea" else AS_TYPED] = entered
 
 
 def heard(before: Element, now: Element) -> bool:
@@ -138,9 +138,9 @@ def text(words: str, tag: str = "span", *classes: str, **attributes: Any) -> ui.
     return widget
 
 
-def option(words: str, value: str, *, chosen: bool = False) -> None:
+def option(words: str, value: str, *, selected: bool = False) -> None:
     """Something to choose from a list."""
-    text(words, "option", value=value, selected=chosen)
+    text(words, "option", value=value, selected=selected)
 
 
 class Words(Element):

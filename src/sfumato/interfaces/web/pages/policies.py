@@ -71,7 +71,7 @@ class PolicyStage:
         if policy is not None and policy["language"]:
             self._draw_compliance(policy)
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw the stage anew: something other than the recipe changed."""
         self.page.workbench.project.tell()
 
@@ -138,7 +138,7 @@ class PolicyStage:
             purpose = next(iter(self.policy["suggestions"].get("purpose", [])), "")
             for values in (self.use, self.compliance):
                 values |= {"purpose": purpose, "recipient": ""}
-        self.again()
+        self.redraw()
 
     # the recipe it would make
 
@@ -161,7 +161,7 @@ class PolicyStage:
         self.compiled = None
         if field.name == "purpose":
             self.use["recipient"] = ""
-        self.again()
+        self.redraw()
 
     async def compile(self, form: DrawnForm) -> None:
         """Work out the recipe; it is only shown."""
@@ -172,7 +172,7 @@ class PolicyStage:
         self.compiled = await self._work(
             "compile_policy", "Compiling the policy", source=self.policy["source"], request=request
         )
-        self.again()
+        self.redraw()
 
     def _draw_compiled(self, compiled: dict[str, Any]) -> None:
         with element("section", "card"):
@@ -222,7 +222,7 @@ class PolicyStage:
     async def judge(self, request: ComplianceRequest, _: Any) -> None:
         """Let the verb judge; what is refused is said in place."""
         self.verdict = None
-        self.again()
+        self.redraw()
         policy: dict[str, Any] = self.policy or {}
         project = self.page.workbench.project
         self.verdict = await self._work(
@@ -233,7 +233,7 @@ class PolicyStage:
             source=policy["source"],
             request=request,
         )
-        self.again()
+        self.redraw()
 
 
 def changed_lines(before: Recipe, after: Recipe) -> list[str]:

@@ -37,7 +37,7 @@ async def rows(stage: LookStage) -> None:
     answer = await stage.ask("look_rows", first=first, count=ROWS, which=stage.which)
 
     def choose(which: str) -> None:
-        stage.again(which=which, first={**stage.first, "rows": 0})
+        stage.change_view(which=which, first={**stage.first, "rows": 0})
 
     with element("div", "row", "controls"):
         badge("owner's eyes only")
@@ -54,7 +54,7 @@ async def rows(stage: LookStage) -> None:
     pager(
         "records",
         (first, ROWS, answer["total"]),
-        lambda at: stage.again(first={**stage.first, "rows": at}),
+        lambda at: stage.change_view(first={**stage.first, "rows": at}),
     )
     columns = answer["columns"]
     heads = [(name, False) for name in ("record", "which", *columns)]
@@ -74,7 +74,7 @@ def _record(stage: LookStage, record: Mapping[str, Any], columns: list[str]) -> 
             with element("th", scope="row", data_heir=f"record {row} "):
                 button(
                     f"{row + 1:,}",
-                    lambda: stage.again(row=row),
+                    lambda: stage.change_view(row=row),
                     "quiet",
                     key=f"record {row}",
                     label=f"Why is record {row + 1:,} risky?",
@@ -124,7 +124,7 @@ def _why(stage: LookStage, row: int, answer: Mapping[str, Any]) -> None:
             text(f"No {answer['most']} columns or fewer single it out in the original.", "p")
         button(
             "Close",
-            lambda: stage.again(row=None),
+            lambda: stage.change_view(row=None),
             key=f"record {row} close",
             label="Close: why it is risky",
         )
@@ -138,7 +138,7 @@ async def attacks(stage: LookStage) -> None:
             "computing time",
             SECONDS,
             str(stage.seconds),
-            lambda name: stage.again(seconds=int(name)),
+            lambda name: stage.change_view(seconds=int(name)),
             key="seconds",
         )
         button("Let the intruders try", lambda: _attack(stage), "strongly", key="attack")
@@ -204,9 +204,14 @@ async def report(stage: LookStage) -> None:
             " read back, judged and removed.",
             "p",
         )
-        button("Draw the reports", lambda: _drawn(stage), "strongly", key="draw reports")
+        button("Draw the reports", lambda: _draft_reports(stage), "strongly", key="draw reports")
         return
-    tabs("Which report", KINDS, stage.page_of_report, lambda name: stage.again(page_of_report=name))
+    tabs(
+        "Which report",
+        KINDS,
+        stage.page_of_report,
+        lambda name: stage.change_view(page_of_report=name),
+    )
     if stage.page_of_report == "owner":
         badge("owner's eyes only")
     address = f"sfumato/release/report/{stage.version}/{stage.page_of_report}"
@@ -220,7 +225,7 @@ async def report(stage: LookStage) -> None:
     )
 
 
-async def _drawn(stage: LookStage) -> None:
+async def _draft_reports(stage: LookStage) -> None:
     folder = stage.workbench.project.folder
     doing = stage.workbench.do(
         "draft_reports", "Drawing the reports", of=stage.version, folder=str(folder)
@@ -244,12 +249,12 @@ def enter(app: Any, workbench: Workbench) -> None:
     from fastapi.responses import Response
 
     def page(version: int, kind: str) -> Response:
-        found = workbench.findings.get(REPORTS, {}).get(version, {}).get(kind)
-        if found is None or kind not in KINDS:
+        report_page = workbench.findings.get(REPORTS, {}).get(version, {}).get(kind)
+        if report_page is None or kind not in KINDS:
             return Response(
                 "This report is not there any more.", status_code=404, media_type="text/plain"
             )
         heads = {"content-security-policy": POLICY, "cache-control": "no-store"}
-        return Response(found, media_type="text/html; charset=utf-8", headers=heads)
+        return Response(report_page, media_type="text/html; charset=utf-8", headers=heads)
 
     app.add_api_route("/sfumato/release/report/{version}/{kind}", page, methods=["GET"])

@@ -62,14 +62,14 @@ class RowPages:
 
     async def fill(self) -> None:
         """Ask for the rows; the answer is shown and not remembered."""
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "sort": self.sort,
             "descending": self.descending,
-            "shown": list(self.shown),
+            "revealed": list(self.shown),
         }
         at = self.at if self.at > 0 else 1 << 40
         recipe = self.page.workbench.recipe
-        answer = await self.page.workbench.worker.ask("rows", recipe=recipe, page=at, **given)
+        answer = await self.page.workbench.worker.ask("rows", recipe=recipe, page=at, **arguments)
         self.at, self.sort = answer["page"], answer["sort"]
         with self.page.client:
             columns = [

@@ -47,8 +47,8 @@ class RunStage:
     @property
     def outcomes(self) -> dict[int, dict[str, Any]]:
         """What came of the versions that were run, by number."""
-        kept: dict[int, dict[str, Any]] = outcomes_of(self.bench)
-        return kept
+        outcomes: dict[int, dict[str, Any]] = outcomes_of(self.bench)
+        return outcomes
 
     async def draw_start(self) -> None:
         """The button, and how much there is to search."""
@@ -59,9 +59,9 @@ class RunStage:
             button("Make the release", self.start, "strongly", key="make")
             beside = element("span", "soft", role="status")
             with beside:
-                counted = Words("…")
+                count_words = Words("…")
         count = (await self.bench.answer("combinations"))["combinations"]
-        counted.say("" if count is None else f"{count_of(count, 'combination')} of levels")
+        count_words.say("" if count is None else f"{count_of(count, 'combination')} of levels")
 
     def start(self) -> None:
         """Begin a run of the version in use; it goes on when this tab is closed."""
@@ -110,8 +110,10 @@ class RunStage:
             if outcome["ways"]:
                 text("Each of these changes alone leads to a release:", "p")
             with element("div", "buttons"):
-                for place, way in enumerate(outcome["ways"]):
-                    button(way["words"], lambda way=way: self.take(way, number), key=f"way-{place}")
+                for position, way in enumerate(outcome["ways"]):
+                    button(
+                        way["words"], lambda way=way: self.take(way, number), key=f"way-{position}"
+                    )
 
     def take(self, way: dict[str, Any], number: int) -> None:
         """Make one of the offered changes; only to the version it was worked out for."""

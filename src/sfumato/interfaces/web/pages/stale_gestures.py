@@ -72,7 +72,7 @@ class Arriving:
         self._remove(parts)
 
 
-def _note(kept: OrderedDict[str, None], name: str) -> None:
-    kept[name] = None
-    while len(kept) > KEPT:
-        kept.popitem(last=False)
+def _note(listeners: OrderedDict[str, None], name: str) -> None:
+    listeners[name] = None
+    while len(listeners) > KEPT:
+        listeners.popitem(last=False)

@@ -36,12 +36,12 @@ async def draw_figures(page: Page) -> None:
         _figure("promise", " · ".join(model.promise for model in project.recipe.meet) or "none yet")
         if opened is None or page.stage.blind:
             return
-        asked = smallest_crowd(project)
-        at_risk = _figure(f"in classes under {asked} today", UNKNOWN)
+        class_size = smallest_crowd(project)
+        at_risk = _figure(f"in classes under {class_size} today", UNKNOWN)
         _last_run(project)
     try:
         today = await workbench.answer("today")
-        at_risk.say(f"{records_below(today, asked):,}")
+        at_risk.say(f"{records_below(today, class_size):,}")
     except SfumatoError:
         at_risk.say("not known")
 
@@ -68,7 +68,7 @@ def records_below(today: dict[str, Any], size: int) -> int:
 
 def _last_run(project: Project) -> None:
     """What the last run lost: of the version in use, or, in grey, of an older one."""
-    entry = measured(project)
+    entry = measured_version(project)
     if entry is None:
         _figure("records lost", "not run yet", "older")
         return
@@ -79,10 +79,10 @@ def _last_run(project: Project) -> None:
         "records lost", UNKNOWN if suppressed is None else f"{suppressed:,}", *old, note=note_words
     )
     name = str(entry.effect.get("objective", "loss")).replace("_", " ")
-    _figure(name, "none measured" if score is None else shown(score), *old, note=note_words)
+    _figure(name, "none measured" if score is None else score_text(score), *old, note=note_words)
 
 
-def shown(score: float) -> str:
+def score_text(score: float) -> str:
     """A figure with as many digits as tell something.
 
     >>> shown(0.3149), shown(48_211.4)
@@ -91,18 +91,18 @@ def shown(score: float) -> str:
     return f"{score:.2f}" if abs(score) < 100 else f"{score:,.0f}"
 
 
-def measured(project: Project) -> Version | None:
+def measured_version(project: Project) -> Version | None:
     """The version whose run tells most about the one in use: itself, else the nearest before it,
     else the newest of all; None: none was run.
     """
-    known = {entry.version: entry for entry in project.log}
+    versions = {entry.version: entry for entry in project.log}
     at = project.version
-    while at and not known[at].effect:
-        at = known[at].parent
+    while at and not versions[at].effect:
+        at = versions[at].parent
     return (
-        known[at]
+        versions[at]
         if at
-        else max((e for e in known.values() if e.effect), key=lambda e: e.version, default=None)
+        else max((e for e in versions.values() if e.effect), key=lambda e: e.version, default=None)
     )
 
 
@@ -110,10 +110,10 @@ def _figure(term: str, value: str, *classes: str, title: str = "", note: str = "
     with element("div", "figure", *classes, **({"title": title} if title else {})):
         text(term, "dt", "soft", "small")
         with element("dd", "value"):
-            said = Words(value)
+            figure = Words(value)
             if note:
                 text(f" {note}", "span", "small", "soft")
-    return said
+    return figure
 
 
 def draw_undo(page: Page, drawer: Drawer) -> None:
@@ -127,13 +127,13 @@ def draw_undo(page: Page, drawer: Drawer) -> None:
         keys,
         strict=True,
     ):
-        held: dict[str, Any] = {} if can else {"disabled": True}
+        attributes: dict[str, Any] = {} if can else {"disabled": True}
         button(
             words,
             lambda act=act: page.attempt(act),
             key=words.lower(),
             aria_keyshortcuts=key,
-            **held,
+            **attributes,
         )
     entry = project.entry
     if entry is not None:
@@ -162,7 +162,7 @@ class UnderWay:
                 if job is not None:
                     self._draw(job)
         if job is not None:
-            self.words.say(told(job))
+            self.words.say(progress_text(job))
             if job.share:
                 self.bar.props["value"] = job.share
                 self.bar.update()
@@ -185,7 +185,7 @@ class UnderWay:
                 )
 
 
-def told(job: Underway) -> str:
+def progress_text(job: Underway) -> str:
     """How far work is, in words."""
     far = f" · {percent(job.share, 0)}" if job.share else ""
     words = "" if job.words.lower() == job.title.lower() else f" · {job.words or UNKNOWN}"

@@ -89,8 +89,8 @@ class WriteForm:
         script.
         """
         self.open = self.open or bool(self.register)
-        shown: dict[str, Any] = {"open": True} if self.open else {}
-        with element("details", "options", **shown):
+        attributes: dict[str, Any] = {"open": True} if self.open else {}
+        with element("details", "options", **attributes):
             text("Remember it in a register", "summary", key="register")
             text(
                 "What this release reveals together with all earlier ones is looked at first, and"

@@ -25,7 +25,12 @@ from sfumato.guidance.profiling.proposal import propose as look_at_all
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.interfaces.api import profile, read
-from sfumato.interfaces.web.table_locations import parts_in, placed, require_one_table, several
+from sfumato.interfaces.web.table_locations import (
+    absolute_location,
+    one_table_hint,
+    parts_in,
+    require_one_table,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +63,7 @@ def open_data(
     progress(0.0, "reading")
     table = examples.load(example) if example is not None else _read(str(path), recipe, options)
     bench.table = table
-    bench.made.clear()
+    bench.store.clear()
     source = table.source
     return {
         "name": example or source.name,
@@ -88,7 +93,7 @@ def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Table:
     except UnreadableInput as error:
         if Path(path).is_dir():
             raise UnreadableInput(
-                f"{several(Path(path), 'is no table in parts')} ({error})"
+                f"{one_table_hint(Path(path), 'is no table in parts')} ({error})"
             ) from None
         raise
 
@@ -98,12 +103,12 @@ def look_at_path(bench: Bench, progress: Progress, *, path: str) -> dict[str, An
     must be chosen in it, and the ``names``.
     """
     progress(0.0, "looking")
-    place = placed(path)
-    require_one_table(place)
-    kind, names = parts_in(place)
+    location = absolute_location(path)
+    require_one_table(location)
+    kind, names = parts_in(location)
     if kind and not names:
         raise UnreadableInput(f"{path} holds no {kind}")
-    return {"path": place, "kind": kind, "names": names}
+    return {"path": location, "kind": kind, "names": names}
 
 
 def propose(bench: Bench, progress: Progress) -> dict[str, Any]:
@@ -115,14 +120,16 @@ def propose(bench: Bench, progress: Progress) -> dict[str, Any]:
     return {"recipe": recipes.parse(recipe_text(proposal)), "reasons": reasons}
 
 
-def described(bench: Bench, recipe: Recipe) -> Table:
+def describe_table(bench: Bench, recipe: Recipe) -> Table:
     """The table with what a recipe says of its columns, its values read as the recipe says; columns
     may still be undecided.
     """
     data = bench.data
     intake = data.source.intake.over(recipe.intake)
     if intake.about_values != data.source.intake.about_values:
-        data = bench.known(f"values {intake.about_values!r}", lambda: with_values(data, intake))
+        data = bench.recall_or_make(
+            f"values {intake.about_values!r}", lambda: with_values(data, intake)
+        )
     return data.with_schema(recipe.schema)
 
 
@@ -135,13 +142,15 @@ def columns(bench: Bench, progress: Progress) -> dict[str, Any]:
     """
     proposal = _proposal(bench)
     cards = [_card(column, bench.data) for column in proposal.columns]
-    codes = {name: list(some) for name, some in proposal.missing_codes.items()}
+    codes = {name: list(values) for name, values in proposal.missing_codes.items()}
     return {"columns": cards, "missing_codes": codes}
 
 
 def _proposal(bench: Bench) -> Proposal:
     data = bench.data
-    proposal: Proposal = bench.known("proposal", lambda: look_at_all(data.to_polars(), data.source))
+    proposal: Proposal = bench.recall_or_make(
+        "proposal", lambda: look_at_all(data.to_polars(), data.source)
+    )
     return proposal
 
 
@@ -190,8 +199,8 @@ def shape_of(values: pl.Series) -> list[float]:
     present = values.drop_nulls()
     ordered = present.dtype.is_numeric() or present.dtype.is_temporal()
     counts = _histogram(present) if ordered else _commonest(present)
-    most = max(counts, default=0)
-    return [round(count / most, 3) for count in counts] if most else []
+    largest = max(counts, default=0)
+    return [round(count / largest, 3) for count in counts] if largest else []
 
 
 def _histogram(values: pl.Series) -> list[int]:
@@ -218,11 +227,11 @@ def _commonest(values: pl.Series) -> list[int]:
 
 def alone(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
     """How many records the quasi-identifiers single out together, as they are in the table."""
-    known = described(bench, recipe)
-    quasi = known.schema.quasi
+    table = describe_table(bench, recipe)
+    quasi = table.schema.quasi
     if not quasi:
-        return {"columns": 0, "alone": 0, "records": known.records}
-    classes = count_classes(without_hierarchies(known))
+        return {"columns": 0, "alone": 0, "records": table.records}
+    classes = count_classes(without_hierarchies(table))
     single = int(classes.records[classes.sizes == 1].sum())
     return {"columns": len(quasi), "alone": single, "records": classes.total}
 
@@ -256,7 +265,7 @@ def rows(
     page: int,
     sort: str | None = None,
     descending: bool = False,
-    shown: Sequence[str] = (),
+    revealed: Sequence[str] = (),
 ) -> dict[str, Any]:
     """One page of rows; columns that may name a person are left out unless they are asked for by
     name.
@@ -265,26 +274,30 @@ def rows(
     """
     data = bench.data
     attributes = recipe.schema.attributes
-    hidden = [n for n in data.columns if _names_people(attributes.get(n)) and n not in shown]
+    hidden = [n for n in data.columns if _names_people(attributes.get(n)) and n not in revealed]
     if sort in hidden:
         sort = None  # the order would tell what is not shown
     order = (
         None
         if sort is None
-        else bench.known(f"order {descending} {sort}", lambda: order_of(data, sort, descending))
+        else bench.recall_or_make(
+            f"order {descending} {sort}", lambda: order_of(data, sort, descending)
+        )
     )
     pages = max(1, -(-len(data) // ROWS))
     page = min(max(page, 1), pages)
-    places = np.arange((page - 1) * ROWS, min(page * ROWS, len(data)))
-    taken = data.frame[places if order is None else order[places].astype(np.int64)].to_polars()
+    positions = np.arange((page - 1) * ROWS, min(page * ROWS, len(data)))
+    page_rows = data.frame[
+        positions if order is None else order[positions].astype(np.int64)
+    ].to_polars()
     cells = [
-        None if name in hidden else [_cell(value) for value in taken[name].to_list()]
+        None if name in hidden else [_cell(value) for value in page_rows[name].to_list()]
         for name in data.columns
     ]
     return {
         "columns": [{"name": name, "hidden": name in hidden} for name in data.columns],
-        "first": int(places[0]) + 1 if len(places) else 0,
-        "numbers": ((places if order is None else order[places]) + 1).tolist(),
+        "first": int(positions[0]) + 1 if len(positions) else 0,
+        "numbers": ((positions if order is None else order[positions]) + 1).tolist(),
         "cells": cells,
         "page": page,
         "pages": pages,
@@ -308,9 +321,9 @@ def order_of(data: Table, column: str, descending: bool) -> NDArray[np.uint32]:
     """The rows in the order of a column, missing last; equal ones stay in their order."""
     values = data.column(column)
     if column in data.coded:  # text that is held as codes: the rank of a label stands for it
-        known = data.encoded(column)
-        labels = pl.Series(known.labels, dtype=pl.String)
-        values = labels.rank("dense").gather(known.narrow.astype(np.uint32))
+        encoded = data.encoded(column)
+        labels = pl.Series(encoded.labels, dtype=pl.String)
+        values = labels.rank("dense").gather(encoded.narrow.astype(np.uint32))
     ordered = pl.DataFrame({"v": values}).select(
         pl.arg_sort_by("v", descending=descending, nulls_last=True, maintain_order=True)
     )

@@ -55,20 +55,20 @@ def survey(
     """Look at every node of the lattice that the recipe's search chooses from, and keep it;
     ``open_recipe`` leaves the search its choice.
     """
-    if choices.place_of(open_recipe) is None:
+    if choices.position_of(open_recipe) is None:
         raise ParameterError(
             "no step of this recipe chooses from a lattice; global_recoding is such a step"
         )
-    wanted = choices.to_survey(open_recipe)
-    table = bench.data.described_by(wanted)
+    survey_recipe = choices.to_survey(open_recipe)
+    table = bench.data.described_by(survey_recipe)
     searched: dict[str, int] | None
     context = Context(Seed.of(None), refuse=False, progress=_until(progress, 0.7))
     try:
-        release = make_release(table, wanted, context)
+        release = make_release(table, survey_recipe, context)
         landscape, plan = landscape_of(release)
         searched = dict(plan.levels)
     except Unsatisfiable:
-        free = choices.with_any_loss(wanted)
+        free = choices.with_any_loss(survey_recipe)
         release = make_release(table, free, dataclasses.replace(context, seed=Seed.of(None)))
         landscape, searched = landscape_of(release)[0], None
     progress(1.0, "all combinations are known")
@@ -108,30 +108,35 @@ def front(
     run would release, ``searched`` the one that the search chooses; each None where that is not
     known.
     """
-    if choices.place_of(recipe) is None:
+    if choices.position_of(recipe) is None:
         return {"known": False, "lattice": False}
-    fresh = bench.kept(_key(open_recipe))
-    kept = fresh or bench.kept(str(bench.kept(LAST)))
-    if kept is None:
+    fresh = bench.recall(_key(open_recipe))
+    survey_kept = fresh or bench.recall(str(bench.recall(LAST)))
+    if survey_kept is None:
         return {"known": False, "lattice": True}
-    landscape, allowed = kept.landscape, choices.records_allowed(recipe, kept.landscape.records)
+    landscape, allowed = (
+        survey_kept.landscape,
+        choices.records_allowed(recipe, survey_kept.landscape.records),
+    )
     if fresh is not None:
         landscape = dataclasses.replace(landscape, budget=allowed)
-    searched = kept.searched.get(choices.searched_key(open_recipe)) if fresh is not None else None
+    searched = (
+        survey_kept.searched.get(choices.searched_key(open_recipe)) if fresh is not None else None
+    )
     in_use = (choices.chosen_in(recipe) or searched) if fresh is not None else None
     return {
         "known": True,
         "lattice": True,
         "fresh": fresh is not None,
-        "version": kept.version,
+        "version": survey_kept.version,
         "by_hand": choices.chosen_in(recipe) is not None,
-        "in_use": _place(landscape, in_use),
-        "searched": _place(landscape, searched),
-        **_drawn(landscape, *axes),
+        "in_use": _node_position(landscape, in_use),
+        "searched": _node_position(landscape, searched),
+        **_describe_landscape(landscape, *axes),
     }
 
 
-def _place(landscape: Landscape, levels: dict[str, int] | None) -> int | None:
+def _node_position(landscape: Landscape, levels: dict[str, int] | None) -> int | None:
     return (
         None
         if levels is None or set(levels) != set(landscape.columns)
@@ -139,7 +144,7 @@ def _place(landscape: Landscape, levels: dict[str, int] | None) -> int | None:
     )
 
 
-def _drawn(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
+def _describe_landscape(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
     """What of a landscape is drawn; ``points`` has every node that is named by its number, with its
     levels.
     """
@@ -153,8 +158,8 @@ def _drawn(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
             np.ones(len(dots), dtype=np.int64),
             dots[np.argsort(landscape.score[dots], kind="stable")],
         )
-    few = len(landscape) <= MOST_IN_LATTICE and landscape.whole
-    named = range(len(landscape)) if few else np.union1d(dots, best).tolist()
+    draws_lattice = len(landscape) <= MOST_IN_LATTICE and landscape.whole
+    node_numbers = range(len(landscape)) if draws_lattice else np.union1d(dots, best).tolist()
     return {
         "objective": landscape.objective,
         "records": landscape.records,
@@ -162,11 +167,11 @@ def _drawn(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
         "nodes": len(landscape),
         "within": int(landscape.feasible().sum()),
         "whole": landscape.whole,
-        "few": few,
+        "few": draws_lattice,
         "tops": dict(zip(landscape.columns, landscape.tops, strict=True)),
         "dots": dict(zip(dots.tolist(), times.tolist(), strict=True)),
         "front": best.tolist(),
-        "points": {at: dataclasses.asdict(option_at(landscape, at)) for at in named},
+        "points": {at: dataclasses.asdict(option_at(landscape, at)) for at in node_numbers},
     }
 
 
@@ -204,9 +209,9 @@ def reasons(
         for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
         if neighbour.change > 0
     ]
-    chosen = alternatives.overlooked is None
+    is_best = alternatives.overlooked is None
     return {
-        "choice": reasons_found.choice if chosen and alternatives.chosen.within_budget else None,
+        "choice": reasons_found.choice if is_best and alternatives.chosen.within_budget else None,
         "finer": finer,
         "coarser": coarser,
         "outlook": list(reasons_found.outlook),
@@ -214,10 +219,10 @@ def reasons(
 
 
 def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
-    kept = bench.kept(_key(open_recipe))
-    if kept is None:
+    survey_kept = bench.recall(_key(open_recipe))
+    if survey_kept is None:
         raise ParameterError("the combinations of this version have not been looked at yet")
-    landscape: Landscape = kept.landscape
+    landscape: Landscape = survey_kept.landscape
     return dataclasses.replace(landscape, budget=choices.records_allowed(recipe, landscape.records))
 
 
@@ -240,9 +245,9 @@ def _examples(table: Any, column: str) -> list[str | None]:
         counts = np.bincount(
             remap_to(ladder, encoded, level), weights=encoded.counts, minlength=len(labels)
         )
-        counts[[place for place, label in enumerate(labels) if label is None]] = 0
-        most = int(counts.argmax()) if len(counts) else 0
-        label = labels[most] if len(counts) and counts[most] >= FEWEST else None
+        counts[[position for position, label in enumerate(labels) if label is None]] = 0
+        commonest = int(counts.argmax()) if len(counts) else 0
+        label = labels[commonest] if len(counts) and counts[commonest] >= FEWEST else None
         labels_by_level.append(
             label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
         )
@@ -270,19 +275,19 @@ def compare(
     """
     candidates = [Candidate(name, recipe) for name, recipe in pins]
     terms = fair_terms(candidates, CommonTerms(Seed.of(None)))
-    outcomes, more = [], {}
+    outcomes, details = [], {}
     with remembering(None if not register else {"to": "a comparison", **register}) as remembered:
-        for place, candidate in enumerate(candidates):
-            part = _part(progress, place, len(candidates), candidate.name)
+        for position, candidate in enumerate(candidates):
+            part = _part(progress, position, len(candidates), candidate.name)
             outcome, release = try_and_keep(bench.data, candidate, terms, part, remembered.memory)
             outcomes.append(outcome)
             rungs = (
                 {} if release is None else levels_of(plan.describe() for _, plan in release.plans)
             )
-            more[candidate.name] = {
+            details[candidate.name] = {
                 "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
                 "contract": (
-                    [] if release is None else [kept.to_dict() for kept in release.contract]
+                    [] if release is None else [check.to_dict() for check in release.contract]
                 ),
                 "promises": (
                     [] if release is None else [verdict.to_dict() for verdict in release.verdicts]
@@ -292,8 +297,8 @@ def compare(
             }
         standing = None if remembered.register is None else len(remembered.register.standing)
     progress(1.0)
-    found = on_one_map(bench.data.source.name, outcomes)
-    return {**found.to_dict(), "more": more, "registered": standing}
+    comparison = on_one_map(bench.data.source.name, outcomes)
+    return {**comparison.to_dict(), "more": details, "registered": standing}
 
 
 def _together(remembered: Remembering, release: TableRelease | None) -> list[str]:
@@ -308,7 +313,7 @@ def _together(remembered: Remembering, release: TableRelease | None) -> list[str
         return [f"unknown: {error}"]
 
 
-def _part(progress: Progress, place: int, of: int, name: str) -> Progress:
+def _part(progress: Progress, position: int, of: int, name: str) -> Progress:
     return lambda share, words="": progress(
-        (place + share) / of, f"{name}: {words}" if words else name
+        (position + share) / of, f"{name}: {words}" if words else name
     )

@@ -99,16 +99,16 @@ def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> di
     if path.startswith(PRESET):
         policy = preset(path.removeprefix(PRESET))
         findings = list(lint(policy, today=today, columns=columns))
-        return _described(policy, "ours", PolicySource(path=path), findings)
+        return _describe_policy(policy, "ours", PolicySource(path=path), findings)
     name = Path(path).name if path else "the policy"
-    written = _read(at_home(path)) if path else source.text
-    if not written.strip():
+    text = _read(at_home(path)) if path else source.text
+    if not text.strip():
         raise ParameterError("give the path of a policy, or its text")
-    if not path and len(written) > LONG:
+    if not path and len(text) > LONG:
         raise ParameterError(
             "the text is longer than a million characters; save it as a file and give its path"
         )
-    read = PolicySource(path=path, text=written, name=name)
+    read = PolicySource(path=path, text=text, name=name)
     slow = UnreadableInput(
         f"{name} takes more than {SECONDS:g} seconds to be understood; that is no policy"
     )
@@ -129,7 +129,7 @@ def _understood(
     clauses = clauses_of(text, name) if dialect.permits else []
     if dialect.prescribes:
         policy = parse_policy(text, name=name)[0]
-        answer = _described(policy, dialect.name, source, findings)
+        answer = _describe_policy(policy, dialect.name, source, findings)
     answer |= {"language": dialect.name, "permits": dialect.permits}
     answer["prescribes"] = dialect.prescribes
     if clauses:
@@ -140,7 +140,7 @@ def _understood(
     return answer
 
 
-def _described(
+def _describe_policy(
     policy: Policy, language: str, source: PolicySource, findings: list[Remark]
 ) -> dict[str, Any]:
     purposes = {}
@@ -197,8 +197,8 @@ def _blocks(
 
 def _list_block(lines: list[str], heading: str) -> ListBlock:
     """The first lines of a list that may be as long as a stranger's file makes it."""
-    rest = [f"… and {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
-    return ListBlock((*lines[:MOST_LINES], *rest), heading)
+    remainder = [f"… and {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
+    return ListBlock((*lines[:MOST_LINES], *remainder), heading)
 
 
 def compile_policy(
@@ -213,7 +213,7 @@ def compile_policy(
     what is promised now is promised too. ``blocks`` say what had to be decided.
     """
     progress(0.0, "compiling the policy")
-    described = bench.data.with_schema(recipe.schema)
+    table = bench.data.with_schema(recipe.schema)
 
     def compiling() -> Compiled:
         if source.path.startswith(PRESET):
@@ -222,7 +222,7 @@ def compile_policy(
             policy = parse_policy(source.text)[0]
         return compile_policies(
             Policies.one(policy),
-            described,
+            table,
             purpose=request.purpose,
             recipient=request.recipient or None,
             budget=request.budget,

@@ -25,8 +25,8 @@ def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]
     """How many records stand in classes of each size, on the quasi-identifiers as they are: sizes
     and records, ascending.
     """
-    described = bench.data.with_schema(recipe.schema)
-    sizes, classes = np.unique(count_classes(described).sizes, return_counts=True)
+    table = bench.data.with_schema(recipe.schema)
+    sizes, classes = np.unique(count_classes(table).sizes, return_counts=True)
     return {"sizes": sizes.tolist(), "records": (sizes * classes).tolist()}
 
 
@@ -40,7 +40,7 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
     that follow from it when it is strong enough).
     """
     try:
-        described = bench.data.with_schema(recipe.schema).checked()
+        table = bench.data.with_schema(recipe.schema).checked()
     except SfumatoError as error:
         unknown: dict[str, Any] = {
             "holds": None,
@@ -57,16 +57,20 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
         return {"problems": str(error).split("\n"), "promises": promised}
     return {
         "problems": [],
-        "promises": [_stands(bench, described, recipe, model) for model in recipe.meet],
+        "promises": [_stands(bench, table, recipe, model) for model in recipe.meet],
     }
 
 
-def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[str, Any]:
-    others = [other.promise for other in recipe.meet if other is not model and model.implies(other)]
-    follows = bench.known(f"implied by {model.name}", lambda: _follows(model.name))
-    plain = {"promise": model.promise, "implies": others, "strong_enough": follows}
+def _stands(bench: Bench, table: Any, recipe: Recipe, model: Model) -> dict[str, Any]:
+    implied = [
+        promise.promise
+        for promise in recipe.meet
+        if promise is not model and model.implies(promise)
+    ]
+    follows = bench.recall_or_make(f"implied by {model.name}", lambda: _follows(model.name))
+    plain = {"promise": model.promise, "implies": implied, "strong_enough": follows}
     try:
-        verdict = judge(described, model)[0]
+        verdict = judge(table, model)[0]
     except SfumatoError as error:
         return {
             **plain,
@@ -85,7 +89,7 @@ def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[
 
 
 def _follows(name: str) -> list[str]:
-    return [other for other in registry.implied_by(name) if other != name]
+    return [implied for implied in registry.implied_by(name) if implied != name]
 
 
 def attained(model: Model, verdict: Verdict) -> str:

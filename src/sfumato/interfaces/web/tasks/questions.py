@@ -49,7 +49,7 @@ def budget_state(
     book = Ledger.at(ledger)
     terms = book.terms
     with book.hold() as account:
-        spent, left = (
+        spent, largest = (
             terms.budget.spent(account.spending),
             terms.budget.largest_epsilon(account.spending),
         )
@@ -69,7 +69,7 @@ def budget_state(
         "total": total,
         "delta": terms.budget.delta,
         "spent": round(spent, DIGITS),
-        "largest_epsilon": left,
+        "largest_epsilon": largest,
         "whom": terms.relation.words,
         "history": [Heading("Paid for so far", 1), history],
     }
@@ -145,9 +145,9 @@ def _answer_blocks(answer: Answer) -> list[Block]:
     """An answer: a row for each group, with the interval of the noise."""
     fields = answer.to_dict()
     rows = []
-    for place, value in enumerate(fields["values"]):
-        group = ", ".join(fields["groups"][place]) if fields["by"] else "all"
-        ends = [fields[side][place] if fields[side] else None for side in ("low", "high")]
+    for position, value in enumerate(fields["values"]):
+        group = ", ".join(fields["groups"][position]) if fields["by"] else "all"
+        ends = [fields[side][position] if fields[side] else None for side in ("low", "high")]
         rows.append((group, value, *ends))
     header = (", ".join(fields["by"]) or "all", "value", "from", "to")
     return [
@@ -169,7 +169,7 @@ def _session(
     bounded = sorted(
         name for name, attribute in recipe.schema.attributes.items() if attribute.bounds is not None
     )
-    table = bench.known(f"cell by cell {bounded}", lambda: _table(bench, recipe, source))
+    table = bench.recall_or_make(f"cell by cell {bounded}", lambda: _table(bench, recipe, source))
     path = Path(ledger)
     if not path.exists():
         start["options"] = SessionOptions(name=path.stem)

@@ -81,19 +81,19 @@ def make(
     if asks:
         bench.keep(f"register {key}", register)
     progress(1.0, "looking at the neighbours")
-    return {"made": True, **told(release)}
+    return {"made": True, **outcome_of(release)}
 
 
-def told(release: TableRelease) -> dict[str, Any]:
+def outcome_of(release: TableRelease) -> dict[str, Any]:
     """What came out, in plain data; see :func:`make`."""
-    others = alternatives_in_passing(release, MOST_EFFORT_OF_A_GLANCE)
+    alternatives = alternatives_in_passing(release, MOST_EFFORT_OF_A_GLANCE)
     return {
         "headline": release.headline.text,
         "state": release.headline.state,
         "holds": release.holds,
         "blocks": release.blocks(),
         "effect": effect_of(release),
-        "reasons": None if others is None else dataclasses.asdict(others.reasons()),
+        "reasons": None if alternatives is None else dataclasses.asdict(alternatives.reasons()),
     }
 
 
@@ -152,28 +152,28 @@ def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> dict[str, Any]
 
 def _with_step(recipe: Recipe, change: Callable[[Any], Any]) -> Recipe | None:
     """The recipe with another step in place of the one that searches a lattice."""
-    place = next((i for i, step in enumerate(recipe.steps) if step.surveys), None)
-    if place is None:
+    position = next((i for i, step in enumerate(recipe.steps) if step.surveys), None)
+    if position is None:
         return None
     try:
-        step = change(recipe.steps[place])
+        step = change(recipe.steps[position])
     except (ParameterError, TypeError):
         return None
-    steps = (*recipe.steps[:place], step, *recipe.steps[place + 1 :])
-    return None if step == recipe.steps[place] else dataclasses.replace(recipe, steps=steps)
+    steps = (*recipe.steps[:position], step, *recipe.steps[position + 1 :])
+    return None if step == recipe.steps[position] else dataclasses.replace(recipe, steps=steps)
 
 
 def _smaller(data: Table, recipe: Recipe, progress: Progress) -> dict[str, Any] | None:
     """The largest k below the one that is promised for which there is a release, by halving."""
-    place = next((i for i, model in enumerate(recipe.meet) if model.crowd), None)
-    if place is None:
+    position = next((i for i, model in enumerate(recipe.meet) if model.crowd), None)
+    if position is None:
         return None
-    promised = recipe.meet[place].crowd or 1
+    promised = recipe.meet[position].crowd or 1
 
     def changed(k: int) -> Recipe:
-        model = _of_crowd(recipe.meet[place], k)
+        model = _of_crowd(recipe.meet[position], k)
         return dataclasses.replace(
-            recipe, meet=(*recipe.meet[:place], model, *recipe.meet[place + 1 :])
+            recipe, meet=(*recipe.meet[:position], model, *recipe.meet[position + 1 :])
         )
 
     low, high = 1, promised
@@ -215,10 +215,10 @@ def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:
 
 def _without(data: Table, recipe: Recipe, progress: Progress) -> Iterator[dict[str, Any]]:
     """One promise less, where others are left."""
-    for place, model in enumerate(recipe.meet if len(recipe.meet) > 1 else ()):
+    for position, model in enumerate(recipe.meet if len(recipe.meet) > 1 else ()):
         progress(0.5, f"trying without {model.promise}")
         changed = dataclasses.replace(
-            recipe, meet=(*recipe.meet[:place], *recipe.meet[place + 1 :])
+            recipe, meet=(*recipe.meet[:position], *recipe.meet[position + 1 :])
         )
         if feasible(changed, data):
             words = f"ithout {model.promise}"
