@@ -459,8 +459,8 @@ class CommonTerms:
     keep: tuple[str, ...] = ()
 
 
+# The error of the tables of the columns that must survive, alike for all means.
 KEPT_ERROR = "kept_marginal_error"
-"""The error of the tables of the columns that must survive, alike for all means."""
 
 
 def try_candidate(
@@ -569,21 +569,18 @@ def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> 
     )
 
 
+# Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the
+# same of every release, each beside a control. Singling out is last: it starts from a released row,
+# which is somebody's or nobody's, and not from a person.
 USUAL_RISKS = ("linkage", "linkability", "membership", "inference", "singling_out")
-"""Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the
-same of every release, each beside a control. Singling out is last: it starts from a released row,
-which is somebody's or nobody's, and not from a person.
-"""
+# Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error
+# judges every release that is somebody's records, and tables of columns judge drawn ones as well.
 DEFAULT_UTILITIES = ("loss", "squared_error", "marginal_error")
-"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error
-judges every release that is somebody's records, and tables of columns judge drawn ones as well.
-"""
+# What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of
+# it.
 FOR_DRAWN = (*USUAL_RISKS[1:], "copied_records")
-"""What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of
-it.
-"""
+# The folder in which finished candidates are remembered.
 DONE = ".sfumato-compare"
-"""The folder in which finished candidates are remembered."""
 
 
 def compare(

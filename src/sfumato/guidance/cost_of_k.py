@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
 
 USUAL_K = (3, 5, 10, 20)
+# What is taken for a release to everyone where nobody says otherwise; see ``published_thresholds``
+# in :mod:`sfumato.methods.formulas.choice_of_k`.
 PUBLIC_RISK = 0.09
-"""What is taken for a release to everyone where nobody says otherwise; see ``published_thresholds``
-in :mod:`sfumato.methods.formulas.choice_of_k`.
-"""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -365,11 +365,11 @@ ROLES = {
     Group.SD: Role.SENSITIVE,
     Group.NSD: Role.PLAIN,
 }
+# Roles that only the table knows.
 DESIGN = (Role.WEIGHT, Role.UNIT, Role.STRATUM)
-"""Roles that only the table knows."""
 
+# Stands above values that nobody has whose data are used.
 LEFT_OUT = "left out"
-"""Stands above values that nobody has whose data are used."""
 
 Entries = Mapping[str, Sequence[tuple[str, ...]]]
 

@@ -233,6 +233,7 @@ def read_released(folder: Path, original: Table | None = None) -> Released:
 
 
 SAFE_HARBOR = "safe_harbor"
+# Method of the step that makes pseudonyms → its strength in the words of policies.
 STRENGTH_OF = {
     "random_table": RANDOM,
     "keyed": KEYED,
@@ -241,7 +242,6 @@ STRENGTH_OF = {
     "counter": COUNTER,
     "unkeyed_hash": UNKEYED,
 }
-"""Method of the step that makes pseudonyms → its strength in the words of policies."""
 
 
 @dataclasses.dataclass(frozen=True)

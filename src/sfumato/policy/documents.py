@@ -18,8 +18,8 @@ from sfumato.errors import RecipeError, UnreadableInput
 # once.
 
 Severity = Literal["error", "warning", "note"]
+# Findings that an error message spells out.
 SHOWN = 20
-"""Findings that an error message spells out."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +106,8 @@ class Findings:
 
 
 MAX_BYTES = 16 * 1024 * 1024
+# More than any policy nests; deeper documents are refused before anything walks them.
 MAX_DEPTH = 60
-"""More than any policy nests; deeper documents are refused before anything walks them."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 ROOT = "$"
 

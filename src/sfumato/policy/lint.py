@@ -373,8 +373,8 @@ def _against_table(findings: Findings, purpose: Purpose, path: str, columns: Seq
 
 # Linting files of any dialect.
 
+# The rule that a file breaks which is no text, or not the JSON or XML it seems to be.
 UNREADABLE = "unreadable"
-"""The rule that a file breaks which is no text, or not the JSON or XML it seems to be."""
 
 
 def lint_file(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from sfumato.policy.comply import Compliance
     from sfumato.policy.enforce import Enforced
 
+# The column that holds the neutral name of each row's policy; it is never released.
 COLUMN = "policy"
-"""The column that holds the neutral name of each row's policy; it is never released."""
 NOBODY = "no policy"
 SUFFIXES = (".json", ".jsonld", ".xml")
 

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from sfumato.policy.enforce import Enforced
     from sfumato.policy.people import Policies
 
+# How documents of ours are read: nothing unknown, and no value in an error.
 STRICT = {"extra": "forbid", "hide_input_in_errors": True}
-"""How documents of ours are read: nothing unknown, and no value in an error."""
 
+# The purpose of rules that hold whatever data are used for.
 ANY = "any"
-"""The purpose of rules that hold whatever data are used for."""
 
 
 class Group(StrEnum):
@@ -380,15 +380,14 @@ def strongest(models: Sequence[Model]) -> tuple[list[Model], list[tuple[Model, M
 # Anonymization methods as policies name them, and what each asks of the released column.
 
 GENERALIZATION, SUPPRESSION, DELETION = "Generalization", "Suppression", "Deletion"
+# Plain name in policies → the method. Every other name is refused, since nothing could be done for
+# it.
 METHOD_NAMES = {
     "generalization": GENERALIZATION,
     "generalisation": GENERALIZATION,
     "suppression": SUPPRESSION,
     "deletion": DELETION,
 }
-"""Plain name in policies → the method. Every other name is refused, since nothing could be done for
-it.
-"""
 
 
 class UnknownMethod(ValueError):
@@ -443,10 +442,9 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
 # Pseudonymization methods as policies name them, from the strongest to the weakest.
 
 RANDOM, KEYED, COUNTER, UNKEYED = "random table", "keyed hash", "counter", "unkeyed hash"
+# Random tables say nothing about the value; keyed hashes nothing without the key; counters the
+# order; unkeyed hashes of few values everything.
 STRENGTH = (RANDOM, KEYED, COUNTER, UNKEYED)
-"""Random tables say nothing about the value; keyed hashes nothing without the key; counters the
-order; unkeyed hashes of few values everything.
-"""
 WORDS = (
     (RANDOM, ("random", "table", "uuid", "mapping", "tokenization")),
     (KEYED, ("hmac", "keyed", "mac", "aes", "encryption", "pid")),

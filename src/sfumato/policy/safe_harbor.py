@@ -16,10 +16,9 @@ from sfumato.errors import ParameterError, did_you_mean
 if TYPE_CHECKING:
     from sfumato.core.table import Table
 
+# Military mail: no census counts people there. Areas of single offices are not listed and not
+# recognised.
 WITHOUT_RESIDENTS = frozenset(f"{area:03d}" for area in (*range(90, 99), 340, *range(962, 967)))
-"""Military mail: no census counts people there. Areas of single offices are not listed and not
-recognised.
-"""
 
 
 @functools.cache

@@ -25,8 +25,8 @@ from sfumato.guidance.profiling.detection import Recognition, TextSample, share
 VALID_SHARE = 0.9
 CHANCE_SHARE = 0.5
 CHANCE = 1e-6
+# Values a validator is run on.
 TRIED = 400
-"""Values a validator is run on."""
 
 _SEPARATORS = re.compile(r"[\s./-]")
 _SSN = re.compile(r"\d{3}-\d{2}-\d{4}")

@@ -12,10 +12,10 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.words import percent
 
+# Share of the distinct values that must be codes.
 FITTING = 0.95
-"""Share of the distinct values that must be codes."""
+# No classification has more codes that occur.
 MOST_VALUES = 20_000
-"""No classification has more codes that occur."""
 OTHER = "other"
 
 

@@ -22,22 +22,21 @@ from sfumato.guidance.profiling.words import Match, find_all
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Rows that are kept of a column to compare it with others, evenly spread.
 SPREAD = 10_000
-"""Rows that are kept of a column to compare it with others, evenly spread."""
 
+# Distinct values up to which all of them are kept, so that a proposed hierarchy is checked against
+# every one.
 MOST_COUNTED = 200_000
-"""Distinct values up to which all of them are kept, so that a proposed hierarchy is checked against
-every one.
-"""
 
+# Rows from which polars counts texts in parts.
 _STREAMED = 1_000_000
-"""Rows from which polars counts texts in parts."""
 
+# Types whose values numpy compares as polars does.
 _SORTED = (
     *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
     *(pl.Float32, pl.Float64, pl.Date, pl.Datetime),
 )
-"""Types whose values numpy compares as polars does."""
 
 
 @dataclasses.dataclass(frozen=True)

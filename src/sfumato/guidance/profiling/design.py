@@ -21,22 +21,21 @@ from sfumato.guidance.profiling.lexicon import word_lists
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Findings that may name persons with several rows, the likeliest first.
 _PERSON_IDS = ("person id", "medical record number", "case or file number", "record id")
-"""Findings that may name persons with several rows, the likeliest first."""
 
+# Mean rows per household above which a column is no household id.
 _LARGEST_HOUSEHOLD = 20
-"""Mean rows per household above which a column is no household id."""
 
 _MOST_ROWS_A_PERSON = 1000
 _HEAVIEST_BODY = 350
+# Mean of survey weights: each record stands for one person at least, up to rounding where they are
+# scaled to one.
 _LEAST_MEAN = 0.9
-"""Mean of survey weights: each record stands for one person at least, up to rounding where they are
-scaled to one.
-"""
+# More people than a sample can have been drawn from.
 _MOST_PEOPLE = 1e10
-"""More people than a sample can have been drawn from."""
+# Rows per value from which values count as repeated.
 _LEAST_REPEATED = 1.02
-"""Rows per value from which values count as repeated."""
 
 
 def find_weight(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | None:
@@ -180,16 +179,15 @@ def weighs_records(column: ProfiledColumn) -> bool:
 # last visit: whoever knows one of the dates, and reads the difference, knows the other one to the
 # day, however coarse it is written.
 
+# Records in which all three values are known, from which equality in all of them is no accident.
 FEWEST = 30
-"""Records in which all three values are known, from which equality in all of them is no accident.
-"""
 
+# Distinct values each of the three columns needs.
 SEVERAL = 5
-"""Distinct values each of the three columns needs."""
 
 MOST_KNOWN, MOST_OTHERS = 60, 120
+# Records looked at first: what differs there is not compared in full.
 SCREEN = 64
-"""Records looked at first: what differs there is not compared in full."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,11 +9,11 @@ import polars as pl
 
 from sfumato.core.encoding import label
 
+# Values looked at to recognise a pattern; counts of distinct values are exact.
 SAMPLE = 10_000
-"""Values looked at to recognise a pattern; counts of distinct values are exact."""
 
+# Values tried first: a pattern most of them lack is not tried on the rest.
 SCREEN = 24
-"""Values tried first: a pattern most of them lack is not tried on the rest."""
 
 
 @dataclasses.dataclass(frozen=True)

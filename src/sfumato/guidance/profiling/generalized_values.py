@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 
 # Round interval widths for a column of numbers.
 
+# About how many intervals the finest level has.
 INTERVALS = 20
-"""About how many intervals the finest level has."""
 
 MOST_LEVELS = 4
 
@@ -91,8 +91,8 @@ _FOREIGN = re.compile(
 _MASKED_RIGHT = re.compile(r"[^*]+\*+")
 _MASKED_LEFT = re.compile(r"\*+[^*]+")
 TOP = "*"
+# Records an open end must hold before its limit is written into a recipe.
 FEWEST_IN_OPEN_END = 10
-"""Records an open end must hold before its limit is written into a recipe."""
 
 
 @dataclasses.dataclass(frozen=True)

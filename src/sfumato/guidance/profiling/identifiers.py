@@ -47,6 +47,7 @@ _PLATE = re.compile(
     r"|[A-Z]{2}\d{2} [A-Z]{3}"  # United Kingdom
 )
 
+# What, its form, the share of values that must have it, and the confidence that gives.
 _FORMATS: tuple[tuple[str, Pattern[str], float, float], ...] = (
     ("web address", _URL, 0.8, 0.8),
     ("device id", _MAC, 0.9, 0.95),
@@ -56,7 +57,6 @@ _FORMATS: tuple[tuple[str, Pattern[str], float, float], ...] = (
     ("exact location", _POINT, 0.9, 0.9),
     ("licence plate", _PLATE, 0.95, 0.5),
 )
-"""What, its form, the share of values that must have it, and the confidence that gives."""
 
 _LOOKS = {
     "web address": "web addresses",
@@ -171,6 +171,7 @@ _DETECTORS: tuple[Callable[[TextSample], Recognition | None], ...] = (
 
 __all__ = ["Recognition", "detect_identifier", "identify"]
 
+# Concepts whose values cannot be without digits: ``mobile`` may also say which make.
 _HAVE_DIGITS = frozenset(
     {
         "phone number",
@@ -184,11 +185,10 @@ _HAVE_DIGITS = frozenset(
         "device id",
     }
 )
-"""Concepts whose values cannot be without digits: ``mobile`` may also say which make."""
 
 _SURE_BY_NAME = {"name": 0.7, "record id": 0.6, "free text": 0.7, "picture or biometric": 0.7}
+# Rows needed to say from the values alone that a column numbers the records.
 _FEWEST_ROWS = 20
-"""Rows needed to say from the values alone that a column numbers the records."""
 
 _ALL_DIFFERENT = 0.98
 _LONG_NUMBER = 7

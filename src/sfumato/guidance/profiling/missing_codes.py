@@ -34,11 +34,11 @@ WORDS = frozenset(
         "#n/a",
     }
 )
+# Proposed where all other numbers are not negative.
 BELOW = (-9, -99, -999, -9999)
-"""Proposed where all other numbers are not negative."""
 
+# Proposed where they are more than twice as large as all other numbers.
 ABOVE = (999, 9999, 99999, 999999)
-"""Proposed where they are more than twice as large as all other numbers."""
 
 LEAST = 2
 

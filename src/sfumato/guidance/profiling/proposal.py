@@ -34,8 +34,8 @@ from sfumato.guidance.profiling.quasi import (
 from sfumato.guidance.profiling.roles import RoleGuess, assign_roles
 from sfumato.guidance.profiling.rows import MOST_ROWS, ColumnSource, as_source, drawn_positions
 
+# Uniqueness the reported identifying set aims at.
 SINGLED_OUT = 0.8
-"""Uniqueness the reported identifying set aims at."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,8 +22,8 @@ from sfumato.guidance.profiling.generalized_values import (
 )
 from sfumato.guidance.profiling.kinds import MOST_VALUES, all_dates, date_form, known_order
 
+# Concepts whose codes say the large group with their first characters.
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
-"""Concepts whose codes say the large group with their first characters."""
 
 _LONGEST_CODE = 12
 _READ_AS = {Kind.NUMERIC: "numbers or intervals", Kind.DATE: "dates", Kind.TEXT: "labels"}

@@ -26,18 +26,16 @@ BUDGET = 0.02
 PROMISE: dict[str, Any] = {"k_anonymity": {"k": K}}
 FALLBACK: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
 
+# Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of
+# its values.
 ROWS = 10_000
-"""Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of
-its values.
-"""
 
+# Nodes of the generalization lattice up to which means that search it are tried.
 MOST_NODES = 1_000_000
-"""Nodes of the generalization lattice up to which means that search it are tried."""
 
+# Loss by which another means must be better to be taken instead of one whose releases are easier to
+# read.
 AS_GOOD = 0.02
-"""Loss by which another means must be better to be taken instead of one whose releases are easier
-to read.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,14 +120,13 @@ _STEPS: dict[str, dict[str, Any]] = {
 }
 
 _OWN_LABELS = "it releases labels of the hierarchies only"
+# Why the releases of one means are easier to use than those of another: all are read alike
+# otherwise.
 _EASIER = {
     ("local_recoding", "global_recoding"): "it drops no record",
     ("local_recoding", "mondrian"): _OWN_LABELS,
     ("global_recoding", "mondrian"): f"{_OWN_LABELS}, and each column's on one level",
 }
-"""Why the releases of one means are easier to use than those of another: all are read alike
-otherwise.
-"""
 
 
 def _candidates(dataset: Table, *, searched: bool) -> Iterator[tuple[str, Any]]:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     Sizes = Sequence[int] | NDArray[np.int64]
 
+# Columns the search for an identifying set looks at, the best separating ones first.
 MOST_COLUMNS = 64
-"""Columns the search for an identifying set looks at, the best separating ones first."""
 
 
 @dataclasses.dataclass(frozen=True)

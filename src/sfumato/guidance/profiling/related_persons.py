@@ -25,24 +25,20 @@ from sfumato.guidance.profiling.proposed_steps import K, attribute_of, means_for
 if TYPE_CHECKING:
     from sfumato.guidance.profiling.table_relations import TableGuess
 
+# People the designs are tried on, with all their rows; of more people some are drawn, with a fixed
+# seed.
 PEOPLE_TRIED = 3_000
-"""People the designs are tried on, with all their rows; of more people some are drawn, with a fixed
-seed.
-"""
+# Shares of the people and of the rows that a design may cost to be proposed, and of the people that
+# the recipe then allows.
 PEOPLE_LOST, ROWS_LOST, BUDGET = 0.05, 0.5, 0.1
-"""Shares of the people and of the rows that a design may cost to be proposed, and of the people
-that the recipe then allows.
-"""
+# How many times k persons a step in the people's table aims at: who is to share rows needs more
+# company.
 LARGER = (1, 5, 20)
-"""How many times k persons a step in the people's table aims at: who is to share rows needs more
-company.
-"""
+# How many times k persons share a row before rows go to even out their numbers.
 SPARE = 4
-"""How many times k persons share a row before rows go to even out their numbers."""
+# Share of the persons who have the most frequent value, above which no crowd can be asked to have
+# it in less than half.
 COMMON = 1 / 3
-"""Share of the persons who have the most frequent value, above which no crowd can be asked to have
-it in less than half.
-"""
 L = 2
 CHILD_MEANS: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
 

@@ -37,8 +37,8 @@ from sfumato.guidance.profiling.words import Match, fold
 # What a column is by the words in it, where its name says nothing: sex, marital status, ethnicity,
 # schooling, countries.
 
+# Distinct values above which a column holds no vocabulary of these.
 _MOST_VALUES = 400
-"""Distinct values above which a column holds no vocabulary of these."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,17 +108,16 @@ def _made_of(vocabulary: _Vocabulary, values: list[frozenset[str]]) -> bool:
 
 MOST_COLUMNS = 120
 FEWEST_ROWS_TO_DEPEND = 30
+# λ from which one column tells another, where that has `SEVERAL` values; with fewer only λ = 1
+# counts.
 TELLS = 0.9
-"""λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ =
-1 counts.
-"""
 
+# λ in both directions from which two columns say the same.
 SAME = 0.9
-"""λ in both directions from which two columns say the same."""
 
 SEVERAL = 5
+# Mean records a value needs before what it goes with says anything.
 ROWS_A_VALUE = 4
-"""Mean records a value needs before what it goes with says anything."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,10 +217,9 @@ def _right_guesses(known_codes: Codes, guessed: Codes) -> int:
 # Roles once it is known which columns tell each other: no column is left to undo the recoding of
 # another.
 
+# Of two columns that say the same, words with an order are kept before dates, labels and bare
+# numbers.
 _SPEAKING = (Kind.ORDINAL, Kind.DATE, Kind.NOMINAL, Kind.NUMERIC)
-"""Of two columns that say the same, words with an order are kept before dates, labels and bare
-numbers.
-"""
 
 
 def with_duplicates_found(
@@ -329,23 +327,23 @@ def _undoing(difference: Difference, guess: RoleGuess) -> RoleGuess:
     return dataclasses.replace(guess, roles=(Role.DIRECT,), reason=reason, confidence=0.7)
 
 
+# Separation from which a column without a known name is proposed as quasi.
 TELLS_APART = 0.7
-"""Separation from which a column without a known name is proposed as quasi."""
 
+# Distinct numbers from which a column without a known name is taken for a measurement.
 MEASURED = 150
-"""Distinct numbers from which a column without a known name is taken for a measurement."""
 
+# Uniqueness from which a column numbers the records.
 ONE_ROW_EACH = 0.98
-"""Uniqueness from which a column numbers the records."""
 
+# Uniqueness from which texts are more likely names than labels.
 MANY_ALONE = 0.2
-"""Uniqueness from which texts are more likely names than labels."""
 
+# Distinct values per record that has one, from which a column may number the records.
 NEARLY_ALL_DIFFERENT = 0.9
-"""Distinct values per record that has one, from which a column may number the records."""
 
+# Records that have a value, from which nearly all different values are no accident.
 FEWEST_ROWS = 20
-"""Records that have a value, from which nearly all different values are no accident."""
 
 _OLDEST = 130
 _MOST_SEXES = 12

@@ -15,8 +15,8 @@ from sfumato.core.randomness import Seed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Rows up to which all columns are looked at together; of a larger table so many are drawn.
 MOST_ROWS = 200_000
-"""Rows up to which all columns are looked at together; of a larger table so many are drawn."""
 
 
 class ColumnSource(Protocol):

@@ -25,20 +25,18 @@ from sfumato.guidance.profiling.related_persons import PersonsDesign, design_of
 KEY_WORDS = frozenset(
     {"id", "key", "no", "nr", "num", "number", "code", "nummer", "ref", "uid", "guid", "uuid"}
 )
+# Share of the values of a column that must be keys of another table for its rows to be taken as
+# belonging there.
 ENOUGH = 0.9
-"""Share of the values of a column that must be keys of another table for its rows to be taken as
-belonging there.
-"""
+# What is said for a column of the same name that is called neither like a key nor after a table;
+# all of its values must be keys then.
 SAME = "and it has the same name, though not one like a key's"
-"""What is said for a column of the same name that is called neither like a key nor after a table;
-all of its values must be keys then.
-"""
+# The same for a column that is called after people, and so is the other table or its key.
 BOTH = "and both are called after people"
-"""The same for a column that is called after people, and so is the other table or its key."""
+# Columns of a table without a key that are looked at in pairs.
 MOST_COMBINED = 8
-"""Columns of a table without a key that are looked at in pairs."""
+# Share of the people who must have no more rows than the cap that is proposed.
 USUAL = 0.95
-"""Share of the people who must have no more rows than the cap that is proposed."""
 
 
 @dataclasses.dataclass(frozen=True)

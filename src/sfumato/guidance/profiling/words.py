@@ -16,8 +16,8 @@ from sfumato.guidance.profiling.lexicon import (
     words_alone,
 )
 
+# Words a term may span (``medical record number of patient``).
 LONGEST_TERM = 5
-"""Words a term may span (``medical record number of patient``)."""
 
 _WORD = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _UNDECOMPOSED = str.maketrans(

@@ -18,20 +18,20 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ .-][A-Za-z0-9_]+)*")
 _RESERVED = frozenset(
     {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"}
 )
+# YAML allows 1024 characters for a key on one line; longer names get a key of their own line.
 _LONGEST_KEY = 900
-"""YAML allows 1024 characters for a key on one line; longer names get a key of their own line."""
 
+# The line by which a recipe says that it was not written without looking at the data.
 PROPOSED = (
     "proposed_from: profile  # it looked at the table: no ε is certified while this line stands"
 )
-"""The line by which a recipe says that it was not written without looking at the data."""
 
+# Columns named in the header.
 _LISTED = 10
-"""Columns named in the header."""
 
 _UNSURE = 0.6
+# Share of records singled out by plain columns from which the header warns of them.
 _MUCH = 0.2
-"""Share of records singled out by plain columns from which the header warns of them."""
 
 
 def recipe_text(proposal: Proposal) -> str:

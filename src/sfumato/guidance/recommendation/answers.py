@@ -26,13 +26,13 @@ Recipient = Literal["public", "researchers", "internal", "trusted", "unknown"]
 Bound = Literal["yes", "no", "unknown"]
 Sensitivity = Literal["low", "medium", "high", "unknown"]
 
+# What an unknown answer is taken for.
 WORST: dict[str, str] = {
     "recipient": "public: anybody may try, and nobody can be held to account",
     "contract": "no: nothing keeps the recipient from trying to recognise people",
     "sensitivity": "high: people would be harmed if they were recognised",
     "population": "small: the people may know each other",
 }
-"""What an unknown answer is taken for."""
 
 QUESTIONS: dict[str, str] = {
     "recipient": "Who receives it (public, researchers, internal, trusted; unknown)?",

@@ -16,13 +16,12 @@ from sfumato.core.words import percent
 from sfumato.guidance.comparison import Candidate
 from sfumato.guidance.recommendation.terms import ProposedTerms
 
+# The step that a profile of the table names; its twin among the others is left out.
 PROFILE = "as profile proposes"
-"""The step that a profile of the table names; its twin among the others is left out."""
 BUDGETS = (0.02, 0.05)
+# Of masking: a word, how far values are swapped by rank (share of the records), and how many
+# nominal values stay.
 STRENGTHS = (("lightly", 0.1, 0.8), ("strongly", 0.4, 0.3))
-"""Of masking: a word, how far values are swapped by rank (share of the records), and how many
-nominal values stay.
-"""
 
 ONLY_LIMITS = (
     "it promises no class size: values are changed, so counting who looks alike says nothing about"

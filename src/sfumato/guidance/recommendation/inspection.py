@@ -27,10 +27,9 @@ from sfumato.guidance.recommendation.answers import ContextAnswers, require_colu
 from sfumato.guidance.recommendation.candidates import contract_of
 from sfumato.release.read_data import read_one_table
 
+# Rows that candidates are tried on; a larger table is drawn from, whole persons and households at a
+# time.
 ROWS = 10_000
-"""Rows that candidates are tried on; a larger table is drawn from, whole persons and households at
-a time.
-"""
 
 ASKED = "it has role ask"
 

@@ -9,8 +9,8 @@ from sfumato.errors import Unsatisfiable
 from sfumato.guidance.comparison import KEPT_ERROR, CandidateOutcome, Comparison
 from sfumato.guidance.recommendation.candidates import TriedMeans
 
+# What is lost, the first that was measured on all candidates that may win.
 YARDSTICKS = ("loss", "squared_error", "marginal_error")
-"""What is lost, the first that was measured on all candidates that may win."""
 TOLD = {
     "loss": "loss of the quasi-identifiers (LM)",
     "squared_error": "squared error of the records",

@@ -25,18 +25,17 @@ from sfumato.methods.formulas.choice_of_k import (
 from sfumato.release.limit_checks import USUAL_LIMITS
 
 OPEN = "anybody"
+# People below which a population counts as small: those of an area that may be told under the US
+# Safe Harbor rule are more.
 SMALL = 20_000
-"""People below which a population counts as small: those of an area that may be told under the US
-Safe Harbor rule are more.
-"""
 
+# Who can be held to account → how bad it would be → the smallest class.
 CLASS_SIZES: dict[str, dict[str, int]] = {
     OPEN: {"low": 11, "medium": 15, "high": 20},
     "researchers": {"low": 5, "medium": 5, "high": 11},
     "internal": {"low": 3, "medium": 5, "high": 11},
     "trusted": {"low": 3, "medium": 3, "high": 5},
 }
-"""Who can be held to account → how bad it would be → the smallest class."""
 
 IPC = (
     "the table of the Ontario IPC's guidelines (2025): 0.09, 0.075 and 0.05 taken as 11, 15 and 20"
@@ -78,6 +77,8 @@ FIVE_SAFES = (
     "it names the questions, no threshold",
 )
 
+# Published numbers that are about classes of records, and the state of the text; the others are
+# about counts in tables.
 AS_OF = {
     "EMA Policy 0070, Health Canada PRCI": "2016 and 2019",
     "Ontario IPC 2025, low invasion of privacy": "2025",
@@ -88,9 +89,6 @@ AS_OF = {
     "Singapore PDPC 2022, internal sharing": "2022",
     "Singapore PDPC 2022, external sharing": "2022",
 }
-"""Published numbers that are about classes of records, and the state of the text; the others are
-about counts in tables.
-"""
 
 
 @dataclasses.dataclass(frozen=True)

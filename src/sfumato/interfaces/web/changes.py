@@ -13,8 +13,8 @@ from sfumato.core import recipe_files as recipes
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
 
+# Letters of a value that are shown.
 LONGEST = 60
-"""Letters of a value that are shown."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,10 +14,10 @@ from typing import Any
 from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 
+# What is suppressed where a budget counts.
 BUDGETED = ("tuple", "cell")
-"""What is suppressed where a budget counts."""
+# A budget that is raised is a multiple of one part of so many.
 FINE = 10_000
-"""A budget that is raised is a multiple of one part of so many."""
 
 
 def position_of(recipe: Recipe) -> int | None:

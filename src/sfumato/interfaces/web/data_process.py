@@ -24,8 +24,8 @@ from sfumato.interfaces.web.tasks import TASKS
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+# Releases, and other things that are dear to make, that are kept.
 KEPT = 8
-"""Releases, and other things that are dear to make, that are kept."""
 
 
 class Stopped(BaseException):

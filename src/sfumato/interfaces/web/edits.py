@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.words import join_words
 
+# Roles that most columns have, in the order of their buttons.
 SEGMENTS = ("direct", "quasi", "sensitive", "plain")
-"""Roles that most columns have, in the order of their buttons."""
 
+# What a column can be said to be, and the roles and the unit that this means.
 CHOICES: dict[str, tuple[tuple[Role, ...], str]] = {
     "direct": ((Role.DIRECT,), "person"),
     "quasi": ((Role.QUASI,), "person"),
@@ -31,14 +32,12 @@ CHOICES: dict[str, tuple[tuple[Role, ...], str]] = {
     "stratum": ((Role.STRATUM,), "person"),
     "ask": ((Role.ASK,), "person"),
 }
-"""What a column can be said to be, and the roles and the unit that this means."""
 
+# Classes are called small below this where no promise names a k.
 USUAL_K = 5
-"""Classes are called small below this where no promise names a k."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Edited:
+class Edited(NamedTuple):
     """A changed recipe, and what is written in the history about it."""
 
     recipe: Recipe

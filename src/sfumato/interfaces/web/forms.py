@@ -53,15 +53,15 @@ Kind = Literal[
     "date",
     "yaml",
 ]
+# So many choices stand side by side; more of them are a list to open.
 FEW = 4
-"""So many choices stand side by side; more of them are a list to open."""
+# A slider of more steps cannot be set by hand: the number is typed.
 MOST_STEPS = 500
-"""A slider of more steps cannot be set by hand: the number is typed."""
+# A text that may be longer is drawn as several lines.
 LONG_LINE = 1000
-"""A text that may be longer is drawn as several lines."""
 LISTS = ("numbers", "multiples")
+# Nothing was entered: the default holds.
 LEFT_OUT: Any = object()
-"""Nothing was entered: the default holds."""
 
 
 class FormError(ParameterError):

@@ -13,8 +13,8 @@ from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.errors import ParameterError
 
 Row = tuple[str, ...]
+# Values that can be grouped by hand; more of them need a file.
 MOST_VALUES = 5000
-"""Values that can be grouped by hand; more of them need a file."""
 
 
 @dataclasses.dataclass(frozen=True)

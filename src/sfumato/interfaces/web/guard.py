@@ -22,21 +22,21 @@ from urllib.parse import parse_qs
 
 from sfumato.interfaces.web.peer import is_own_user
 
+# What a page may load: from here only. The library that draws pages puts them into inline scripts,
+# and evaluates templates and handlers of ours, hence the two unsafe words. No text that is
+# evaluated holds a name or a value of a table (a test reads all of them).
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self'"
     " 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self' {socket}://{host};"
     " frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
-"""What a page may load: from here only. The library that draws pages puts them into inline scripts,
-and evaluates templates and handlers of ours, hence the two unsafe words. No text that is evaluated
-holds a name or a value of a table (a test reads all of them).
-"""
 HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+# What goes with the few pages of the guard itself.
 PAGE = {
     **HEADERS,
     "cache-control": "no-store",
@@ -44,20 +44,19 @@ PAGE = {
         "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     ),
 }
-"""What goes with the few pages of the guard itself."""
 LANDING = (
     "<!doctype html><html lang=en><title>sfumato</title><meta http-equiv=refresh"
     " content='0;url={home}'><p><a href='{home}'>Open the workbench</a></p></html>"
 )
+# The header by which the library that draws pages knows below which path they lie.
 FORWARDED = b"x-forwarded-prefix"
-"""The header by which the library that draws pages knows below which path they lie."""
 SAFE_METHODS = ("GET", "HEAD")
+# Headers that count; one that is sent twice could mean one thing here and another thing inside.
 ONCE = ("host", "origin", "sec-fetch-site", "content-length")
-"""Headers that count; one that is sent twice could mean one thing here and another thing inside."""
 MEGABYTE = 1024**2
 MOST_BODY = 16 * MEGABYTE
+# Bytes of a request, and of one that brings a table.
 MOST_UPLOAD = 4096 * MEGABYTE
-"""Bytes of a request, and of one that brings a table."""
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -79,8 +78,8 @@ class Guard:
     ) -> None:
         self.app = app  # the name under which the library that draws pages looks for its server
         self._token: str | None = token
+        # The secret path of every tab that came by a token, and the cookie that belongs to it.
         self._sessions: dict[str, str] = {}
-        """The secret path of every tab that came by a token, and the cookie that belongs to it."""
         self._name = f"sfumato_{port}"
         self._hosts = hosts
         self._scheme, self._socket = ("https", "wss") if tls else ("http", "ws")

@@ -24,13 +24,13 @@ from sfumato.core.portable import NO_LINK, is_private, open_private
 from sfumato.errors import SfumatoError
 
 KNOCK, ANSWER = ".knock", ".address-"
+# What a browser is opened with: it leads to the address, and only its owner can read it.
 OPEN = "open.html"
-"""What a browser is opened with: it leads to the address, and only its owner can read it."""
 WORD = re.compile(rb"[0-9a-f]{16}")
+# Seconds between two looks.
 PAUSE = 0.3
-"""Seconds between two looks."""
+# Seconds that an answer is waited for: who runs may be busy.
 PATIENCE = 10.0
-"""Seconds that an answer is waited for: who runs may be busy."""
 MOST_BYTES = 4096
 
 

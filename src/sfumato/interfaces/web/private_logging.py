@@ -25,8 +25,8 @@ QUIETED = (
     "engineio",
     "engineio.server",
 )
+# What the layers below say when a browser leaves before it was answered: nothing is wrong then.
 LEFT = "No response returned."
-"""What the layers below say when a browser leaves before it was answered: nothing is wrong then."""
 
 
 class Discreet(logging.Handler):

@@ -38,8 +38,8 @@ REGISTER = ("file", "to", "person", "key")
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
 LOG = "log.jsonl"
+# What a folder may hold that was meant for a project and left before it became one.
 OURS = (*FOLDERS, "uploads", "hierarchies", "lock", LOG, "recipe.yaml", "open.html")
-"""What a folder may hold that was meant for a project and left before it became one."""
 
 
 class Outdated(ParameterError):
@@ -75,10 +75,10 @@ class EffectsForgotten(Entry):
     time: str
 
 
+# Whoever writes it holds the lock of the project.
 PROJECT_LOG = JournalKind(
     "log", (NewVersion, VersionEffect, EffectsForgotten), "the project is not opened", locked=False
 )
-"""Whoever writes it holds the lock of the project."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,10 +120,9 @@ class Project:
         self._at: int = state.get("at", 0)
         self.data = Opened(**state.get("data", {}))
         self.pins: tuple[dict[str, Any], ...] = tuple(state.get("pins", ()))
+        # The register that releases of this project are written down in (``file``, ``to``,
+        # ``person``, ``key``); empty: none.
         self.register: dict[str, str] = dict(state.get("register", {}))
-        """The register that releases of this project are written down in (``file``, ``to``,
-        ``person``, ``key``); empty: none.
-        """
         self._recipes: dict[int, Recipe] = {}
         self._listeners: list[Callable[[], None]] = []
 

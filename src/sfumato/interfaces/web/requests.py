@@ -12,10 +12,10 @@ from sfumato.core.parameters import Naming, parameters
 from sfumato.core.yaml_text import read_yaml
 from sfumato.data.table.formats import FORMATS
 
+# Characters of a text that is pasted, at most.
 LONG = 1_000_000
-"""Characters of a text that is pasted, at most."""
+# Characters of a text that is read from a file.
 LONGEST = 64 * LONG
-"""Characters of a text that is read from a file."""
 UNITS = Naming("columns", roles=("unit",))
 
 
@@ -232,7 +232,7 @@ class ComplianceRequest:
     ] = ""
 
 
+# Asked where a policy says what may be done with data.
 PERMISSION_FIELDS = ("categories", "days")
-"""Asked where a policy says what may be done with data."""
+# Asked where a rule is about numbers of this kind.
 NUMBER_FIELDS = ("age", "zip", "date")
-"""Asked where a rule is about numbers of this kind."""

@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 
 LOCAL = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - these are refused
+# Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was;
+# then it is loaded anew.
 AWAY = 60.0
-"""Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was;
-then it is loaded anew.
-"""
+# Seconds that open pages have to close when the server ends.
 PATIENCE = 2
-"""Seconds that open pages have to close when the server ends."""
 REDIRECT = (
     "<!doctype html><meta charset=utf-8><title>sfumato</title><meta http-equiv=refresh"
     " content='0;url={address}'>"

@@ -21,15 +21,15 @@ from sfumato.data.table.formats import table_suffixes
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 FOLDER = "uploads"
+# Suffixes of what can be opened: tables, and databases of one file.
 SUFFIXES = frozenset((*table_suffixes(), ".db", ".sqlite", ".sqlite3", ".duckdb"))
-"""Suffixes of what can be opened: tables, and databases of one file."""
+# Larger tables are opened by their path: they need not be copied.
 MOST_BYTES = 2 * 1024**3
-"""Larger tables are opened by their path: they need not be copied."""
 MOST_ENTRIES = 1000
 LONGEST_TOLD = 200
 LONGEST_NAME = 120
+# Bytes of the name of a file, and of its suffix: file systems count bytes, and take 255.
 LONGEST_SUFFIX = 20
-"""Bytes of the name of a file, and of its suffix: file systems count bytes, and take 255."""
 
 
 class TooLarge(OutputError):

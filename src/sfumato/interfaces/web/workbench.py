@@ -25,19 +25,18 @@ if TYPE_CHECKING:
     from sfumato.core.source import Intake
 
 KEPT_ANSWERS = 300
+# Work that belongs to opening a table: where a process dies of it, the next one would too.
 OPENING = ("open_data", "propose")
-"""Work that belongs to opening a table: where a process dies of it, the next one would too."""
 MOST_DEATHS = 3
 TOO_OFTEN = (
     f"The process that holds the data died {MOST_DEATHS} times, perhaps for want of memory. The"
     " table is not opened again by itself: make room, or open a smaller one."
 )
+# Processes that may die within so many seconds before the table is left alone until somebody asks
+# for it.
 LATELY = 120.0
-"""Processes that may die within so many seconds before the table is left alone until somebody asks
-for it.
-"""
+# Seconds between two words of progress that pages are told.
 PAUSE = 0.2
-"""Seconds between two words of progress that pages are told."""
 
 
 @dataclasses.dataclass
@@ -67,31 +66,27 @@ class Workbench:
         """
         self.project = project
         self.local = local
+        # Light, dark, or as the system has it; the same in all tabs.
         self.colours = "system"
-        """Light, dark, or as the system has it; the same in all tabs."""
         self.worker = BenchProcess(on_fresh=self._fresh)
         self._jobs: list[Underway] = []
+        # What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None:
+        # no table is open.
         self.opened: dict[str, Any] | None = None
-        """What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None:
-        no table is open.
-        """
+        # The levels that a search chose, by the version it was made for.
         self.searched: dict[int, dict[str, int]] = {}
-        """The levels that a search chose, by the version it was made for."""
+        # Why the table could not be opened again; empty: it could, or there is none.
         self.trouble = ""
-        """Why the table could not be opened again; empty: it could, or there is none."""
+        # Whether a table that nobody chose on a page is being opened: the one named at the start,
+        # or that of the project.
         self.reading = False
-        """Whether a table that nobody chose on a page is being opened: the one named at the start,
-        or that of the project.
-        """
         self._first = first
         self._read_as: Intake | None = None
+        # What long work found and pages of all tabs show, by what it is about; gone with the table.
         self.findings: dict[str, Any] = {}
-        """What long work found and pages of all tabs show, by what it is about; gone with the
-        table.
-        """
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
+        # What stages keep for all tabs, by a name of theirs.
         self.remembered: dict[str, Any] = {}
-        """What stages keep for all tabs, by a name of theirs."""
         self._listeners: list[Callable[[], None]] = []
         self._opened_listeners: list[Callable[[], None]] = []
         self._moved_listeners: list[Callable[[], None]] = []
@@ -122,6 +117,11 @@ class Workbench:
         )
 
     # the data
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a table and a recipe for it."""
+        return self.opened is not None and self.project.has_recipe
 
     async def begin(self) -> None:
         """Open the table that was named at the start, else the one of the project; what goes wrong

@@ -19,8 +19,8 @@ from sfumato.interfaces.web.data_process import work
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+# Seconds that work has to stop by itself before its process is ended.
 PATIENCE = 2.0
-"""Seconds that work has to stop by itself before its process is ended."""
 
 
 class TaskFailed(SfumatoError):

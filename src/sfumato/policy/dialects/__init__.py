@@ -86,6 +86,8 @@ def _is_dialect(value: object) -> bool:
     )
 
 
+# The languages in the order they are asked whether a document is theirs: one with ``@context`` is
+# linked data even where it has a ``purposeList``. Those of plug-ins are asked last.
 ALL = ExtensibleMembers(
     __name__,
     {
@@ -102,6 +104,3 @@ ALL = ExtensibleMembers(
     noun="policy language",
     belongs=_is_dialect,
 )
-"""The languages in the order they are asked whether a document is theirs: one with ``@context`` is
-linked data even where it has a ``purposeList``. Those of plug-ins are asked last.
-"""

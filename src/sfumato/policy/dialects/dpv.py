@@ -75,6 +75,7 @@ def read_dpv(graph: Graph) -> tuple[Usage, ...]:
     return tuple(_usage(graph, node) for node in graph.of_type(*PROCESSES))
 
 
+# What is read of a process.
 READ = (
     "dpv:hasPurpose",
     "dpv:hasPersonalData",
@@ -88,7 +89,6 @@ READ = (
     "dpv:hasStorage",
     "dpv:hasLegalBasis",
 )
-"""What is read of a process."""
 RULES = ("dpv:hasRule", "dpv:hasPermission", "dpv:hasProhibition", "dpv:hasObligation")
 
 

@@ -29,8 +29,8 @@ from sfumato.policy.documents import (
     require_small,
 )
 
+# Disjuncts that a concept may have once unions are moved outside.
 MAX_UNION = 20_000
-"""Disjuncts that a concept may have once unions are moved outside."""
 
 AT_LEAST = ("has_k", "has_l", "has_p", "hask", "hasl", "hasp")
 AT_MOST = (

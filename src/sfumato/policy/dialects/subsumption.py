@@ -108,8 +108,8 @@ def built_in() -> Vocabulary:
     return Vocabulary({name: frozenset(above) for name, above in parents.items()})
 
 
+# Parts that a description may fall into when its intervals are cut.
 MAX_PIECES = 100_000
-"""Parts that a description may fall into when its intervals are cut."""
 ORDER = ("hasData", "hasPurpose", "hasProcessing", "hasStorage", "hasRecipient")
 Path = tuple[str, ...]
 

@@ -181,6 +181,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+# Our few terms for models and the names they have in recipes.
 MODELS = {
     "sf:KAnonymity": "k_anonymity",
     "sf:LDiversity": "l_diversity",
@@ -190,7 +191,6 @@ MODELS = {
     "sf:PSensitive": "p_sensitive",
     "sf:AlphaKAnonymity": "alpha_k_anonymity",
 }
-"""Our few terms for models and the names they have in recipes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -371,10 +371,9 @@ def policy_of_usages(usages: tuple[Usage, ...], *, name: str, findings: Findings
     return Policy(name=name, purposes=tuple(purposes.values()))
 
 
+# Measures that ask for a model without naming one; a policy without any model is refused when it is
+# compiled.
 UNSPECIFIC = ("dpv:Anonymisation", "dpv:Deidentification")
-"""Measures that ask for a model without naming one; a policy without any model is refused when it
-is compiled.
-"""
 
 
 def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -> Purpose:
@@ -639,12 +638,12 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, .
     return tuple(duties)
 
 
+# Parameter of a duty → its model, and the operators that bound it on the side that protects.
 TERMS_OF_DUTIES = {
     "sf:has_k": ("sf:KAnonymity", ("odrl:gteq", "odrl:eq")),
     "sf:has_l": ("sf:LDiversity", ("odrl:gteq", "odrl:eq")),
     "sf:has_t": ("sf:TCloseness", ("odrl:lteq", "odrl:eq")),
 }
-"""Parameter of a duty → its model, and the operators that bound it on the side that protects."""
 
 
 def _model(graph: Graph, constraint: Any) -> TechnicalMeasure | None:

@@ -17,6 +17,7 @@ from sfumato.interfaces.web.pages.parts import button, element, text
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.promises import PromiseStage
 
+# What is searched for stays in the page: the list is there already.
 SEARCH = """(event) => {
   const wanted = event.target.value.toLowerCase();
   const box = event.target.closest('details');
@@ -33,11 +34,9 @@ SEARCH = """(event) => {
   }
   window.sfumato.say(box.querySelector('.found'), seen + ' found');
 }"""
-"""What is searched for stays in the page: the list is there already."""
+# The browser opened the list, so the browser closes it: drawn anew it is empty until somebody opens
+# it again.
 CLOSED = "(event) => { event.target.closest('details').open = false; }"
-"""The browser opened the list, so the browser closes it: drawn anew it is empty until somebody
-opens it again.
-"""
 
 
 class Adding:
@@ -46,8 +45,8 @@ class Adding:
     def __init__(self, stage: PromiseStage, family: str, section: str, words: str) -> None:
         self.stage, self.family, self.section, self.words = stage, family, section, words
         self.key = f"add-{section}"
+        # The method that was chosen, while its form is filled in.
         self.name: str | None = None
-        """The method that was chosen, while its form is filled in."""
 
     def draw(self) -> None:
         """Draw the list, or the form of what was chosen."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.workbench import Workbench
 
 FILES = Path(__file__).parent / "files"
+# Colours, which reports have too.
 TOKENS = Path(sfumato.release.report.__file__).parent / "style" / "tokens.css"
-"""Colours, which reports have too."""
 MOST_BYTES = 16 * MEGABYTE
 KINDS = {".css": "text/css", ".js": "text/javascript"}
 

@@ -89,7 +89,7 @@ def _draw_table(block: TableBlock) -> None:
             with element("thead"), element("tr"):
                 for head, number in zip(block.header, numeric, strict=True):
                     if head:
-                        text(head, "th", *(["num"] if number else []), scope="col")
+                        text(head, "th", number and "num", scope="col")
                     else:
                         element("td")  # a screen reader would announce an empty heading
         with element("tbody"):
@@ -101,7 +101,7 @@ def _draw_table(block: TableBlock) -> None:
 
 def _draw_cell(cell: Cell, *, head: bool, number: bool) -> None:
     about = {"scope": "row"} if head else {}
-    with element("th" if head else "td", *(["num"] if number else []), **about):
+    with element("th" if head else "td", number and "num", **about):
         if isinstance(cell, Share) and cell.bar:
             meter(cell.value)
         else:

@@ -174,7 +174,7 @@ async def _compare(page: Page) -> None:
 def _compared(page: Page, comparison: Mapping[str, Any]) -> None:
     project = page.workbench.project
     old = comparison["about"] != digest_of(project.pins, project.register)
-    with element("div", "compared", *(["old"] if old else [])):
+    with element("div", "compared", old and "old"):
         if old:
             badge("for the candidates or the register of before")
         draw_blocks(comparison_blocks(comparison))

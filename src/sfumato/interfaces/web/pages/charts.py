@@ -39,8 +39,8 @@ LOOK = {
     },
 }
 LONGEST_TITLE = 60
+# Names that no longer fit below each other at their full length.
 MANY_NAMES = 10
-"""Names that no longer fit below each other at their full length."""
 HEIGHTS = {"columns": 190, "map": 300, "scatter": 340, "lines": 340}
 OUTLINED: Spec = {"fill": "transparent", "stroke": RINGS, "strokeWidth": 1.5}
 MARKS: dict[str, Spec] = {
@@ -59,8 +59,8 @@ MARKS: dict[str, Spec] = {
     "ring": {"type": "point", "stroke": RINGS, "fill": PAPER, "strokeWidth": 1.5},
     "chosen": {"type": "point", "shape": "diamond", "fill": ALARM, "stroke": PAPER},
 }
+# What stands before the name of a series in the legend.
 SIGNS = {"staircase": "●", "dot": "•", "ring": "○", "chosen": "◆", "tick": "|", "limit": "|"}
-"""What stands before the name of a series in the legend."""
 
 
 class ChartWidget(Element, component=Path(__file__).parent / "files" / "chart.js"):

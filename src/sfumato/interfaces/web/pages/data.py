@@ -12,7 +12,7 @@ from sfumato.errors import ParameterError, SfumatoError
 from sfumato.interfaces.web import edits
 from sfumato.interfaces.web.pages.open_table import Opening
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.pages.rows import RowPages
 from sfumato.interfaces.web.pages.widgets import ColumnList
 from sfumato.interfaces.web.reviewed_columns import check, checked, forget
@@ -30,7 +30,7 @@ def draw(page: Page) -> None:
 
 async def open_problems(workbench: Workbench) -> int:
     """How many columns wait for somebody's decision: what the stage counts."""
-    if workbench.opened is None or not workbench.project.has_recipe:
+    if not workbench.ready:
         return 0
     attributes = workbench.recipe.schema.attributes
     return sum(
@@ -52,10 +52,9 @@ class DataStage:
         self.columns: ColumnList | None = None
         self.cards: list[dict[str, Any]] = []
         self.codes: dict[str, list[Any]] = {}
+        # The reading of the table that the cards are about: a recipe that reads codes as missing
+        # has it read again.
         self.looked_at: dict[str, Any] | None = None
-        """The reading of the table that the cards are about: a recipe that reads codes as missing
-        has it read again.
-        """
         self.rows: RowPages | None = None
 
     async def changed(self) -> None:
@@ -63,18 +62,14 @@ class DataStage:
         opened = self.wb.opened
         shows = (
             None if opened is None else (opened["name"], opened["records"], opened["digest"]),
-            self._ready,
+            self.wb.ready,
             self._reading,
         )
         if shows != self.shows:
             self.shows = shows
             self._frame()
-        if self._ready and opened is not None:
+        if self.wb.ready:
             await self._fill()
-
-    @property
-    def _ready(self) -> bool:
-        return self.wb.opened is not None and self.wb.project.has_recipe
 
     @property
     def _reading(self) -> bool:
@@ -90,7 +85,7 @@ class DataStage:
                 text("Reading the table …", "p", "soft", role="status")
             elif self.wb.opened is None:
                 Opening(self.page).draw()
-            elif not self._ready:
+            elif not self.wb.ready:
                 text("What are the columns?", "h1")
                 text("Looking at the columns …", "p", "soft", role="status")
             else:
@@ -113,12 +108,9 @@ class DataStage:
             self.columns.on("role", lambda event: self.page.wait_for(self._role(event.args)))
             self.columns.on("kind", lambda event: self.page.attempt(lambda: self._kind(event.args)))
             self.columns.on("accept", lambda event: self._accept(event.args))
-            text(
+            hint(
                 "On a tick box, the keys d, q, s and p give a role, and ↑ and ↓ go to the next."
-                " Shift and click select a range.",
-                "p",
-                "soft",
-                "small",
+                " Shift and click select a range."
             )
         with section("Rows") as below:
             below.props["id"], below.props["tabindex"] = "rows", -1
@@ -236,7 +228,7 @@ class DataStage:
                 )
             self._codes()
             for note in opened.get("notes", ()):
-                text(str(note), "p", "soft", "small")
+                hint(str(note))
 
     def _codes(self) -> None:
         """Codes of ours that often mean a missing value, where they stand in the table."""
@@ -260,12 +252,10 @@ class DataStage:
     # gestures
 
     def _drop(self, columns: list[str]) -> None:
-        change = edits.without_columns(self.wb.recipe, columns)
-        self.page.edit(change.recipe, change.sentence)
+        self.page.edit(*edits.without_columns(self.wb.recipe, columns))
 
     def _missing(self, codes: dict[str, list[Any]]) -> None:
-        change = edits.with_missing_codes(self.wb.recipe, codes)
-        self.page.edit(change.recipe, change.sentence)
+        self.page.edit(*edits.with_missing_codes(self.wb.recipe, codes))
 
     async def _role(self, gesture: Any) -> None:
         columns, choice = self._columns_of(gesture), str(gesture.get("role"))

@@ -15,7 +15,7 @@ from sfumato.interfaces.web.changes import Change, changes
 from sfumato.interfaces.web.exports import KINDS, export_text
 from sfumato.interfaces.web.pages.forms import TOO_LONG
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, hint, text
 from sfumato.interfaces.web.pages.strip import score_text
 from sfumato.interfaces.web.pasted_recipes import recipe_of_text
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.project import Version
 
 BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
+# What was typed, and on which version that was begun: the page may show a later one by now.
 TYPED = (
     "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ??"
     " event.target.dataset.version)"
 )
-"""What was typed, and on which version that was begun: the page may show a later one by now."""
+# Versions that are listed at once.
 PAGE = 50
-"""Versions that are listed at once."""
 FEW = 3
+# Changes that are listed under a version, and in a comparison.
 MANY = 200
-"""Changes that are listed under a version, and in a comparison."""
 
 
 class Drawer:
@@ -49,8 +49,8 @@ class Drawer:
         self.most = PAGE
         self.draft: str | None = None
         self.reading = False
+        # The version that the draft was begun on.
         self.begun = 0
-        """The version that the draft was begun on."""
         self._switches: dict[str, list[ui.element]] = {}
 
     def attach(self) -> None:
@@ -122,14 +122,14 @@ class Drawer:
     def _draw_kinds(self) -> None:
         with element("div", "segments", role="group", aria_label="Show it as"):
             for kind in KINDS:
-                pressed = "true" if kind == self.kind else "false"
+                pressed = kind == self.kind
                 button(
                     KINDS[kind].title,
                     lambda kind=kind: self._show(kind),
                     key=f"as {kind}",
                     aria_pressed=pressed,
                 )
-        text(KINDS[self.kind].meaning, "p", "soft", "small")
+        hint(KINDS[self.kind].meaning)
         name, words = export_text(self.page.workbench.project, self.kind)
         if self.kind == "recipe":
             self._draw_editor(words)
@@ -268,13 +268,11 @@ class Drawer:
     def _draw_version(self, entry: Version) -> None:
         project = self.page.workbench.project
         current = entry.version == project.version
-        with element(
-            "li", *(["current"] if current else []), **({"aria-current": "true"} if current else {})
-        ):
+        with element("li", current and "current", **({"aria-current": "true"} if current else {})):
             with element("p", "sentence"):
                 text(f"v{entry.version} ", "span", "soft", "number")
                 text(entry.sentence, "strong")
-            text(said_of(entry), "p", "soft", "small")
+            hint(said_of(entry))
             if entry.parent:
                 self._draw_changes(
                     changes(project.recipe_of(entry.parent), project.recipe_of(entry.version)), FEW

@@ -15,7 +15,7 @@ from sfumato.interfaces.web.catalogue import title_of
 from sfumato.interfaces.web.pages import candidates
 from sfumato.interfaces.web.pages.charts import ChartWidget, draw_chart
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
+from sfumato.interfaces.web.pages.parts import Words, button, element, hint, section, text
 from sfumato.interfaces.web.pages.tables import badge, choice, pips, table, tabs
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
     from sfumato.interfaces.web.project import Project
 
+# What a combination of levels is measured by.
 AXES = {
     "score": ChartAxis("loss"),
     "marketer_risk": ChartAxis("marketer risk", share=True, logarithmic=True),
@@ -32,9 +33,8 @@ AXES = {
     "suppressed": ChartAxis("records lost"),
     "class_size": ChartAxis("average class"),
 }
-"""What a combination of levels is measured by."""
+# Points that the table has at most.
 MOST_SHOWN = 60
-"""Points that the table has at most."""
 Node = dict[str, Any]
 
 
@@ -62,14 +62,14 @@ class Explore:
         self.axes = ("score", "marketer_risk")
         self.view = "Plane"
         self.pinning = {"version": "", "recipe": ""}
+        # The point that is selected.
         self.levels: dict[str, int] | None = None
-        """The point that is selected."""
         self.found: dict[str, Any] = {}
         self.examples: dict[str, list[str | None]] = {}
         self.chart: ChartWidget | None = None
         self.card: Any = None
+        # The numbers of the nodes that the series of the picture show.
         self.drawn: list[list[int]] = []
-        """The numbers of the nodes that the series of the picture show."""
         self.near: list[Node] = []
         self.place: Any = None
 
@@ -102,7 +102,7 @@ class Explore:
     async def draw(self) -> None:
         """Draw all of it; what is selected stays so."""
         text("Which trade do you want?", "h1")
-        if not self.workbench.project.has_recipe or self.workbench.opened is None:
+        if not self.workbench.ready:
             text("Open a table first: there is nothing to trade yet.", "p")
             text("Open a table", "a", "button", href="./", key="to data")
             return
@@ -138,8 +138,7 @@ class Explore:
             )
 
     def _recode(self) -> None:
-        change = edits.with_recoding(self.workbench.recipe)
-        self.page.edit(change.recipe, change.sentence)
+        self.page.edit(*edits.with_recoding(self.workbench.recipe))
 
     def _pin_both(self) -> None:
         project = self.workbench.project
@@ -161,7 +160,7 @@ class Explore:
 
     def _landscape(self) -> None:
         landscape = self.found
-        text(self._summary(), "p", "lead", *([] if landscape["fresh"] else ["old"]))
+        text(self._summary(), "p", "lead", not landscape["fresh"] and "old")
         if not landscape["fresh"]:
             with element("div", "row"):
                 badge(f"for version {landscape['version']}")
@@ -176,10 +175,10 @@ class Explore:
                 "Limits and the contract are not asked of these points: a run asks them, and so"
                 " does the comparison of candidates below."
             )
-            text(words, "p", "soft", "small")
+            hint(words)
         self._choose_first()
         self._controls()
-        with element("div", "two", *([] if landscape["fresh"] else ["old"])):
+        with element("div", "two", not landscape["fresh"] and "old"):
             with element("div"):
                 self._picture()
             self.card = element("aside", "detail", aria_label="The point", aria_live="polite")
@@ -342,11 +341,11 @@ class Explore:
             for rank, at in enumerate(best_nodes, 1):
                 self._row(rank, at, self.found["points"][at])
         if len(self.found["front"]) > MOST_SHOWN:
-            text(f"The first {MOST_SHOWN} of {len(self.found['front']):,}.", "p", "soft", "small")
+            hint(f"The first {MOST_SHOWN} of {len(self.found['front']):,}.")
 
     def _row(self, rank: int, at: int, point: Node) -> None:
         used = at == self.found["in_use"]
-        with element("tr", *(["on"] if used else [])):
+        with element("tr", used and "on"):
             with element("th", scope="row"), element("label", "radio"):
                 picked = {"checked": True} if point["levels"] == self.levels else {}
                 radio = element(
@@ -440,12 +439,7 @@ class Explore:
             f"{self._named_axis('score').title} {number(point['score'])} · marketer risk"
             f" {percent(point['marketer_risk'])}"
         )
-        text(
-            f"{summary} · best guess for the least protected {percent(point['prosecutor_risk'])}",
-            "p",
-            "small",
-            "soft",
-        )
+        hint(f"{summary} · best guess for the least protected {percent(point['prosecutor_risk'])}")
         if not point["classes"]:
             text("Nothing would be left to release.", "p", "alarm")
         elif not point["within_budget"]:
@@ -561,4 +555,4 @@ class Explore:
                     text(words, "li")
             if reasons["choice"]:
                 for words in reasons["outlook"]:
-                    text(words, "p", "small", "soft")
+                    hint(words)

@@ -50,6 +50,7 @@ ADDED = """(event) => {
     emit(list.value);
   }
 }"""
+# A number follows its slider without a word to the server; so does the count that hangs on it.
 FOLLOW = """(event) => {
   const box = event.target.closest('.slider');
   const number = box && box.querySelector('input[type=number]');
@@ -63,16 +64,15 @@ FOLLOW = """(event) => {
   const belong = records === 1 ? ' record belongs' : ' records belong';
   window.sfumato.say(told, spoken + belong + ' to a class smaller than ' + size + '.');
 }"""
-"""A number follows its slider without a word to the server; so does the count that hangs on it."""
+# What a slider of multiples stands at is said while it moves; the server says the rest.
 STEP_OF_SLIDER = """(event) => {
   const bar = event.target;
   const words = bar.dataset.sizes ? bar.dataset.sizes.split('|')[bar.value] : '× ' + bar.value;
   bar.setAttribute('aria-valuetext', words);
   window.sfumato.say(bar.parentElement.querySelector('output'), words);
 }"""
-"""What a slider of multiples stands at is said while it moves; the server says the rest."""
+# What a slider offers for the first of several multiples; other numbers can be typed.
 ROUND_SIZES = (0.01, 0.1, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 50, 100, 500, 1000)
-"""What a slider offers for the first of several multiples; other numbers can be typed."""
 LARGEST_FACTOR = 20
 
 
@@ -531,6 +531,7 @@ def _line(form: DrawnForm, field: FormField, name: str) -> None:
     _input(form, field, name, type="date" if field.kind == "date" else "text", spellcheck="false")
 
 
+# How each kind of field is drawn.
 WIDGETS: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "switch": _switch,
     "segments": _segments,
@@ -550,4 +551,3 @@ WIDGETS: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "date": _line,
     "yaml": _area,
 }
-"""How each kind of field is drawn."""

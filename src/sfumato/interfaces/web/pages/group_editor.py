@@ -21,8 +21,8 @@ class GroupEditor:
     def __init__(self, stage: HierarchyStage) -> None:
         self.stage = stage
         self.level = 1
+        # The column whose groups are open.
         self.column: str | None = None
-        """The column whose groups are open."""
         self.arrives = 0
 
     async def ask(self, column: str) -> dict[str, Any] | str | None:
@@ -78,7 +78,7 @@ class GroupEditor:
                     lambda level=level: self._show_level(level),
                     "quiet",
                     key=f"groups of level {level}",
-                    aria_pressed="true" if level == groups["level"] else "false",
+                    aria_pressed=level == groups["level"],
                 )
 
     async def _show_level(self, level: int) -> None:

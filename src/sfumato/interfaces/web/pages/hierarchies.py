@@ -13,7 +13,7 @@ from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.group_editor import GroupEditor
 from sfumato.interfaces.web.pages.hierarchy_files import HierarchyFiles
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Levels
 from sfumato.interfaces.web.tasks.hierarchies import bands
@@ -46,10 +46,10 @@ class HierarchyStage:
         self.levels: Levels | None = None
         self.turn = 0
         self.opened: set[str] = set()
+        # Whether classes are those of the column that is looked at, whatever the others are.
         self.alone = False
-        """Whether classes are those of the column that is looked at, whatever the others are."""
+        # How often somebody asked on one part of the page for what is drawn on another.
         self.arrivals = 0
-        """How often somebody asked on one part of the page for what is drawn on another."""
         self.editor = GroupEditor(self)
         self.exchange = HierarchyFiles(self)
 
@@ -58,7 +58,7 @@ class HierarchyStage:
     async def changed(self) -> None:
         """Draw everything anew for the recipe in use."""
         self.draft = None
-        if self.wb.opened is None or not self.wb.project.has_recipe:
+        if not self.wb.ready:
             self._nothing(lambda: self.page.ask_for_table("Open a table first, on the stage Data."))
             return
         if not self.lines:
@@ -161,7 +161,7 @@ class HierarchyStage:
                 with element(
                     "button",
                     "pick",
-                    *(["on"] if current else []),
+                    current and "on",
                     key=f"column {name}",
                     type="button",
                     **current,
@@ -224,8 +224,7 @@ class HierarchyStage:
             )
 
     def _rule(self, column: str, rule: str) -> None:
-        change = edits.with_missing(self.wb.recipe, [column], rule)
-        self.page.edit(change.recipe, change.sentence)
+        self.page.edit(*edits.with_missing(self.wb.recipe, [column], rule))
 
     def hierarchy(self, column: str) -> Any:
         """The hierarchy that is looked at: the draft, else that of the recipe."""
@@ -287,8 +286,9 @@ class HierarchyStage:
         before = self.wb.project.version
         self.draft = None
         hierarchy = registry.build("hierarchies", spec).resolved(self.wb.project.folder)
-        change = edits.with_hierarchy(self.wb.recipe, str(self.column), hierarchy, words, top=top)
-        self.page.edit(change.recipe, change.sentence)
+        self.page.edit(
+            *edits.with_hierarchy(self.wb.recipe, str(self.column), hierarchy, words, top=top)
+        )
         if self.wb.project.version == before:
             self.wb.project.tell()
 
@@ -345,7 +345,7 @@ class HierarchyStage:
                         text(value if value else "(empty)", "span")
                         text(f"{count:,}", "span", "soft", "small")
             if answer["more"]:
-                text(f"… and {answer['more']:,} more", "p", "soft", "small")
+                hint(f"… and {answer['more']:,} more")
 
     async def _discard(self) -> None:
         self.draft = None
@@ -366,12 +366,7 @@ class HierarchyStage:
             self.levels = Levels(levels=[], k=answer["k"], records=answer["records"], bands=[])
             self.levels.on("use", lambda event: self._use_level(int(event.args)))
             self._fill(answer)
-            text(
-                "Bars are records. Values are shown for the owner's eyes only.",
-                "p",
-                "soft",
-                "small",
-            )
+            hint("Bars are records. Values are shown for the owner's eyes only.")
 
     async def _count(self, which: str) -> None:
         self.alone = which == "alone"
@@ -419,12 +414,10 @@ class HierarchyStage:
                 )
 
     def _use_level(self, level: int | None) -> None:
-        change = edits.with_level(self.wb.recipe, str(self.column), level)
-        self.page.edit(change.recipe, change.sentence)
+        self.page.edit(*edits.with_level(self.wb.recipe, str(self.column), level))
 
     def _recode(self) -> None:
-        change = edits.with_recoding(self.wb.recipe)
-        self.page.edit(change.recipe, change.sentence)
+        self.page.edit(*edits.with_recoding(self.wb.recipe))
 
     async def _search(self) -> None:
         """Let the search choose levels for the recipe in use; nothing is released."""
@@ -439,7 +432,7 @@ async def open_problems(workbench: Workbench) -> int:
     """How many quasi-identifiers have values without a place, or a hierarchy that does not fit:
     what the stage counts.
     """
-    if workbench.opened is None or not workbench.project.has_recipe:
+    if not workbench.ready:
         return 0
     lines = await workbench.answer("overview")
     return sum(bool(line["uncovered"] or line["error"]) for line in lines)

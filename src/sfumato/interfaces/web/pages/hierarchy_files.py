@@ -16,7 +16,7 @@ from sfumato.interfaces.web import uploads
 from sfumato.interfaces.web.forms import starting_values
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, section, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, hint, section, text
 from sfumato.interfaces.web.pages.widgets import Drop
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class HierarchyFiles:
     def draw(self, column: str) -> None:
         """Draw it."""
         with section("As a file"):
-            text("One line a value: value;level 1;…;top, as ARX writes it.", "p", "soft", "small")
+            hint("One line a value: value;level 1;…;top, as ARX writes it.")
             with element("form", "tools") as form:
                 field = element(
                     "input",

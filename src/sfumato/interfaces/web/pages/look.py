@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.interfaces.web.pages import release_views
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.parts import button, element, text, until_drawn
+from sfumato.interfaces.web.pages.parts import button, element, hint, text, until_drawn
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, tabs
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
 
+# Columns that are drawn at once.
 AT_ONCE = 6
-"""Columns that are drawn at once."""
 
 
 def draw(page: Page) -> None:
@@ -28,8 +28,8 @@ class LookStage:
     def __init__(self, page: Page) -> None:
         self.page, self.workbench = page, page.workbench
         self.tab = page.stage.views[0][0]
+        # The version whose release is shown; 0: the newest.
         self.version = 0
-        """The version whose release is shown; 0: the newest."""
         self.release: dict[str, Any] = {}
         self.first = {"columns": 0, "rows": 0}
         self.pair: list[str] = []
@@ -87,7 +87,7 @@ class LookStage:
         project = self.workbench.project
         drawn_for = (self.tab, project.version)
         text("What would others get?", "h1")
-        if not project.has_recipe or self.workbench.opened is None:
+        if not self.workbench.ready:
             self.page.ask_for_table("Open a table first: there is nothing to look at yet.")
             return
         with until_drawn():
@@ -115,7 +115,7 @@ class LookStage:
                 button(words, self.make, "strongly", key="make")
         views = dict(self.page.stage.views)
         tabs("Views of the release", list(views), self.tab, lambda name: self.change_view(tab=name))
-        with element("div", "panel", *(["old"] if old else [])), until_drawn():
+        with element("div", "panel", old and "old"), until_drawn():
             task = views[self.tab]
             if task in OWN_VIEWS:
                 await OWN_VIEWS[task](self)
@@ -130,12 +130,9 @@ async def _columns(stage: LookStage) -> None:
     cards = await stage.ask("look_columns", names=names[first : first + AT_ONCE])
     if len(names) > AT_ONCE:
         pager("columns", (first, AT_ONCE, len(names)), lambda at: turn(stage, "columns", at))
-    text(
+    hint(
         "Grey outline: before. Blue: after; what was made coarser is spread over what it may stand"
-        " for.",
-        "p",
-        "small",
-        "soft",
+        " for."
     )
     with element("div", "cards"):
         for blocks in cards:
@@ -172,6 +169,7 @@ async def _pairs(stage: LookStage) -> None:
     draw_blocks(await stage.ask("look_pair", first=first, second=second))
 
 
+# Views that have controls of their own; the others show the blocks of their task.
 OWN_VIEWS = {
     "look_columns": _columns,
     "look_pair": _pairs,
@@ -180,4 +178,3 @@ OWN_VIEWS = {
     "measure": release_views.utility,
     "draft_reports": release_views.report,
 }
-"""Views that have controls of their own; the others show the blocks of their task."""

@@ -18,7 +18,7 @@ from sfumato.interfaces.web.folders import forget_recent, recent
 from sfumato.interfaces.web.forms import read_form
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, section, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, hint, section, text
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Drop
 from sfumato.interfaces.web.requests import ReadingRequest
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
 
 MOST_PROJECTS = 6
+# What the project keeps of how a table is read; all else stands in the recipe.
 NOT_IN_RECIPE = ("format", "table")
-"""What the project keeps of how a table is read; all else stands in the recipe."""
 PARTS = {"sheet": "Sheet", "table": "Table of the database"}
 
 
@@ -41,10 +41,10 @@ class Opening:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.wb = page.workbench
+        # What stands in the form of how the file is read.
         self.values: dict[str, Any] = {}
-        """What stands in the form of how the file is read."""
+        # The sheet or the table of a database that was chosen.
         self.part: dict[str, str] = {}
-        """The sheet or the table of a database that was chosen."""
         self.path = ""
 
     def draw(self) -> None:
@@ -61,19 +61,14 @@ class Opening:
                 self.folder = element("div", "folder")
             with section("Or send it here"):
                 self._drop()
-                text(
-                    "A copy is kept in the folder of the project, for your eyes only.",
-                    "p",
-                    "soft",
-                    "small",
-                )
+                hint("A copy is kept in the folder of the project, for your eyes only.")
             with section("Or look around first"):
                 button(
                     "Try the invented hospital",
                     lambda: self.page.wait_for(self.wb.open(example="hospital")),
                     key="hospital",
                 )
-                text("3,000 stays of people who do not exist.", "p", "soft", "small")
+                hint("3,000 stays of people who do not exist.")
             self._recent()
         self._options("How is the file written?")
 
@@ -87,19 +82,14 @@ class Opening:
             self._options("Read it otherwise", opened)
         with element("details", "options"):
             text("Open another table", "summary", key="another table")
-            text(
-                "The recipe stays. Columns that it does not know will wait for a role.",
-                "p",
-                "soft",
-                "small",
-            )
+            hint("The recipe stays. Columns that it does not know will wait for a role.")
             self._path(empty=True)
             self.folder = element("div", "folder")
             self._drop()
         if recent(besides=self.wb.project.folder):
             with element("details", "options"):
                 text("Open another project", "summary", key="another project")
-                text("This one is kept as it is.", "p", "soft", "small")
+                hint("This one is kept as it is.")
                 self._projects()
 
     # parts
@@ -221,7 +211,7 @@ class Opening:
                 self._part_of(opened)
             options = FormOptions(values=self.values, folded=False)
             DrawnForm(ReadingRequest, None, "reading", lambda *_: None, options).draw()
-            text("Where nothing is said, sfumato finds out.", "p", "soft", "small")
+            hint("Where nothing is said, sfumato finds out.")
             if opened is not None:
                 button("Read it again", self._open_path, key="read again")
 
@@ -282,9 +272,9 @@ class Opening:
                         size_in_words(size),
                     )
             if not listing.files:
-                text("No file here has the suffix of a table.", "p", "soft", "small")
+                hint("No file here has the suffix of a table.")
             if listing.omitted:
-                text(f"… and {listing.omitted:,} more", "p", "soft", "small")
+                hint(f"… and {listing.omitted:,} more")
 
     def _entry(self, words: str, act: Any, key: str, note: str = "") -> None:
         with element("li"):

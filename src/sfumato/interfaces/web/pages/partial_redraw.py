@@ -20,12 +20,11 @@ from nicegui.slot import Slot
 
 from sfumato.interfaces.web.pages.parts import enter, heard
 
+# Attributes in which an element and the one that takes its place are equal; a picture cannot change
+# its ``spec``.
 SAME = ("data-key", "data-is", "id", "type", "name", "spec")
-"""Attributes in which an element and the one that takes its place are equal; a picture cannot
-change its ``spec``.
-"""
+# A button that says something else does something else: a click on its way must not reach it.
 SAME_BUTTON = (*SAME, "aria-label")
-"""A button that says something else does something else: a click on its way must not reach it."""
 
 
 def beside(container: Element) -> ui.element:

@@ -52,7 +52,7 @@ class PolicyStage:
         """Draw where to open one, then what is in it, then the recipe, then the verdict."""
         text("What does your privacy policy ask of this table?", "h1")
         workbench = self.page.workbench
-        if not workbench.project.has_recipe or workbench.opened is None:
+        if not workbench.ready:
             text("Open a table first, on the stage Data.", "p", "soft")
             return
         presets = await workbench.answer("policy_presets")

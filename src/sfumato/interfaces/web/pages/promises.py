@@ -31,6 +31,7 @@ from sfumato.interfaces.web.pages.parts import (
     Words,
     button,
     element,
+    hint,
     option,
     section,
     text,
@@ -162,7 +163,7 @@ class PromiseStage:
 
     def _published(self) -> None:
         """Published thresholds, each with its source; they set the class size."""
-        text("None makes a release lawful; they say what others take.", "p", "soft", "small")
+        hint("None makes a release lawful; they say what others take.")
         with element("ul", "plainlist"):
             for rule in published_thresholds():
                 with element("li", "entry"):
@@ -247,7 +248,7 @@ class PromiseStage:
             key=f"{self.step_key(position)}-{'up' if by < 0 else 'down'}",
             label=f"{title} {'earlier' if by < 0 else 'later'}",
             aria_keyshortcuts="Alt+ArrowUp Alt+ArrowDown",
-            aria_disabled="true" if end else "false",
+            aria_disabled=end,
         )
         self._moves_by_keys(mover, position, "event.altKey &&")
 

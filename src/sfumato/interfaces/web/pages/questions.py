@@ -11,7 +11,7 @@ from sfumato.core.words import number, percent
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class QuestionStage:
         self.page, self.workbench = page, page.workbench
         self.place: Any = None
         self.start: dict[str, Any] = {}
+        # What stands in the two forms.
         self.asking: dict[str, Any] = {}
-        """What stands in the two forms."""
         self.question = QuestionRequest()
         self.state: dict[str, Any] = {}
         self.expected: Any = None
@@ -62,7 +62,7 @@ class QuestionStage:
     async def draw(self) -> None:
         """Draw all of it."""
         text("What do you want to know?", "h1")
-        if not self.workbench.project.has_recipe or self.workbench.opened is None:
+        if not self.workbench.ready:
             self.page.ask_for_table("Open a table first: there is nobody to ask about yet.")
             return
         self.state = await self.ask("budget_state")
@@ -116,19 +116,16 @@ class QuestionStage:
                 f" ε = {state['largest_epsilon']:g}.",
                 "p",
             )
-            text(f"It protects {state['whom']}.", "p", "small", "soft")
+            hint(f"It protects {state['whom']}.")
 
     def _draw_question(self) -> None:
         state = self.state
         bounded, listed = (", ".join(state[name]) or "none" for name in ("bounded", "listed"))
         with section("The question"):
-            text(
+            hint(
                 f"One SELECT over the table {state['dataset']} with COUNT, SUM, AVG, VARIANCE or a"
                 f" quantile. Columns with bounds:"
-                f" {bounded}. Columns with listed values: {listed}.",
-                "p",
-                "small",
-                "soft",
+                f" {bounded}. Columns with listed values: {listed}."
             )
             options = FormOptions(values=self.asking, folded=False)
             form = DrawnForm(QuestionRequest, None, "ask", self._changed, options)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.words import count_of
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, table, tabs
 from sfumato.interfaces.web.tasks import by_the_clock
 
@@ -25,8 +25,8 @@ WHICH = {
     "alone": "records that were unique",
 }
 SECONDS = {"5": "5 seconds", "20": "20 seconds", "60": "a minute", "300": "5 minutes"}
+# A report runs no script, sends no form, and is shown in our own pages only.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'"
-"""A report runs no script, sends no form, and is shown in our own pages only."""
 REPORTS = "reports"
 KINDS = ("owner", "public")
 
@@ -47,7 +47,7 @@ async def rows(stage: LookStage) -> None:
         words = "Each record as it was, and below it what is released of it; ● marks what changed."
     else:
         words = "The rows are synthetic: there is no original row to show beside them."
-    text(words, "p", "small", "soft")
+    hint(words)
     why = None
     if any(record["row"] == stage.row for record in answer["rows"]):
         why = await stage.ask("why_risky", row=stage.row)
@@ -78,7 +78,7 @@ def _record(stage: LookStage, record: Mapping[str, Any], columns: list[str]) -> 
                     "quiet",
                     key=f"record {row}",
                     label=f"Why is record {row + 1:,} risky?",
-                    aria_pressed="true" if stage.row == row else "false",
+                    aria_pressed=stage.row == row,
                 )
             text("before", "td", "soft", "small")
             for name in columns:
@@ -98,7 +98,7 @@ def _record(stage: LookStage, record: Mapping[str, Any], columns: list[str]) -> 
 
 
 def _cell(value: str | None, *, changed: bool) -> None:
-    with element("td", *(["changed"] if changed else [])):
+    with element("td", changed and "changed"):
         if changed:
             text("●", "span", "mark", aria_label="changed", role="img")
         if value is None:
@@ -143,13 +143,10 @@ async def attacks(stage: LookStage) -> None:
         )
         button("Let the intruders try", lambda: _attack(stage), "strongly", key="attack")
     longest = by_the_clock(stage.seconds)
-    text(
+    hint(
         "Seconds of computing, by all processors together, so that a busy machine finds the same."
         f" By the clock it may last longer: no attack is begun after {longest:.0f} seconds. Cancel,"
-        " at the foot, ends it; then nothing was tried.",
-        "p",
-        "small",
-        "soft",
+        " at the foot, ends it; then nothing was tried."
     )
     draw_blocks(blocks)
 

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
     from sfumato.interfaces.web.workbench import Underway, Workbench
 
+# Under this and the digest of the table the workbench keeps what came of each version, for every
+# tab and for one that comes later.
 MADE = "made of"
-"""Under this and the digest of the table the workbench keeps what came of each version, for every
-tab and for one that comes later.
-"""
 
 
 def draw(page: Page) -> None:
@@ -52,7 +51,7 @@ class RunStage:
 
     async def draw_start(self) -> None:
         """The button, and how much there is to search."""
-        if not self.bench.project.has_recipe or self.bench.opened is None:
+        if not self.bench.ready:
             self.page.ask_for_table("Open a table first, on the stage Data.")
             return
         with element("div", "startrow"):
@@ -76,7 +75,7 @@ class RunStage:
             return
         outcome = outcomes[number]
         old = number != version
-        with element("div", *(["old"] if old else [])):
+        with element("div", old and "old"):
             if old:
                 text(
                     f"for version {number}; the recipe was changed since",

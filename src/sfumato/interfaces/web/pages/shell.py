@@ -34,8 +34,8 @@ HEAD = (
     ' type="module" src="sfumato/drag.js"></script><script type="module"'
     ' src="sfumato/shell.js"></script><script type="module" async src="sfumato/vega.js"></script>'
 )
+# Seconds that a part waits for its answers before it is shown without them.
 AT_ONCE = 0.1
-"""Seconds that a part waits for its answers before it is shown without them."""
 COLOURS = {"system": None, "light": False, "dark": True}
 
 
@@ -59,8 +59,8 @@ class Page:
         self.stage = stage
         self.workbench = workbench
         self.client = ui.context.client
+        # The version that this tab shows; an edit of another tab's version is refused.
         self.version = workbench.project.version
-        """The version that this tab shows; an edit of another tab's version is refused."""
         self.messages = element("div", "messages")
         self._leave: list[Callable[[], None]] = []
         self._redraws: dict[int, Callable[[], None]] = {}
@@ -255,8 +255,7 @@ def _onward(page: Page) -> None:
     """
     stages, workbench = all_stages(), page.workbench
     following = stages.index(page.stage) + 1
-    ready = workbench.opened is not None and workbench.project.has_recipe
-    if not ready or not page.stage.leads_on or following == len(stages):
+    if not workbench.ready or not page.stage.leads_on or following == len(stages):
         return
     stage = stages[following]
     with element("p", "next"):

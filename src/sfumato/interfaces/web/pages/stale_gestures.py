@@ -11,6 +11,8 @@ from typing import Any
 from nicegui.client import Client
 from nicegui.element import Element
 
+# What somebody does on purpose; looking, typing on and leaving are told too, and nobody misses
+# them.
 MEANT = frozenset(
     [
         "click",
@@ -29,11 +31,8 @@ MEANT = frozenset(
         "use",
     ]
 )
-"""What somebody does on purpose; looking, typing on and leaving are told too, and nobody misses
-them.
-"""
+# Gestures that could still arrive.
 KEPT = 5_000
-"""Gestures that could still arrive."""
 TOO_LATE = (
     "That part of the page changed in the same moment, so nothing was done. Please look at it and"
     " try once more."

@@ -30,7 +30,7 @@ def tabs(label: str, names: Sequence[str], current: str, on_choice: Callable[[st
     """Views of one thing, as buttons of which one is pressed."""
     with element("div", "tabs", role="group", aria_label=label):
         for name in names:
-            pressed = "true" if name == current else "false"
+            pressed = name == current
             button(
                 name, lambda _, n=name: on_choice(n), "tab", key=f"tab {name}", aria_pressed=pressed
             )
@@ -52,7 +52,7 @@ def table(
         text(caption, "caption", "unseen")
         with element("thead"), element("tr"):
             for words, number in heads:
-                text(words, "th", *(["num"] if number else []), scope="col")
+                text(words, "th", number and "num", scope="col")
         with element("tbody") as body:
             yield body
 
@@ -79,7 +79,7 @@ def pips(level: int, top: int) -> None:
     """A level as filled squares of as many as there are."""
     with element("span", "pips", aria_hidden="true"):
         for position in range(max(top, 1)):
-            element("i", *(["full"] if position < level else []))
+            element("i", position < level and "full")
 
 
 def badge(words: str) -> None:

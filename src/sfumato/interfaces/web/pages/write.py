@@ -13,7 +13,7 @@ from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.requests import RegisterRequest, WriteRequest
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ class WriteForm:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.values: dict[str, Any] = {}
+        # The folder that was filled in for another version.
         self.suggested = ""
-        """The folder that was filled in for another version."""
         self.blocks: list[Block] = []
+        # The part about the register was shown open: it stays so.
         self.open = False
-        """The part about the register was shown open: it stays so."""
         self.problem = ""
         self.shows: tuple[Any, ...] | None = None
 
@@ -70,7 +70,7 @@ class WriteForm:
     def _draw_form(self) -> None:
         workbench = self.page.workbench
         version = workbench.project.version
-        if workbench.opened is None or not workbench.project.has_recipe:
+        if not workbench.ready:
             text("Open a table first: there is nothing to write yet.", "p", "soft")
             return
         if self.values.get("folder", "") in ("", self.suggested):
@@ -92,12 +92,9 @@ class WriteForm:
         attributes: dict[str, Any] = {"open": True} if self.open else {}
         with element("details", "options", **attributes):
             text("Remember it in a register", "summary", key="register")
-            text(
+            hint(
                 "What this release reveals together with all earlier ones is looked at first, and"
-                " it is added to them.",
-                "p",
-                "soft",
-                "small",
+                " it is added to them."
             )
             options = FormOptions(values=self.register, folded=False)
             DrawnForm(RegisterRequest, None, "register", self._registered, options).draw()

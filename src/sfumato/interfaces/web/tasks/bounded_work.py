@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 PAUSE = 0.02
+# Seconds in which a thread that was told to end does so, unless it is in one endless call of a
+# library: then it is left alone.
 PATIENCE = 2.0
-"""Seconds in which a thread that was told to end does so, unless it is in one endless call of
-a library: then it is left alone.
-"""
 
 
 class _Ended(BaseException):

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
 
+# Bars of the small picture of a column.
 BARS = 24
-"""Bars of the small picture of a column."""
+# Rows of a page.
 ROWS = 50
-"""Rows of a page."""
+# Characters of a cell that are shown.
 LONGEST = 200
-"""Characters of a cell that are shown."""
 
 
 def open_data(

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from sfumato.release.table_release import TableRelease
 
 LAST = "last survey"
+# Nodes up to which the lattice itself is drawn.
 MOST_IN_LATTICE = 200
-"""Nodes up to which the lattice itself is drawn."""
 MOST_POINTS = 300
 MOST_NEAR = 5
+# A value that fewer records have is no example.
 FEWEST = 5
-"""A value that fewer records have is no example."""
 LONGEST = 28
 
 

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
 
+# Values of a level that are shown.
 SHOWN = 60
-"""Values of a level that are shown."""
+# Values without a place that are listed.
 LISTED = 200
-"""Values without a place that are listed."""
+# A label that adopts what a hierarchy does not list, to find it; no table can hold it.
 NOWHERE = "\x00no place"
-"""A label that adopts what a hierarchy does not list, to find it; no table can hold it."""
 KEPT = 4
 DELIMITERS = (";", ",", "\t", "|")
 

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.data_process import Bench
     from sfumato.release.table_release import TableRelease
 
+# Sets of columns that are looked through for one record.
 MOST_SETS = 20_000
-"""Sets of columns that are looked through for one record."""
 MOST_ROWS = 100
 LONGEST = 60
 NOT_TRIED = (
@@ -58,8 +58,8 @@ NOT_TRIED = (
     " pass."
 )
 NO_PROMISE = "Nothing was promised."
+# Where groups of class sizes begin.
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
-"""Where groups of class sizes begin."""
 
 
 def release_of(bench: Bench, version: int) -> TableRelease:

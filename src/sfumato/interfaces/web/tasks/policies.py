@@ -47,14 +47,13 @@ if TYPE_CHECKING:
 PRESET = "preset:"
 
 MOST_MEGABYTES = 64
+# Clauses or findings of one kind that a page lists.
 MOST_LINES = 200
-"""Clauses or findings of one kind that a page lists."""
+# How long reading may compute: the longest policies we know take a tenth of a second.
 SECONDS = 5.0
-"""How long reading may compute: the longest policies we know take a tenth of a second."""
+# How long may be computed on what a policy asks of the table: the recipe it makes, or whether a
+# release keeps it.
 SECONDS_ON_THE_TABLE = 120.0
-"""How long may be computed on what a policy asks of the table: the recipe it makes, or whether a
-release keeps it.
-"""
 NOTHING: dict[str, Any] = {
     "language": "",
     "prescribes": True,

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.data_process import Bench
     from sfumato.release.table_release import TableRelease
 
+# Share of records up to which suppressing them is offered as a way out.
 MOST_LOST = 0.5
-"""Share of records up to which suppressing them is offered as a way out."""
+# Changes that are offered where nothing satisfies a recipe.
 MOST_WAYS = 3
-"""Changes that are offered where nothing satisfies a recipe."""
 
 
 def make(

@@ -38,10 +38,11 @@ class NotMade(ParameterError):
     """There is no release to write."""
 
 
+# In the owner's folder: how the recipe came to be what it is.
 HISTORY = "history.jsonl"
-"""In the owner's folder: how the recipe came to be what it is."""
 
 
+# What the files of a release hold; the data themselves have names of their own.
 FILES = {
     "certificate.json": "what is promised, and every file of this folder",
     "report.html": "the same for people, with charts",
@@ -50,7 +51,6 @@ FILES = {
     "release.json": "all that was found",
     HISTORY: "how the recipe came to be what it is",
 }
-"""What the files of a release hold; the data themselves have names of their own."""
 
 
 def write(
