@@ -23,7 +23,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.interfaces.web import edits, uploads
+from sfumato.interfaces.web import choices, edits, uploads
 from sfumato.interfaces.web.data_process import Bench, task_function
 from sfumato.interfaces.web.project import Project
 from sfumato.interfaces.web.reviewed_columns import check, checked, forget
@@ -216,7 +216,7 @@ def test_a_role_given_to_many_brings_hierarchies_and_takes_levels() -> None:
         and quasi.sentence == "illness: quasi"
     )
     plain = edits.with_role(recipe, ["age", "job", "illness", "name"], "plain", {})
-    assert plain.recipe.schema.quasi == () and edits.bounds_of(plain.recipe) == {}
+    assert plain.recipe.schema.quasi == () and choices.bounds_of(plain.recipe) == {}
     assert plain.sentence == "4 columns: plain"
     assert recipes.parse(recipes.dump(plain.recipe)).schema == plain.recipe.schema
 
@@ -231,19 +231,19 @@ def test_every_choice_of_a_role_is_read_back(choice: str) -> None:
 
 def test_a_level_is_set_and_left_to_the_search() -> None:
     recipe = recipe_of(PEOPLE)
-    assert edits.set_levels(recipe) == {"age": 1}
-    assert edits.set_levels(edits.with_level(recipe, "job", 0).recipe) == {"age": 1, "job": 0}
-    assert edits.bounds_of(edits.with_level(recipe, "age", None).recipe) == {}
+    assert choices.set_levels(recipe) == {"age": 1}
+    assert choices.set_levels(edits.with_level(recipe, "job", 0).recipe) == {"age": 1, "job": 0}
+    assert choices.bounds_of(edits.with_level(recipe, "age", None).recipe) == {}
     bare = dataclasses.replace(recipe, steps=())
     assert edits.with_level(bare, "age", 2).recipe == bare
-    assert edits.recoding(edits.with_recoding(bare).recipe) is not None
+    assert choices.lattice_step(edits.with_recoding(bare).recipe) is not None
 
 
 def test_a_hierarchy_with_fewer_levels_loses_the_level_that_was_set() -> None:
     recipe = edits.with_level(recipe_of(PEOPLE), "age", 4).recipe
     same = edits.with_hierarchy(recipe, "age", sf.intervals(2, 4, 8), "intervals", top=4)
     less = edits.with_hierarchy(recipe, "age", sf.suppress(), "all or nothing", top=1)
-    assert edits.set_levels(same.recipe) == {"age": 4} and edits.set_levels(less.recipe) == {}
+    assert choices.set_levels(same.recipe) == {"age": 4} and choices.set_levels(less.recipe) == {}
 
 
 def test_the_crowd_is_that_of_the_strongest_promise() -> None:
@@ -273,7 +273,7 @@ def test_columns_that_were_looked_at_are_remembered(tmp_path: Path) -> None:
 
 def test_columns_that_are_gone_leave_the_recipe_with_their_levels() -> None:
     changed = edits.without_columns(recipe_of(PEOPLE), ["age"])
-    assert "age" not in changed.recipe.schema.attributes and edits.bounds_of(changed.recipe) == {}
+    assert "age" not in changed.recipe.schema.attributes and choices.bounds_of(changed.recipe) == {}
     assert changed.sentence == "age: not in the table any more"
 
 

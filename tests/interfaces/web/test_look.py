@@ -12,7 +12,8 @@ import pytest
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.blocks import ChartBlock, FoldBlock, VerdictBlock
+from sfumato.core.blocks import ChartBlock, FoldBlock, ListBlock, VerdictBlock
+from sfumato.core.words import count_of
 from sfumato.errors import ParameterError
 from sfumato.interfaces.web.data_process import Bench, task_function
 from sfumato.release.evaluation import report_metrics
@@ -97,23 +98,24 @@ def test_why_a_record_is_risky(bench: Bench) -> None:
     frame, quasi = people(), ["age", "sex", "zip", JOB]
     for row in (0, 17):
         told = do(bench, "why_risky", of=4, row=row)
-        assert (
-            told["sets"] == [list(one) for one in sf.why_alone(release.original, row)]
-            and told["most"] == 4
-        )
+        sets = tuple(map(" + ".join, sf.why_alone(release.original, row)))
+        named = [block.entries for block in told if isinstance(block, ListBlock)]
+        assert named == ([sets] if sets else [])
         same = np.all(
             [np.array(frame[name].to_list()) == frame[name][row] for name in quasi], axis=0
         )
-        assert told["before"] == int(same.sum())
+        counts = told[1].text
+        assert f": {count_of(int(same.sum()) - 1, 'other record')} before;" in counts
         place = np.flatnonzero(release.pair.rows == row)
         if len(place):
             shared = release.released.to_polars()
             like = np.all(
                 [np.array(shared[n].to_list()) == shared[n][int(place[0])] for n in quasi], axis=0
             )
-            assert told["after"] == int(like.sum()) >= 5
+            assert like.sum() >= 5
+            assert counts.endswith(f"; {like.sum() - 1:,} after.")
         else:
-            assert told["after"] is None
+            assert counts.endswith("; nothing of it is released.")
 
 
 def chart_in(blocks: list[Any], place: int = 0) -> ChartBlock:

@@ -14,6 +14,7 @@ from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.words import join_words
+from sfumato.interfaces.web.choices import bounds_of, levels_of, with_lattice_step
 
 # Roles that most columns have, in the order of their buttons.
 SEGMENTS = ("direct", "quasi", "sensitive", "plain")
@@ -128,41 +129,12 @@ def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Ed
 # Levels: those of the step that gives whole columns one.
 
 
-def recoding(recipe: Recipe) -> Any | None:
-    """The step that gives every quasi-identifier one level of its hierarchy, where the recipe has
-    one.
-    """
-    return next((step for step in recipe.steps if step.surveys), None)
-
-
-def bounds_of(recipe: Recipe) -> dict[str, tuple[int, int]]:
-    """The lowest and highest level that the recipe allows a column, of those that it says anything
-    of.
-    """
-    step = recoding(recipe)
-    levels = {} if step is None else step.levels
-    return {
-        name: (0, bound) if isinstance(bound, int) else tuple(bound)
-        for name, bound in levels.items()
-    }
-
-
-def set_levels(recipe: Recipe) -> dict[str, int]:
-    """The columns whose level is set, and not left to the search."""
-    return {name: low for name, (low, high) in bounds_of(recipe).items() if low == high}
-
-
 def with_level(recipe: Recipe, column: str, level: int | None) -> Edited:
     """Set the level of a column, or (None) let the search choose it."""
     if level is None:
         return Edited(_without_levels(recipe, [column]), f"{column}: the search chooses the level")
-    step = recoding(recipe)
-    changed = (
-        None
-        if step is None
-        else dataclasses.replace(step, levels={**step.levels, column: (level, level)})
-    )
-    return Edited(_stepped(recipe, step, changed), f"{column}: level {level}")
+    levels = {**levels_of(recipe), column: (level, level)}
+    return Edited(with_lattice_step(recipe, levels=levels), f"{column}: level {level}")
 
 
 def with_recoding(recipe: Recipe) -> Edited:
@@ -179,23 +151,13 @@ def with_recoding(recipe: Recipe) -> Edited:
 
 
 def _without_levels(recipe: Recipe, columns: Sequence[str]) -> Recipe:
-    step = recoding(recipe)
-    if step is None or not set(columns) & set(step.levels):
-        return recipe
-    levels = {name: bound for name, bound in step.levels.items() if name not in columns}
-    return _stepped(recipe, step, dataclasses.replace(step, levels=levels))
+    levels = {name: bound for name, bound in levels_of(recipe).items() if name not in columns}
+    return with_lattice_step(recipe, levels=levels)
 
 
-def _stepped(recipe: Recipe, old: Any, new: Any) -> Recipe:
-    steps = tuple(new if step is old and new is not None else step for step in recipe.steps)
-    return dataclasses.replace(recipe, steps=steps)
-
-
-def crowd_of(recipe: Recipe) -> int:
-    """The k below which a class is called small: that of the strongest k-anonymity promised, else
-    five.
-    """
-    return max((model.crowd for model in recipe.meet if model.crowd is not None), default=USUAL_K)
+def crowd_of(recipe: Recipe, default: int = USUAL_K) -> int:
+    """The k below which a class is called small: that of the strongest k-anonymity promised."""
+    return max((model.crowd for model in recipe.meet if model.crowd is not None), default=default)
 
 
 def _with(recipe: Recipe, columns: Sequence[str], **changes: Any) -> Recipe:

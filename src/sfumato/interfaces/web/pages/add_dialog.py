@@ -95,7 +95,7 @@ class Adding:
     def choose(self, name: str | None) -> None:
         """Add what needs nothing more, and ask for the rest of what does."""
         self.name = name
-        if name is not None and self.stage.page.workbench.project.has_recipe:
+        if name is not None and self.stage.project.has_recipe:
             self.stage.open.discard(self.key)
             cls = registry.family(self.family)[name]
             with contextlib.suppress(FormError):

@@ -14,6 +14,7 @@ from sfumato.interfaces.web.pages.open_table import Opening
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.pages.rows import RowPages
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.widgets import ColumnList
 from sfumato.interfaces.web.reviewed_columns import check, checked, forget
 
@@ -39,14 +40,13 @@ async def open_problems(workbench: Workbench) -> int:
     )
 
 
-class DataStage:
+class DataStage(StageView):
     """What this tab shows of the table; it is drawn once, and its parts are filled anew when the
     recipe changes.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
-        self.wb = page.workbench
+        super().__init__(page)
         self.place = element("div", "work", "stage-data")
         self.shows: tuple[Any, ...] | None = None
         self.columns: ColumnList | None = None
@@ -59,21 +59,21 @@ class DataStage:
 
     async def changed(self) -> None:
         """Show what there is now: nothing yet, a table that is looked at, or its columns."""
-        opened = self.wb.opened
+        opened = self.workbench.opened
         shows = (
             None if opened is None else (opened["name"], opened["records"], opened["digest"]),
-            self.wb.ready,
+            self.workbench.ready,
             self._reading,
         )
         if shows != self.shows:
             self.shows = shows
             self._frame()
-        if self.wb.ready:
+        if self.workbench.ready:
             await self._fill()
 
     @property
     def _reading(self) -> bool:
-        return self.wb.opened is None and self.wb.reading
+        return self.workbench.opened is None and self.workbench.reading
 
     def _frame(self) -> None:
         """What stays while a table is open."""
@@ -83,16 +83,16 @@ class DataStage:
             if self._reading:
                 text("What are the columns?", "h1")
                 text("Reading the table …", "p", "soft", role="status")
-            elif self.wb.opened is None:
+            elif self.workbench.opened is None:
                 Opening(self.page).draw()
-            elif not self.wb.ready:
+            elif not self.workbench.ready:
                 text("What are the columns?", "h1")
                 text("Looking at the columns …", "p", "soft", role="status")
             else:
                 self._table()
 
     def _table(self) -> None:
-        opened = self.wb.opened or {}
+        opened = self.workbench.opened or {}
         text("What are the columns?", "h1")
         self.sentence = element("p", "lead", role="status")
         self.notes = element("div", "notes")
@@ -120,23 +120,23 @@ class DataStage:
             Opening(self.page).draw_reading(opened)
 
     async def _fill(self) -> None:
-        version = self.wb.project.version
+        version = self.project.version
         self._list()
         with self.page.client:
             self._note()
         try:
-            single = await self.wb.answer("alone", version=version)
+            single = await self.workbench.answer("alone", version=version)
         except SfumatoError:  # the notes say what does not fit
             single = None
-        if self.columns is None or version != self.wb.project.version:
+        if self.columns is None or version != self.project.version:
             return
         with self.page.client:
             self._say(single)
         if self.rows is not None:
             await self.rows.fill()
-        reading = self.wb.opened
+        reading = self.workbench.opened
         if self.looked_at is not reading:
-            answer = await self.wb.answer("columns")
+            answer = await self.workbench.answer("columns")
             self.cards, self.codes, self.looked_at = (
                 answer["columns"],
                 answer["missing_codes"],
@@ -149,7 +149,7 @@ class DataStage:
     def _list(self) -> None:
         """Show the columns as the recipe has them; what is known of them is asked for once."""
         if self.columns is not None and self.cards:
-            reviewed = checked(self.wb.project)
+            reviewed = checked(self.project)
             with self.page.client:
                 self.columns.fill(rows=[self._row(card, reviewed) for card in self.cards])
 
@@ -157,7 +157,7 @@ class DataStage:
         """One line of the list; a role is a guess while nobody has touched it and it is the
         proposed one.
         """
-        attribute = self.wb.recipe.schema.attributes.get(card["name"])
+        attribute = self.recipe.schema.attributes.get(card["name"])
         roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
         return {
             "name": card["name"],
@@ -191,7 +191,7 @@ class DataStage:
         """What wants an answer: columns nobody decided on, and columns that the recipe does not
         know, or the table.
         """
-        schema, opened = self.wb.recipe.schema, self.wb.opened or {}
+        schema, opened = self.recipe.schema, self.workbench.opened or {}
         names = set(opened.get("columns", ()))
         undecided = [name for name in schema.columns(Role.ASK) if name in names] + [
             n for n in names if n not in schema.attributes
@@ -235,7 +235,7 @@ class DataStage:
         open_ = {
             name: values
             for name, values in self.codes.items()
-            if name not in self.wb.recipe.intake.missing_in
+            if name not in self.recipe.intake.missing_in
         }
         if not open_:
             return
@@ -252,10 +252,10 @@ class DataStage:
     # gestures
 
     def _drop(self, columns: list[str]) -> None:
-        self.page.edit(*edits.without_columns(self.wb.recipe, columns))
+        self.page.edit(*edits.without_columns(self.recipe, columns))
 
     def _missing(self, codes: dict[str, list[Any]]) -> None:
-        self.page.edit(*edits.with_missing_codes(self.wb.recipe, codes))
+        self.page.edit(*edits.with_missing_codes(self.recipe, codes))
 
     async def _role(self, gesture: Any) -> None:
         columns, choice = self._columns_of(gesture), str(gesture.get("role"))
@@ -263,39 +263,39 @@ class DataStage:
             raise ParameterError("there is no such role")
         suggested = {}
         if Role.QUASI in edits.CHOICES[choice][0]:
-            old = self.wb.recipe.schema.attributes
+            old = self.recipe.schema.attributes
             bare = [name for name in columns if name not in old or old[name].hierarchy is None]
-            specs = await self.wb.answer("suggest", columns=bare) if bare else {}
+            specs = await self.workbench.answer("suggest", columns=bare) if bare else {}
             suggested = {name: registry.build("hierarchies", spec) for name, spec in specs.items()}
-        self._edit(edits.with_role(self.wb.recipe, columns, choice, suggested), columns)
+        self._edit(edits.with_role(self.recipe, columns, choice, suggested), columns)
 
     def _kind(self, gesture: Any) -> None:
         columns = self._columns_of(gesture)
-        self._edit(edits.with_kind(self.wb.recipe, columns, str(gesture.get("kind"))), columns)
+        self._edit(edits.with_kind(self.recipe, columns, str(gesture.get("kind"))), columns)
 
     def _accept(self, columns: Any) -> None:
-        names = set((self.wb.opened or {}).get("columns", ()))
-        check(self.wb.project, [name for name in columns if name in names])
-        self.wb.project.tell()
+        names = set((self.workbench.opened or {}).get("columns", ()))
+        check(self.project, [name for name in columns if name in names])
+        self.project.tell()
 
     async def _anew(self) -> None:
         """Propose everything anew, for a table that the recipe is not about."""
-        proposed = await self.wb.do("propose", "Looking at the columns")
-        old = self.wb.recipe
+        proposed = await self.workbench.do("propose", "Looking at the columns")
+        old = self.recipe
         fresh = dataclasses.replace(proposed["recipe"], limits=old.limits, contract=())
-        forget(self.wb.project)
+        forget(self.project)
         self.page.edit(fresh, "Looked at all columns anew")
 
     def _columns_of(self, gesture: Any) -> list[str]:
-        table_columns = (self.wb.opened or {}).get("columns", ())
+        table_columns = (self.workbench.opened or {}).get("columns", ())
         columns = [str(name) for name in gesture.get("columns", ())]
         if not columns or any(name not in table_columns for name in columns):
             raise ParameterError("the table has no such column")
         return columns
 
     def _edit(self, change: edits.Edited, columns: list[str]) -> None:
-        before = self.wb.project.version
-        check(self.wb.project, columns)
+        before = self.project.version
+        check(self.project, columns)
         self.page.edit(change.recipe, change.sentence)
-        if self.wb.project.version == before:
-            self.wb.project.tell()
+        if self.project.version == before:
+            self.project.tell()

@@ -16,6 +16,7 @@ from sfumato.interfaces.web.exports import KINDS, export_text
 from sfumato.interfaces.web.pages.forms import TOO_LONG
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, hint, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.strip import score_text
 from sfumato.interfaces.web.pasted_recipes import recipe_of_text
 
@@ -36,13 +37,13 @@ FEW = 3
 MANY = 200
 
 
-class Drawer:
+class Drawer(StageView):
     """One panel a tab, closed at first. It is drawn anew when the recipe changes; text that was
     typed and not applied stays.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        super().__init__(page)
         self.shown = ""
         self.kind = "recipe"
         self.compared: int | None = None
@@ -110,7 +111,7 @@ class Drawer:
         with element("div", "drawerhead"):
             text("Take it away" if self.shown == "recipe" else "History", "h2")
             button("Close", self.close, "quiet", key="close drawer", label="Close the panel")
-        if not self.page.workbench.project.has_recipe:
+        if not self.project.has_recipe:
             text("There is no recipe yet: open a table first.", "p", "soft")
         elif self.shown == "recipe":
             self._draw_kinds()
@@ -130,7 +131,7 @@ class Drawer:
                     aria_pressed=pressed,
                 )
         hint(KINDS[self.kind].meaning)
-        name, words = export_text(self.page.workbench.project, self.kind)
+        name, words = export_text(self.project, self.kind)
         if self.kind == "recipe":
             self._draw_editor(words)
         else:
@@ -161,7 +162,7 @@ class Drawer:
         self.page.redraw(self.inner)
 
     def _draw_editor(self, words: str) -> None:
-        project = self.page.workbench.project
+        project = self.project
         changed = self.draft is not None and self.begun != project.version
         if changed:
             self.page.complain(
@@ -188,7 +189,7 @@ class Drawer:
         self.problems = element("div", "problems")
 
     def _draw_last_change(self) -> None:
-        project = self.page.workbench.project
+        project = self.project
         entry = project.entry
         if entry is not None and entry.parent:
             with element("details", "lastchange"):
@@ -202,7 +203,7 @@ class Drawer:
         if self.draft is None:
             self.begun = version
         self.draft = None if words == before else words
-        if self.draft is not None and self.begun != self.page.workbench.project.version:
+        if self.draft is not None and self.begun != self.project.version:
             self.page.redraw(
                 self.inner
             )  # it was changed while this was on its way: that is told now
@@ -215,7 +216,7 @@ class Drawer:
         """Make what was typed the recipe in use, as one version; all that is wrong with it is said
         at once, under the text.
         """
-        workbench, draft = self.page.workbench, self.draft
+        workbench, draft = self.workbench, self.draft
         if draft is None or self.reading:
             return
         self.reading = True
@@ -247,7 +248,7 @@ class Drawer:
     # the history
 
     def _draw_history(self) -> None:
-        project = self.page.workbench.project
+        project = self.project
         if self.compared is not None:
             self._draw_comparison(self.compared)
         with element(
@@ -266,7 +267,7 @@ class Drawer:
         self.page.redraw(self.inner)
 
     def _draw_version(self, entry: Version) -> None:
-        project = self.page.workbench.project
+        project = self.project
         current = entry.version == project.version
         with element("li", current and "current", **({"aria-current": "true"} if current else {})):
             with element("p", "sentence"):
@@ -302,7 +303,7 @@ class Drawer:
         self.page.redraw(self.inner)
 
     def _draw_comparison(self, version: int) -> None:
-        project = self.page.workbench.project
+        project = self.project
         with element("section", "comparison"):
             text(f"Version {version} and now, version {project.version}", "h3")
             then = next(entry for entry in project.log if entry.version == version)

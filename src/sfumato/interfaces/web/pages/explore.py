@@ -13,9 +13,11 @@ from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import choices, edits, pinned_candidates
 from sfumato.interfaces.web.catalogue import title_of
 from sfumato.interfaces.web.pages import candidates
+from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.charts import ChartWidget, draw_chart
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import Words, button, element, hint, section, text
+from sfumato.interfaces.web.pages.parts import Words, button, element, hint, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import badge, choice, pips, table, tabs
 
 if TYPE_CHECKING:
@@ -54,11 +56,11 @@ def before(project: Project, version: int) -> list[Recipe]:
     return recipes
 
 
-class Explore:
+class Explore(StageView):
     """What one tab looks at: which axes, which point is chosen, and what is told of it."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.workbench = page, page.workbench
+        super().__init__(page)
         self.axes = ("score", "marketer_risk")
         self.view = "Plane"
         self.pinning = {"version": "", "recipe": ""}
@@ -78,24 +80,24 @@ class Explore:
     @property
     def open_recipe(self) -> Recipe:
         """The recipe with the choice left to the search."""
-        project = self.workbench.project
+        project = self.project
         return choices.left_open(project.recipe, before(project, project.version))
 
     async def ask(self, task: str, **arguments: Any) -> Any:
         """What the bench says of the recipe in use; it is not remembered here, since it changes
         with what is surveyed.
         """
-        recipes: dict[str, Any] = {"recipe": self.workbench.recipe, "open_recipe": self.open_recipe}
+        recipes: dict[str, Any] = {"recipe": self.recipe, "open_recipe": self.open_recipe}
         return await self.workbench.worker.ask(task, **recipes, **arguments)
 
     async def survey(self) -> None:
         """Look at all combinations."""
-        version = self.workbench.project.version
+        version = self.project.version
         doing = self.workbench.do(
             "survey", "Looking at all combinations", open_recipe=self.open_recipe, made_for=version
         )
         if await self.page.wait_for(doing) is not None:
-            self.workbench.project.tell()
+            self.project.tell()
 
     # drawing
 
@@ -120,7 +122,7 @@ class Explore:
         candidates.draw(self.page, self.pinning)
 
     def _no_lattice(self) -> None:
-        names = ", ".join(title_of(step.name) for step in self.workbench.recipe.steps) or "no step"
+        names = ", ".join(title_of(step.name) for step in self.recipe.steps) or "no step"
         text(
             f"This recipe works by {names}. No step of it gives whole columns a level, so there are"
             " no levels to choose from.",
@@ -138,15 +140,15 @@ class Explore:
             )
 
     def _recode(self) -> None:
-        self.page.edit(*edits.with_recoding(self.workbench.recipe))
+        self.page.edit(*edits.with_recoding(self.recipe))
 
     def _pin_both(self) -> None:
-        project = self.workbench.project
+        project = self.project
         candidates.pin(self.page, pinned_candidates.of_version(project, project.version))
         candidates.pin(
             self.page,
             pinned_candidates.of_recipe(
-                "by recoding whole columns", edits.with_recoding(self.workbench.recipe).recipe
+                "by recoding whole columns", edits.with_recoding(self.recipe).recipe
             ),
         )
 
@@ -165,12 +167,12 @@ class Explore:
             with element("div", "row"):
                 badge(f"for version {landscape['version']}")
                 button(
-                    f"Look again for version {self.workbench.project.version}",
+                    f"Look again for version {self.project.version}",
                     self.survey,
                     "strongly",
                     key="survey",
                 )
-        if self.workbench.recipe.limits or self.workbench.recipe.contract:
+        if self.recipe.limits or self.recipe.contract:
             words = (
                 "Limits and the contract are not asked of these points: a run asks them, and so"
                 " does the comparison of candidates below."
@@ -188,9 +190,7 @@ class Explore:
 
     def _summary(self) -> str:
         landscape = self.found
-        promise = (
-            join_words(model.promise for model in self.workbench.recipe.meet) or "what is promised"
-        )
+        promise = join_words(model.promise for model in self.recipe.meet) or "what is promised"
         if not landscape["whole"]:
             return (
                 "There are too many combinations to look at all of them: here are the one in use"
@@ -514,7 +514,7 @@ class Explore:
             self.page.say("Nothing would be left to release at these levels.")
             return
         self.levels = dict(point["levels"])
-        recipe = self.workbench.recipe
+        recipe = self.recipe
         changed = choices.with_node(
             recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
         )
@@ -529,7 +529,7 @@ class Explore:
         self.page.edit(self.open_recipe, "the search chooses the levels")
 
     def _pin(self, point: Node) -> None:
-        project = self.workbench.project
+        project = self.project
         changed = choices.with_node(
             project.recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
         )
@@ -540,19 +540,6 @@ class Explore:
 
     async def _why(self, point: Node) -> None:
         reasons = await self.page.wait_for(self.ask("reasons", levels=dict(point["levels"])))
-        if reasons is None:
-            return
-        with self.page.client, self.card, section("Why not finer?", "why", level=3):
-            if reasons["choice"]:
-                text(reasons["choice"], "p")
-            with element("ul", "reasons", tabindex=0):
-                for words in reasons["finer"] or [
-                    (
-                        "Nothing can be finer: every column is unchanged, or as fine as the recipe"
-                        " allows."
-                    )
-                ]:
-                    text(words, "li")
-            if reasons["choice"]:
-                for words in reasons["outlook"]:
-                    hint(words)
+        if reasons is not None:
+            with self.page.client, self.card, element("section", "why", "reasons", tabindex=0):
+                draw_blocks(reasons)

@@ -29,7 +29,7 @@ class GroupEditor:
         """The groups of the column; words where there are none to change; None where it has no
         categories.
         """
-        hierarchy = self.stage.wb.recipe.schema[column].hierarchy
+        hierarchy = self.stage.recipe.schema[column].hierarchy
         if hierarchy is None or hierarchy.by_hand == "no":
             return None
         if hierarchy.by_hand != "yes" and self.column != column:
@@ -37,7 +37,7 @@ class GroupEditor:
         if self.column != column:
             self.column, self.level = column, 1
         try:
-            groups: dict[str, Any] = await self.stage.wb.answer(
+            groups: dict[str, Any] = await self.stage.workbench.answer(
                 "groups", column=column, level=self.level
             )
         except SfumatoError as error:
@@ -106,7 +106,7 @@ class GroupEditor:
         await self._change("rename", arguments, "renamed a group")
 
     async def _change(self, act: str, arguments: dict[str, Any], words: str) -> None:
-        answer = self.stage.wb.answer(
+        answer = self.stage.workbench.answer(
             "regroup", column=self.stage.column, level=self.level, act=act, arguments=arguments
         )
         spec = await self.stage.page.wait_for(answer)

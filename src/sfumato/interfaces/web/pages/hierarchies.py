@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.errors import SfumatoError
-from sfumato.interfaces.web import edits
+from sfumato.interfaces.web import choices, edits
 from sfumato.interfaces.web.catalogue import kind_title
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.group_editor import GroupEditor
 from sfumato.interfaces.web.pages.hierarchy_files import HierarchyFiles
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Levels
 from sfumato.interfaces.web.tasks.hierarchies import bands
@@ -29,13 +30,13 @@ def draw(page: Page) -> None:
     page.live(stage.changed)
 
 
-class HierarchyStage:
+class HierarchyStage(StageView):
     """The quasi-identifiers, and one of them in full. ``draft`` is a hierarchy that is looked at
     before it is used.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page, self.wb = page, page.workbench
+        super().__init__(page)
         with element("div", "main"):
             self.side = element("nav", "side", aria_label="Quasi-identifiers")
             self.work = element("div", "work")
@@ -58,12 +59,12 @@ class HierarchyStage:
     async def changed(self) -> None:
         """Draw everything anew for the recipe in use."""
         self.draft = None
-        if not self.wb.ready:
+        if not self.workbench.ready:
             self._nothing(lambda: self.page.ask_for_table("Open a table first, on the stage Data."))
             return
         if not self.lines:
             self._nothing(lambda: text("Counting classes …", "p", "soft", role="status"))
-        self.lines = await self.wb.answer("overview")
+        self.lines = await self.workbench.answer("overview")
         names = [line["column"] for line in self.lines]
         if not names:
             self._nothing(
@@ -94,7 +95,7 @@ class HierarchyStage:
             return
         with self.page.client:
             self._list()
-            self.work.props["data-version"] = str(self.wb.project.version)
+            self.work.props["data-version"] = str(self.project.version)
             with redrawn(self.work):
                 text(f"How coarse may {column} become?", "h1")
                 self._builder(column)
@@ -114,7 +115,7 @@ class HierarchyStage:
     ) -> tuple[dict[str, Any] | None, str]:
         spec = None if draft is None else dict(draft)
         try:
-            question = self.wb.answer(
+            question = self.workbench.answer(
                 "levels", column=column, at=self.at(), hierarchy=spec, alone=self.alone
             )
             return await question, ""
@@ -134,7 +135,7 @@ class HierarchyStage:
         """The levels of all columns as they are chosen now: set, else found by the last search,
         else as it is.
         """
-        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = choices.set_levels(self.recipe), self._searched()[1]
         return {
             line["column"]: min(
                 fixed.get(line["column"], searched.get(line["column"], 0)), line["top"] or 0
@@ -146,11 +147,11 @@ class HierarchyStage:
         """The newest version, up to the one in use, that a search was made for, and the levels it
         chose; 0: none was.
         """
-        version = max((v for v in self.wb.searched if v <= self.wb.project.version), default=0)
-        return version, self.wb.searched.get(version, {})
+        version = max((v for v in self.workbench.searched if v <= self.project.version), default=0)
+        return version, self.workbench.searched.get(version, {})
 
     def _list(self) -> None:
-        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = choices.set_levels(self.recipe), self._searched()[1]
         levels = self.at()
         with redrawn(self.side):
             for line in self.lines:
@@ -203,8 +204,8 @@ class HierarchyStage:
             # the groups below show what a list of paths holds
             listed = hierarchy.secret if hierarchy.by_hand == "yes" else ()
             options = FormOptions(opened=self.opened, without=listed, on_preview=self._preview)
-            relative = hierarchy.relative(self.wb.project.folder)
-            schema = self.wb.recipe.schema
+            relative = hierarchy.relative(self.project.folder)
+            schema = self.recipe.schema
             DrawnForm(
                 relative,
                 schema,
@@ -214,7 +215,7 @@ class HierarchyStage:
             ).draw()
         if self.draft is None:
             rules = {"category": "is a value of its own", "wildcard": "equals every value"}
-            now = str(self.wb.recipe.schema[column].missing)
+            now = str(self.recipe.schema[column].missing)
             choice(
                 "A missing value",
                 rules,
@@ -224,20 +225,20 @@ class HierarchyStage:
             )
 
     def _rule(self, column: str, rule: str) -> None:
-        self.page.edit(*edits.with_missing(self.wb.recipe, [column], rule))
+        self.page.edit(*edits.with_missing(self.recipe, [column], rule))
 
     def hierarchy(self, column: str) -> Any:
         """The hierarchy that is looked at: the draft, else that of the recipe."""
         if self.draft is not None:
             return registry.build("hierarchies", self.draft)
-        return self.wb.recipe.schema[column].hierarchy
+        return self.recipe.schema[column].hierarchy
 
     async def _choose(self, builder: str) -> None:
         """Another kind: begun with what suits the column; where more must be said, its examples or
         its file are asked for.
         """
         spec = await self.page.wait_for(
-            self.wb.answer("begin", column=self.column, builder=builder)
+            self.workbench.answer("begin", column=self.column, builder=builder)
         )
         if spec is None:
             self.exchange.ask(builder)
@@ -283,14 +284,14 @@ class HierarchyStage:
 
     def apply(self, spec: Mapping[str, Any], words: str, top: int | None) -> None:
         """Put a hierarchy into the recipe: one version."""
-        before = self.wb.project.version
+        before = self.project.version
         self.draft = None
-        hierarchy = registry.build("hierarchies", spec).resolved(self.wb.project.folder)
+        hierarchy = registry.build("hierarchies", spec).resolved(self.project.folder)
         self.page.edit(
-            *edits.with_hierarchy(self.wb.recipe, str(self.column), hierarchy, words, top=top)
+            *edits.with_hierarchy(self.recipe, str(self.column), hierarchy, words, top=top)
         )
-        if self.wb.project.version == before:
-            self.wb.project.tell()
+        if self.project.version == before:
+            self.project.tell()
 
     # what it covers
 
@@ -337,7 +338,9 @@ class HierarchyStage:
         await self._try(registry.write(hierarchy), words)
 
     async def _list_lost(self) -> None:
-        answer = await self.wb.answer("without_place", column=self.column, hierarchy=self.draft)
+        answer = await self.workbench.answer(
+            "without_place", column=self.column, hierarchy=self.draft
+        )
         with self.page.client, redrawn(self.listed):
             with element("ul", "entries", tabindex=0, aria_label="values without a place"):
                 for value, count in answer["values"]:
@@ -376,7 +379,7 @@ class HierarchyStage:
         if self.levels is None:
             return
         column = answer["column"]
-        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = choices.set_levels(self.recipe), self._searched()[1]
         has_level = column in fixed or column in searched
         self.levels.fill(
             levels=answer["levels"],
@@ -384,29 +387,29 @@ class HierarchyStage:
             records=answer["records"],
             used=min(self.at()[column], answer["top"]) if has_level else -1,
             set=column in fixed,
-            can=edits.recoding(self.wb.recipe) is not None and self.draft is None,
+            can=choices.lattice_step(self.recipe) is not None and self.draft is None,
             words=answer["words"],
             bands=[_band(low, high) for low, high in bands(answer["k"])],
         )
 
     def _choice(self, column: str) -> None:
         """Who chooses the level, and what the search found."""
-        recipe = self.wb.recipe
+        recipe = self.recipe
         with element("div", "tools", data_heir="recode"):
-            if edits.recoding(recipe) is None:
+            if choices.lattice_step(recipe) is None:
                 text("No step of the recipe gives whole columns a level.", "span", "soft")
                 button("Recode whole columns", self._recode, key="recode")
                 return
-            if column in edits.bounds_of(recipe):
+            if column in choices.bounds_of(recipe):
                 text("You chose the level.", "span", "soft")
                 button(
                     "Let the search choose", lambda: self._use_level(None), key="let search choose"
                 )
             version, searched = self._searched()
             if version and column in searched:
-                now = "" if version == self.wb.project.version else f" for version {version}"
+                now = "" if version == self.project.version else f" for version {version}"
                 text(f"The search found level {searched[column]}{now}.", "span", "soft")
-            if version != self.wb.project.version:
+            if version != self.project.version:
                 button(
                     "Search for levels",
                     lambda: self.page.wait_for(self._search()),
@@ -414,18 +417,18 @@ class HierarchyStage:
                 )
 
     def _use_level(self, level: int | None) -> None:
-        self.page.edit(*edits.with_level(self.wb.recipe, str(self.column), level))
+        self.page.edit(*edits.with_level(self.recipe, str(self.column), level))
 
     def _recode(self) -> None:
-        self.page.edit(*edits.with_recoding(self.wb.recipe))
+        self.page.edit(*edits.with_recoding(self.recipe))
 
     async def _search(self) -> None:
         """Let the search choose levels for the recipe in use; nothing is released."""
-        version = self.wb.project.version
-        self.wb.searched[version] = await self.wb.do(
+        version = self.project.version
+        self.workbench.searched[version] = await self.workbench.do(
             "search_levels", "Searching for levels", version=version
         )
-        self.wb.project.tell()
+        self.project.tell()
 
 
 async def open_problems(workbench: Workbench) -> int:

@@ -62,7 +62,7 @@ class HierarchyFiles:
                 words="Choose a file", field="upload hierarchy", accept=".csv,.txt", most=MOST_BYTES
             )
             drop.on("done", lambda event: self._sent(str(event.args)))
-            if self.stage.wb.recipe.schema[column].hierarchy is not None:
+            if self.stage.recipe.schema[column].hierarchy is not None:
                 with element("p", "tools"):
                     button(
                         "Save this hierarchy as a file",
@@ -74,7 +74,7 @@ class HierarchyFiles:
     def ask(self, builder: str) -> None:
         """A kind of hierarchy that cannot begin without a word: its form, and a look at it."""
         cls = registry.family("hierarchies")[builder]
-        schema = self.stage.wb.recipe.schema
+        schema = self.stage.recipe.schema
         with self.stage.page.client, redrawn(self.stage.asking):
             form = DrawnForm(
                 cls,
@@ -88,7 +88,7 @@ class HierarchyFiles:
 
     async def _sent(self, name: str) -> None:
         path = self.stage.page.attempt(
-            lambda: uploads.uploaded_file(self.stage.wb.project.folder, name)
+            lambda: uploads.uploaded_file(self.stage.project.folder, name)
         )
         if path is not None:
             await self.stage.page.wait_for(self._import(path))
@@ -97,7 +97,7 @@ class HierarchyFiles:
         """Look at a file: it is copied into the project, and in use only when somebody says so."""
         if not path.is_file():
             raise UnreadableInput(f"{path.name or 'this'}: there is no such file; check the path")
-        how = await self.stage.wb.answer("delimiter_of", path=str(path.absolute()))
+        how = await self.stage.workbench.answer("delimiter_of", path=str(path.absolute()))
         copy = await asyncio.to_thread(self._copied, path)
         options = {
             name: how[name]
@@ -108,7 +108,7 @@ class HierarchyFiles:
         await self.stage.look_at(spec, f"a file of {how['listed']:,} values")
 
     def _copied(self, path: Path) -> Path:
-        folder = uploads.folder_of(self.stage.wb.project.folder, FOLDER)
+        folder = uploads.folder_of(self.stage.project.folder, FOLDER)
         copies = [file for file in folder.iterdir() if file.read_bytes() == path.read_bytes()]
         if copies:
             return copies[0]
@@ -119,12 +119,12 @@ class HierarchyFiles:
 
     async def _export(self, column: str) -> None:
         """Write the hierarchy down in the folder of the project."""
-        folder = uploads.folder_of(self.stage.wb.project.folder, FOLDER)
+        folder = uploads.folder_of(self.stage.project.folder, FOLDER)
         name = re.sub(r"[^\w.-]+", "-", column).strip("-.") or "column"
         path = uploads.fresh(folder, f"{name}.csv")
         try:
-            answer = await self.stage.wb.worker.ask(
-                "export_hierarchy", recipe=self.stage.wb.recipe, column=column, path=str(path)
+            answer = await self.stage.workbench.worker.ask(
+                "export_hierarchy", recipe=self.stage.recipe, column=column, path=str(path)
             )
         except SfumatoError as error:
             self.stage.page.say(str(error))

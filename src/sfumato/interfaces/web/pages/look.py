@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.interfaces.web.pages import release_views
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.parts import button, element, hint, text, until_drawn
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, tabs
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ def draw(page: Page) -> None:
     stage.place = page.live(stage.draw, early=lambda: stage.changed, classes="work figured")
 
 
-class LookStage:
+class LookStage(StageView):
     """What one tab looks at: which release, which view of it, and where in that."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.workbench = page, page.workbench
+        super().__init__(page)
         self.tab = page.stage.views[0][0]
         # The version whose release is shown; 0: the newest.
         self.version = 0
@@ -49,7 +50,7 @@ class LookStage:
         """Whether another view or another release is asked for than what is drawn: then that is
         said at once, and what was there is gone.
         """
-        return self.drawn != (self.tab, self.workbench.project.version)
+        return self.drawn != (self.tab, self.project.version)
 
     def change_view(self, **changes: Any) -> None:
         """Draw again with something changed."""
@@ -59,7 +60,7 @@ class LookStage:
 
     async def make(self) -> None:
         """Make the release of the recipe in use."""
-        project = self.workbench.project
+        project = self.project
         version = project.version
         register = project.register or None
         task = self.workbench.do("make", "Making the release", key=str(version), register=register)
@@ -84,7 +85,7 @@ class LookStage:
 
     async def draw(self) -> None:
         """Draw all of it."""
-        project = self.workbench.project
+        project = self.project
         drawn_for = (self.tab, project.version)
         text("What would others get?", "h1")
         if not self.workbench.ready:

@@ -19,6 +19,7 @@ from sfumato.interfaces.web.forms import read_form
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, hint, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Drop
 from sfumato.interfaces.web.requests import ReadingRequest
@@ -33,14 +34,13 @@ NOT_IN_RECIPE = ("format", "table")
 PARTS = {"sheet": "Sheet", "table": "Table of the database"}
 
 
-class Opening:
+class Opening(StageView):
     """Ways to open a table. What fails is said in place, and how the file is read can be said
     then.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
-        self.wb = page.workbench
+        super().__init__(page)
         # What stands in the form of how the file is read.
         self.values: dict[str, Any] = {}
         # The sheet or the table of a database that was chosen.
@@ -51,8 +51,8 @@ class Opening:
         """The page of a workbench without a table."""
         text("Which table shall be safe to share?", "h1")
         text("It is read on this machine and stays here.", "p", "soft")
-        if self.wb.trouble:
-            self.page.complain(self.wb.trouble)
+        if self.workbench.trouble:
+            self.page.complain(self.workbench.trouble)
         self._draw_reopening()
         self.problem = element("div", "notes")
         with element("div", "openings"):
@@ -65,7 +65,7 @@ class Opening:
             with section("Or look around first"):
                 button(
                     "Try the invented hospital",
-                    lambda: self.page.wait_for(self.wb.open(example="hospital")),
+                    lambda: self.page.wait_for(self.workbench.open(example="hospital")),
                     key="hospital",
                 )
                 hint("3,000 stays of people who do not exist.")
@@ -74,7 +74,7 @@ class Opening:
 
     def draw_reading(self, opened: dict[str, Any]) -> None:
         """How the open table was read, and another way; another table."""
-        data = self.wb.project.data
+        data = self.project.data
         text(_read_as(opened), "p", "soft")
         self.problem = element("div", "notes")
         if data.path is not None:
@@ -86,7 +86,7 @@ class Opening:
             self._path(empty=True)
             self.folder = element("div", "folder")
             self._drop()
-        if recent(besides=self.wb.project.folder):
+        if recent(besides=self.project.folder):
             with element("details", "options"):
                 text("Open another project", "summary", key="another project")
                 hint("This one is kept as it is.")
@@ -96,15 +96,17 @@ class Opening:
 
     def _draw_reopening(self) -> None:
         """The table that the project is about, where it is not open."""
-        data = self.wb.project.data
+        data = self.project.data
         if data.path is None and data.example is None:
             return
         with element("p", "lead"):
             text(f"This project is about {data.name or 'a table'}. ")
-            button("Open it again", lambda: self.page.wait_for(self.wb.reopen()), key="reopen")
+            button(
+                "Open it again", lambda: self.page.wait_for(self.workbench.reopen()), key="reopen"
+            )
 
     def _recent(self) -> None:
-        if recent(besides=self.wb.project.folder):
+        if recent(besides=self.project.folder):
             with section("Projects you had open"):
                 self._projects()
 
@@ -123,7 +125,7 @@ class Opening:
             redrawn(self.projects),
             element("ul", "entries", "projects", **about),
         ):
-            for project in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
+            for project in recent(besides=self.project.folder)[:MOST_PROJECTS]:
                 self._project(project)
 
     def _project(self, project: dict[str, Any]) -> None:
@@ -159,7 +161,7 @@ class Opening:
     def _move_to(self, folder: str) -> None:
         """Open another project in this workbench; why it cannot be is said above the list."""
         try:
-            self.wb.move_to(Path(folder))
+            self.workbench.move_to(Path(folder))
         except SfumatoError as error:
             with self.page.client, redrawn(self.refused):
                 self.page.complain(str(error))
@@ -220,7 +222,7 @@ class Opening:
         kind, names = opened["parts"]["kind"], opened["parts"]["names"]
         if len(names) < 2:
             return
-        now = self.wb.project.data.options.get("table", names[0])
+        now = self.project.data.options.get("table", names[0])
         if kind == "sheet":
             now = opened["sheet"] or names[0]
         self.part = {kind: now}
@@ -297,7 +299,7 @@ class Opening:
         await self._open_named()
 
     async def _sent(self, name: str) -> None:
-        path = self.page.attempt(lambda: uploads.uploaded_file(self.wb.project.folder, name))
+        path = self.page.attempt(lambda: uploads.uploaded_file(self.project.folder, name))
         if path is not None:
             self.path = str(path)
             await self._open_path()
@@ -310,11 +312,11 @@ class Opening:
             self._complain("Name a file first, or browse to it.")
             return
         try:
-            location = await self.wb.do(
+            location = await self.workbench.do(
                 "look_at_path", "Looking at the file", path=self.path.strip()
             )
             options = read_form(ReadingRequest, self.values).options()
-            if location["path"] == self.wb.project.data.path:
+            if location["path"] == self.project.data.path:
                 options |= self.part  # what was chosen in one file says nothing of another
             part = self._known_part(location, options)
             if part is None:
@@ -334,7 +336,7 @@ class Opening:
         if not kind:
             return {}
         recipe_sheet = (
-            self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
+            self.recipe.intake.sheet if kind == "sheet" and self.project.has_recipe else None
         )
         requested = options.get(kind)
         if requested is not None or recipe_sheet in names:
@@ -352,10 +354,10 @@ class Opening:
             self._complain(str(error))
 
     async def _open_found(self, path: str, options: dict[str, Any]) -> None:
-        is_other_table = path != self.wb.project.data.path
-        await self.wb.open(path=path, options=options)
+        is_other_table = path != self.project.data.path
+        await self.workbench.open(path=path, options=options)
         if is_other_table:
-            forget(self.wb.project)
+            forget(self.project)
         self._write_down(options)
 
     def _write_down(self, options: dict[str, Any]) -> None:
@@ -363,7 +365,7 @@ class Opening:
         reading_options = {
             name: value for name, value in options.items() if name not in NOT_IN_RECIPE
         }
-        recipe, data = self.wb.recipe, self.wb.project.data
+        recipe, data = self.recipe, self.project.data
         intake = dataclasses.replace(
             Intake.of(reading_options), missing_in=recipe.intake.missing_in
         )
@@ -371,7 +373,7 @@ class Opening:
             project_options = {
                 name: value for name, value in options.items() if name not in reading_options
             }
-            self.wb.project.set_data(dataclasses.replace(data, options=project_options))
+            self.project.set_data(dataclasses.replace(data, options=project_options))
         if intake != recipe.intake and (reading_options or recipe.intake.said()):
             self.page.edit(
                 dataclasses.replace(recipe, intake=intake), "Another way to read the table"

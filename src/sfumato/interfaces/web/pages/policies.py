@@ -13,6 +13,7 @@ from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.requests import (
     NUMBER_FIELDS,
     PERMISSION_FIELDS,
@@ -32,13 +33,13 @@ def draw(page: Page) -> None:
     page.live(stage.draw, classes="policies")
 
 
-class PolicyStage:
+class PolicyStage(StageView):
     """The stage in one tab: the policy that was opened, the recipe it would make, and the verdict
     on a release. What stands in the forms stays while other policies are opened.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        super().__init__(page)
         self.source: dict[str, Any] = {}
         self.use: dict[str, Any] = {}
         self.compliance: dict[str, Any] = {}
@@ -51,7 +52,7 @@ class PolicyStage:
     async def draw(self) -> None:
         """Draw where to open one, then what is in it, then the recipe, then the verdict."""
         text("What does your privacy policy ask of this table?", "h1")
-        workbench = self.page.workbench
+        workbench = self.workbench
         if not workbench.ready:
             text("Open a table first, on the stage Data.", "p", "soft")
             return
@@ -73,12 +74,12 @@ class PolicyStage:
 
     def redraw(self) -> None:
         """Draw the stage anew: something other than the recipe changed."""
-        self.page.workbench.project.tell()
+        self.project.tell()
 
     async def _work(self, task: str, title: str, **arguments: Any) -> dict[str, Any] | None:
         """Let a task work on the policy; what is refused is said in its place."""
         self.problem = ""
-        workbench = self.page.workbench
+        workbench = self.workbench
         version = workbench.project.version
 
         async def work() -> Any:
@@ -131,7 +132,7 @@ class PolicyStage:
         self.policy = self.compiled = self.verdict = None
         self.problem = ""
         try:
-            self.policy = await self.page.workbench.answer("read_policy", source=source)
+            self.policy = await self.workbench.answer("read_policy", source=source)
         except SfumatoError as error:
             self.problem = str(error)
         else:
@@ -168,7 +169,7 @@ class PolicyStage:
         request = form.read()
         if request is None or self.policy is None:
             return
-        self.version = self.page.workbench.project.version
+        self.version = self.project.version
         self.compiled = await self._work(
             "compile_policy", "Compiling the policy", source=self.policy["source"], request=request
         )
@@ -177,7 +178,7 @@ class PolicyStage:
     def _draw_compiled(self, compiled: dict[str, Any]) -> None:
         with element("section", "card"):
             draw_blocks(compiled["blocks"])
-            lines = changed_lines(self.page.workbench.recipe, compiled["recipe"])
+            lines = changed_lines(self.recipe, compiled["recipe"])
             if not lines:
                 text("It is the recipe in use already.", "p")
                 return
@@ -192,7 +193,7 @@ class PolicyStage:
         """Make it the recipe in use: one version."""
         if self.compiled is None or self.policy is None:
             return
-        if self.version != self.page.workbench.project.version:
+        if self.version != self.project.version:
             self.page.say("The recipe was changed since. Compile the policy again.")
             return
         self.page.edit(self.compiled["recipe"], f"as the policy {self.policy['name']} asks")
@@ -224,7 +225,7 @@ class PolicyStage:
         self.verdict = None
         self.redraw()
         policy: dict[str, Any] = self.policy or {}
-        project = self.page.workbench.project
+        project = self.project
         self.verdict = await self._work(
             "comply_policy",
             "Holding the release against the policy",

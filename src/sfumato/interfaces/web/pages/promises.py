@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import registry
 from sfumato.core.limits import Limit, limits_of, written_limits
 from sfumato.core.parameters import values_of
-from sfumato.core.recipe import Agreement, Recipe
+from sfumato.core.recipe import Agreement
 from sfumato.core.words import count_of, inflect
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.catalogue import meaning_of, sentence_of, summary_of, title_of
@@ -36,6 +36,7 @@ from sfumato.interfaces.web.pages.parts import (
     section,
     text,
 )
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.methods.formulas.choice_of_k import published_thresholds
 
 if TYPE_CHECKING:
@@ -77,28 +78,23 @@ def draw(page: Page) -> None:
     page.live(stage.draw, early=True, classes="promises")
 
 
-class PromiseStage:
+class PromiseStage(StageView):
     """The stage in one tab: what is open, and what is being added, outlives the redrawing."""
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        super().__init__(page)
         self.open: set[str] = set()
         self.adding = {
             field: Adding(self, declared.family, field, declared.add)
             for field, declared in SECTIONS.items()
         }
 
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe in use."""
-        return self.page.workbench.recipe
-
     async def draw(self) -> None:
         """Draw the sections that the stage declares; what the table of today says is filled in when
         it is known.
         """
         text("What must hold, and how do we get there?", "h1")
-        if not self.page.workbench.project.has_recipe:
+        if not self.project.has_recipe:
             self.page.ask_for_table("Open a table first, on the stage Data.")
             return
         problems = element("div", "problems", role="status")
@@ -124,11 +120,11 @@ class PromiseStage:
                 if field == "meet":
                     words = "Published thresholds, with their sources"
                     self.details("published", words, self._published, "more")
-        if self.page.workbench.opened is not None:
+        if self.workbench.opened is not None:
             await self._fill_in(problems, cards)
 
     async def _fill_in(self, problems: Any, cards: list[PromiseCard]) -> None:
-        bench = self.page.workbench
+        bench = self.workbench
         standing = await bench.answer("standing")
         with problems:
             for sentence in standing["problems"]:

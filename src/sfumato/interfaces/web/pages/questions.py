@@ -7,11 +7,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.schema import Role, Schema
-from sfumato.core.words import number, percent
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ def draw(page: Page) -> None:
     stage.place = page.live(stage.draw, classes="work figured")
 
 
-class QuestionStage:
+class QuestionStage(StageView):
     """What one tab is about to ask."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.workbench = page, page.workbench
+        super().__init__(page)
         self.place: Any = None
         self.start: dict[str, Any] = {}
         # What stands in the two forms.
@@ -43,16 +43,16 @@ class QuestionStage:
     @property
     def ledger(self) -> str:
         """Beside the recipe, where ``sfumato query`` looks for it."""
-        return str(self.workbench.project.folder / "recipe.ledger")
+        return str(self.project.folder / "recipe.ledger")
 
     async def ask(self, task: str, **arguments: Any) -> Any:
         """What the bench says of the ledger."""
-        recipe = self.workbench.recipe
+        recipe = self.recipe
         return await self.workbench.worker.ask(task, recipe=recipe, ledger=self.ledger, **arguments)
 
     async def do(self, task: str, title: str, **arguments: Any) -> Any:
         """Spend from the ledger, or begin it; the table is read cell by cell for that."""
-        data = self.workbench.project.data
+        data = self.project.data
         source = {"path": data.path, "options": dict(data.options)}
         work = self.workbench.do(task, title, ledger=self.ledger, source=source, **arguments)
         return await self.page.wait_for(work)
@@ -84,7 +84,7 @@ class QuestionStage:
             "p",
             "lead",
         )
-        attributes = self.workbench.recipe.schema.attributes
+        attributes = self.recipe.schema.attributes
         units = {
             name: attribute
             for name, attribute in attributes.items()
@@ -98,7 +98,7 @@ class QuestionStage:
     async def _start(self, request: BudgetRequest, _: Any) -> None:
         state = await self.do("start_budget", "Starting the budget", request=request)
         if state is not None:
-            self.workbench.project.tell()
+            self.project.tell()
 
     def _draw_budget(self) -> None:
         """Spent, this answer and left; how little is left is no alarm."""
@@ -147,14 +147,9 @@ class QuestionStage:
         if question is None:
             return
         errors = await self.page.wait_for(self.ask("error_expected", question=question))
-        if errors is None:
-            return
-        with self.page.client, redrawn(self.expected):
-            for answer in errors:
-                words = f"within ±{number(answer['error'])}"
-                if answer["rank"]:
-                    words = f"its rank within {percent(answer['error'])} of the rows"
-                text(f"{answer['question']}: {words}, 95 times out of 100.", "p")
+        if errors is not None:
+            with self.page.client, redrawn(self.expected):
+                draw_blocks(errors)
 
     async def _ask(self, form: DrawnForm, *, fresh: bool = False) -> None:
         question = form.read()
@@ -164,4 +159,4 @@ class QuestionStage:
         if answers is not None:
             before = self.workbench.findings.get(ANSWERED, [])
             self.workbench.findings[ANSWERED] = [*answers, *before][:MOST_ANSWERS]
-            self.workbench.project.tell()
+            self.project.tell()

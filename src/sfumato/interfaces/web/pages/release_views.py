@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.words import count_of
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, text
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, table, tabs
 from sfumato.interfaces.web.tasks import by_the_clock
 
 if TYPE_CHECKING:
+    from sfumato.core.blocks import Block
     from sfumato.interfaces.web.pages.look import LookStage
     from sfumato.interfaces.web.workbench import Workbench
 
@@ -62,8 +62,23 @@ async def rows(stage: LookStage) -> None:
         for record in answer["rows"]:
             _record(stage, record, columns)
             if why is not None and record["row"] == stage.row:
-                with element("tr", "now"), element("td", colspan=len(heads)):
-                    _why(stage, record["row"], why)
+                _draw_why(stage, why, len(heads))
+
+
+def _draw_why(stage: LookStage, blocks: list[Block], columns: int) -> None:
+    """Why a record is risky, below it."""
+    with (
+        element("tr", "now"),
+        element("td", colspan=columns),
+        element("section", "why"),
+    ):
+        draw_blocks(blocks)
+        button(
+            "Close",
+            lambda: stage.change_view(row=None),
+            key=f"record {stage.row} close",
+            label="Close: why it is risky",
+        )
 
 
 def _record(stage: LookStage, record: Mapping[str, Any], columns: list[str]) -> None:
@@ -107,29 +122,6 @@ def _cell(value: str | None, *, changed: bool) -> None:
             text(value)
 
 
-def _why(stage: LookStage, row: int, answer: Mapping[str, Any]) -> None:
-    """Why one record is risky, told below it."""
-    with section(f"Why is record {row + 1:,} risky?", "why"):
-        like_it = count_of(answer["before"] - 1, "other record")
-        now = "nothing of it is released"
-        if answer["after"] is not None:
-            now = f"{answer['after'] - 1:,} after"
-        text(f"Equal to it in all quasi-identifiers: {like_it} before; {now}.", "p")
-        if answer["sets"]:
-            text("Whoever knows this of the person finds the record in the original:", "p")
-            with element("ul"):
-                for names in answer["sets"]:
-                    text(" + ".join(names), "li")
-        else:
-            text(f"No {answer['most']} columns or fewer single it out in the original.", "p")
-        button(
-            "Close",
-            lambda: stage.change_view(row=None),
-            key=f"record {row} close",
-            label="Close: why it is risky",
-        )
-
-
 async def attacks(stage: LookStage) -> None:
     """Who would try, within what time, and what they found."""
     blocks = await stage.ask("look_attacks")
@@ -157,7 +149,7 @@ async def _attack(stage: LookStage) -> None:
     )
     if await stage.page.wait_for(task) is not None:
         stage.workbench.findings.pop(REPORTS, None)
-        stage.workbench.project.tell()
+        stage.project.tell()
 
 
 async def utility(stage: LookStage) -> None:
@@ -186,7 +178,7 @@ async def _measure(stage: LookStage, thorough: bool) -> None:
     blocks = await stage.page.wait_for(task)
     if blocks is not None:
         stage.workbench.findings[stage.known_as("utility")] = blocks
-        stage.workbench.project.tell()
+        stage.project.tell()
 
 
 # The reports, in frames that run nothing.
@@ -223,7 +215,7 @@ async def report(stage: LookStage) -> None:
 
 
 async def _draft_reports(stage: LookStage) -> None:
-    folder = stage.workbench.project.folder
+    folder = stage.project.folder
     doing = stage.workbench.do(
         "draft_reports", "Drawing the reports", of=stage.version, folder=str(folder)
     )
@@ -236,7 +228,7 @@ async def _draft_reports(stage: LookStage) -> None:
             "owner": owner,
             "about": stage.known_as("reports"),
         }
-        stage.workbench.project.tell()
+        stage.project.tell()
 
 
 def enter(app: Any, workbench: Workbench) -> None:

@@ -6,10 +6,11 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.words import count_of, percent
+from sfumato.core.words import count_of
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
+from sfumato.interfaces.web.pages.parts import Words, button, element, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.strip import UnderWay
 from sfumato.interfaces.web.worker import Cancelled, TaskFailed
 
@@ -32,26 +33,18 @@ def draw(page: Page) -> None:
         page.live(stage.draw_outcome, classes="outcome")
 
 
-class RunStage:
+class RunStage(StageView):
     """The stage in one tab."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-
-    @property
-    def bench(self) -> Workbench:
-        """The workbench."""
-        return self.page.workbench
 
     @property
     def outcomes(self) -> dict[int, dict[str, Any]]:
         """What came of the versions that were run, by number."""
-        outcomes: dict[int, dict[str, Any]] = outcomes_of(self.bench)
+        outcomes: dict[int, dict[str, Any]] = outcomes_of(self.workbench)
         return outcomes
 
     async def draw_start(self) -> None:
         """The button, and how much there is to search."""
-        if not self.bench.ready:
+        if not self.workbench.ready:
             self.page.ask_for_table("Open a table first, on the stage Data.")
             return
         with element("div", "startrow"):
@@ -59,17 +52,17 @@ class RunStage:
             beside = element("span", "soft", role="status")
             with beside:
                 count_words = Words("…")
-        count = (await self.bench.answer("combinations"))["combinations"]
+        count = (await self.workbench.answer("combinations"))["combinations"]
         count_words.say("" if count is None else f"{count_of(count, 'combination')} of levels")
 
     def start(self) -> None:
         """Begin a run of the version in use; it goes on when this tab is closed."""
-        begin(self.bench)
+        begin(self.workbench)
 
     def draw_outcome(self) -> None:
         """What came out of the newest run, and for which version."""
         outcomes = self.outcomes
-        version = self.bench.project.version
+        version = self.project.version
         number = version if version in outcomes else max(outcomes, default=None)
         if number is None:
             return
@@ -96,27 +89,17 @@ class RunStage:
         elif outcome["made"]:
             show(outcome)
         else:
-            self._unsatisfiable(outcome, number)
-
-    def _unsatisfiable(self, outcome: dict[str, Any], number: int) -> None:
-        with section("Nothing satisfies the recipe", "card"):
-            message = outcome["message"]
-            text(f"{message[:1].upper()}{message[1:]}", "p")
-            if outcome["lost"] is not None:
-                share = outcome["lost"] / outcome["records"]
-                lost = f"{outcome['lost']:,} of {outcome['records']:,} records ({percent(share)})"
-                text(f"The closest combination would suppress {lost}.", "p", "strong")
-            if outcome["ways"]:
-                text("Each of these changes alone leads to a release:", "p")
-            with element("div", "buttons"):
-                for position, way in enumerate(outcome["ways"]):
-                    button(
-                        way["words"], lambda way=way: self.take(way, number), key=f"way-{position}"
-                    )
+            with element("section", "card"):
+                draw_blocks(outcome["blocks"])
+                with element("div", "buttons"):
+                    for at, way in enumerate(outcome["ways"]):
+                        button(
+                            way["words"], lambda way=way: self.take(way, number), key=f"way-{at}"
+                        )
 
     def take(self, way: dict[str, Any], number: int) -> None:
         """Make one of the offered changes; only to the version it was worked out for."""
-        if number != self.bench.project.version:
+        if number != self.project.version:
             self.page.say(
                 "The recipe was changed since. Run it again, and changes for it are worked out."
             )
@@ -168,7 +151,7 @@ class RunUnderWay(UnderWay):
 
     def update(self) -> None:
         """Show the run as it is now; other work is shown at the foot of the page alone."""
-        job = self.page.workbench.job
+        job = self.workbench.job
         if job is None or job.task == "make":
             super().update()
         elif self.shown is not None:
@@ -187,7 +170,7 @@ class RunUnderWay(UnderWay):
                 element("span", "soft", "number", data_started=int(begun * 1000))
             button(
                 "Cancel",
-                self.page.workbench.cancel,
+                self.workbench.cancel,
                 key="cancel-run",
                 data_is=begun,
                 label="Cancel the run",
@@ -200,7 +183,6 @@ class RunUnderWay(UnderWay):
 def show(outcome: dict[str, Any]) -> None:
     """A release as the command line tells it: the headline first."""
     draw_blocks(outcome["blocks"])
-    _reasons(outcome["reasons"])
     with element("p", "next"):
         for words, path in (
             ("Explore others", "explore"),
@@ -208,19 +190,3 @@ def show(outcome: dict[str, Any]) -> None:
             ("Write it", "write"),
         ):
             text(words, "a", "link", href=path)
-
-
-def _reasons(reasons: dict[str, Any] | None) -> None:
-    """Why this node and not its neighbour, and what another budget would buy."""
-    if reasons is None:
-        return
-    words = (
-        ("Why this and not another", [reasons["choice"]]),
-        ("One level finer or coarser", reasons["neighbours"]),
-        ("Another budget, or less risk", reasons["outlook"]),
-    )
-    for heading, sentences in words:
-        if sentences:
-            with section(heading), element("ul"):
-                for sentence in sentences:
-                    text(sentence, "li")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.edits import crowd_of
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
 from sfumato.interfaces.web.tasks import TASKS
@@ -36,7 +37,8 @@ async def draw_figures(page: Page) -> None:
         _figure("promise", " · ".join(model.promise for model in project.recipe.meet) or "none yet")
         if opened is None or page.stage.blind:
             return
-        class_size = smallest_crowd(project)
+        # where no promise names a size, the records that are unique count
+        class_size = crowd_of(project.recipe, default=2)
         at_risk = _figure(f"in classes under {class_size} today", UNKNOWN)
         _last_run(project)
     try:
@@ -44,13 +46,6 @@ async def draw_figures(page: Page) -> None:
         at_risk.say(f"{records_below(today, class_size):,}")
     except SfumatoError:
         at_risk.say("not known")
-
-
-def smallest_crowd(project: Project) -> int:
-    """The class size that the promises ask for; 2 where none asks for one: then the records that
-    stand alone count.
-    """
-    return max([model.crowd for model in project.recipe.meet if model.crowd is not None], default=2)
 
 
 def records_below(today: dict[str, Any], size: int) -> int:

@@ -14,6 +14,7 @@ from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.requests import RegisterRequest, WriteRequest
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ def draw(page: Page) -> None:
     WriteForm(page).draw()
 
 
-class WriteForm:
+class WriteForm(StageView):
     """The form and what came of it; what was typed stays while the recipe changes."""
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        super().__init__(page)
         self.values: dict[str, Any] = {}
         # The folder that was filled in for another version.
         self.suggested = ""
@@ -53,13 +54,13 @@ class WriteForm:
     @property
     def register(self) -> dict[str, str]:
         """The register that the project keeps."""
-        return dict(self.page.workbench.project.register)
+        return dict(self.project.register)
 
     def _changed(self) -> None:
         """Draw the form anew where it is about another version; what is typed in it is not
         disturbed otherwise.
         """
-        workbench = self.page.workbench
+        workbench = self.workbench
         project = workbench.project
         shows = (workbench.opened is None, project.has_recipe, project.version, self.register)
         if shows != self.shows:
@@ -68,7 +69,7 @@ class WriteForm:
                 self._draw_form()
 
     def _draw_form(self) -> None:
-        workbench = self.page.workbench
+        workbench = self.workbench
         version = workbench.project.version
         if not workbench.ready:
             text("Open a table first: there is nothing to write yet.", "p", "soft")
@@ -104,11 +105,11 @@ class WriteForm:
 
     def _registered(self, request: RegisterRequest, _: Any) -> None:
         register = {name: getattr(request, name) for name in ("file", "to", "person", "key")}
-        self.page.attempt(lambda: self.page.workbench.project.set_register(register))
+        self.page.attempt(lambda: self.project.set_register(register))
 
     async def _start_register(self) -> None:
         """Make a new register in the file that is named, and its key."""
-        workbench = self.page.workbench
+        workbench = self.workbench
         work = workbench.do("begin_register", "Starting a register", register=self.register)
         answer = await self._wait(work)
         if answer is not None:
@@ -117,7 +118,7 @@ class WriteForm:
 
     async def _ask(self) -> None:
         """Say what all releases reveal together, and write nothing."""
-        workbench = self.page.workbench
+        workbench = self.workbench
         version = workbench.project.version
 
         async def ask() -> Any:
@@ -129,7 +130,7 @@ class WriteForm:
 
     async def _write(self, request: WriteRequest, _: Any) -> None:
         """Write the release of the version in use, which is made first where it is not yet."""
-        workbench = self.page.workbench
+        workbench = self.workbench
         version, register = workbench.project.version, self.register or None
 
         async def write() -> Any:
@@ -160,7 +161,7 @@ class WriteForm:
         return answer
 
     def _draw_elsewhere(self) -> None:
-        if not self.page.workbench.project.has_recipe:
+        if not self.project.has_recipe:
             return
         with section("Or make it elsewhere", "elsewhere"), element("div", "row"):
             for kind, parcel in KINDS.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.data import Context
 from sfumato.core.pair import levels_of
@@ -36,6 +37,7 @@ MOST_NEAR = 5
 # A value that fewer records have is no example.
 FEWEST = 5
 LONGEST = 28
+FINEST = "Nothing can be finer: every column is unchanged, or as fine as the recipe allows."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +57,7 @@ def survey(
     """Look at every node of the lattice that the recipe's search chooses from, and keep it;
     ``open_recipe`` leaves the search its choice.
     """
-    if choices.position_of(open_recipe) is None:
+    if choices.lattice_step(open_recipe) is None:
         raise ParameterError(
             "no step of this recipe chooses from a lattice; global_recoding is such a step"
         )
@@ -68,7 +70,7 @@ def survey(
         landscape, plan = landscape_of(release)
         searched = dict(plan.levels)
     except Unsatisfiable:
-        free = choices.with_any_loss(survey_recipe)
+        free = choices.with_lattice_step(survey_recipe, budget=1.0)
         release = make_release(table, free, dataclasses.replace(context, seed=Seed.of(None)))
         landscape, searched = landscape_of(release)[0], None
     progress(1.0, "all combinations are known")
@@ -108,7 +110,7 @@ def front(
     run would release, ``searched`` the one that the search chooses; each None where that is not
     known.
     """
-    if choices.position_of(recipe) is None:
+    if choices.lattice_step(recipe) is None:
         return {"known": False, "lattice": False}
     fresh = bench.recall(_key(open_recipe))
     survey_kept = fresh or bench.recall(str(bench.recall(LAST)))
@@ -120,10 +122,10 @@ def front(
     )
     if fresh is not None:
         landscape = dataclasses.replace(landscape, budget=allowed)
-    searched = (
-        survey_kept.searched.get(choices.searched_key(open_recipe)) if fresh is not None else None
-    )
-    in_use = (choices.chosen_in(recipe) or searched) if fresh is not None else None
+    in_use = None
+    if fresh is not None:
+        searched = survey_kept.searched.get(choices.searched_key(open_recipe))
+        in_use = choices.chosen_in(recipe) or searched
     return {
         "known": True,
         "lattice": True,
@@ -131,7 +133,6 @@ def front(
         "version": survey_kept.version,
         "by_hand": choices.chosen_in(recipe) is not None,
         "in_use": _node_position(landscape, in_use),
-        "searched": _node_position(landscape, searched),
         **_describe_landscape(landscape, *axes),
     }
 
@@ -192,30 +193,24 @@ def nodes_near(
 
 def reasons(
     bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, levels: dict[str, int]
-) -> dict[str, Any]:
-    """Why a node is no finer: what each column one level finer or coarser would cost, and of the
-    one the search chose why it did.
+) -> list[Block]:
+    """Why a node is no finer: what each column one level finer would cost, and of the one that the
+    search chose why it did.
     """
-    landscape = _landscape(bench, recipe, open_recipe)
-    alternatives = alternatives_in(landscape, levels)
-    reasons_found = alternatives.reasons()
-    finer = [
-        words
-        for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
-        if neighbour.change < 0
-    ]
-    coarser = [
-        words
-        for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
-        if neighbour.change > 0
-    ]
-    is_best = alternatives.overlooked is None
-    return {
-        "choice": reasons_found.choice if is_best and alternatives.chosen.within_budget else None,
-        "finer": finer,
-        "coarser": coarser,
-        "outlook": list(reasons_found.outlook),
-    }
+    alternatives = alternatives_in(_landscape(bench, recipe, open_recipe), levels)
+    sentences = alternatives.reasons()
+    blocks: list[Block] = [Heading("Why not finer?")]
+    is_best = alternatives.overlooked is None and alternatives.chosen.within_budget
+    if is_best:
+        blocks.append(Paragraph(sentences.choice))
+    finer = []
+    for neighbour, words in zip(alternatives.neighbours, sentences.neighbours, strict=True):
+        if neighbour.change < 0:
+            finer.append(words)
+    blocks.append(ListBlock(tuple(finer) or (FINEST,)))
+    if is_best:
+        blocks += [Paragraph(words, "quiet") for words in sentences.outlook]
+    return blocks
 
 
 def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:

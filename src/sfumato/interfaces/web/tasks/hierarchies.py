@@ -23,7 +23,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
-from sfumato.interfaces.web import edits
+from sfumato.interfaces.web import choices, edits
 from sfumato.interfaces.web.forms import starting_values
 from sfumato.interfaces.web.groups import Grouping
 from sfumato.interfaces.web.tasks.data import describe_table, without_hierarchies
@@ -449,7 +449,7 @@ def _grouping(table: Table, column: str, counts: Mapping[str, int]) -> Grouping:
 
 def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, int]:
     """The levels that the recipe's recoding chooses, without making a release."""
-    step = edits.recoding(recipe)
+    step = choices.lattice_step(recipe)
     if step is None:
         raise ParameterError("the recipe has no step that gives whole columns a level")
     plan = step.plan(

@@ -19,6 +19,7 @@ from sfumato.core.blocks import (
     ChartBlock,
     FoldBlock,
     Heading,
+    ListBlock,
     Paragraph,
     Part,
     Point,
@@ -28,7 +29,7 @@ from sfumato.core.blocks import (
     VerdictBlock,
 )
 from sfumato.core.classes import count_rows
-from sfumato.core.words import number, percent, plain_name
+from sfumato.core.words import count_of, number, percent, plain_name
 from sfumato.errors import ParameterError
 from sfumato.interfaces.api import why_alone
 from sfumato.interfaces.web.tasks import by_the_clock
@@ -288,7 +289,7 @@ def _short(label: str | None) -> str | None:
     return label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
 
 
-def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> dict[str, Any]:
+def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> list[Block]:
     """Why a record is risky: the smallest sets of columns on which it is alone in the original, and
     how many are like it before and after.
     """
@@ -298,19 +299,23 @@ def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> dict[st
     position = (
         _released_positions(pair)[row] if pair.aligned and 0 <= row < len(pair.original) else -1
     )
-    alone = why_alone(release.original, row, most=largest_set)
-    before = int(_views_of(bench, of).once("alike before", lambda: sizes_of(release.original))[row])
-    after = (
-        int(_views_of(bench, of).once("alike after", lambda: sizes_of(release.released))[position])
-        if position >= 0
-        else None
-    )
-    return {
-        "sets": [list(names) for names in alone],
-        "most": min(largest_set, len(quasi)),
-        "before": before,
-        "after": after,
-    }
+    sizes = _views_of(bench, of).once("alike before", lambda: sizes_of(release.original))
+    other_records = count_of(int(sizes[row]) - 1, "other record")
+    now = "nothing of it is released"
+    if position >= 0:
+        sizes = _views_of(bench, of).once("alike after", lambda: sizes_of(release.released))
+        now = f"{int(sizes[position]) - 1:,} after"
+    blocks: list[Block] = [
+        Heading(f"Why is record {row + 1:,} risky?", 1),
+        Paragraph(f"Equal to it in all quasi-identifiers: {other_records} before; {now}."),
+    ]
+    column_sets = why_alone(release.original, row, most=largest_set)
+    if not column_sets:
+        most = min(largest_set, len(quasi))
+        words = f"No {most} columns or fewer single it out in the original."
+        return [*blocks, Paragraph(words)]
+    words = "Whoever knows this of the person finds the record in the original:"
+    return [*blocks, Paragraph(words), ListBlock(tuple(map(" + ".join, column_sets)))]
 
 
 def _sets(columns: int, largest: int) -> int:

@@ -13,6 +13,7 @@ from sfumato.core.choices import is_number
 from sfumato.core.classes import count_classes
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.api import judge
+from sfumato.interfaces.web.choices import bounds_of, lattice_step
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model, Verdict
@@ -115,17 +116,11 @@ def combinations(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[st
     """How many combinations of levels a search looks among, within the levels that its step
     allows; None: no step searches.
     """
-    searching = next((step for step in recipe.steps if step.surveys), None)
-    if searching is None:
+    if lattice_step(recipe) is None:
         return {"combinations": None}
     classes = count_classes(bench.data.with_schema(recipe.schema))
-    (fields,) = registry.write(searching).values()
-    allowed = {
-        name: (0, level) if isinstance(level, int) else level
-        for name, level in fields.get("levels", {}).items()
-    }
-    sizes = []
+    bounds, sizes = bounds_of(recipe), []
     for name, ladder in zip(classes.columns, classes.ladders, strict=True):
-        low, high = allowed.get(name, (0, ladder.top))
+        low, high = bounds.get(name, (0, ladder.top))
         sizes.append(max(1, min(high, ladder.top) - low + 1))
     return {"combinations": math.prod(sizes)}

@@ -13,6 +13,7 @@ from sfumato.core.cell_by_cell import cell_by_cell
 from sfumato.core.declared import ROW, declared
 from sfumato.core.ledger import Ledger
 from sfumato.core.schema import Role
+from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError, require
 from sfumato.interfaces.api import read
 from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
@@ -95,7 +96,7 @@ def start_budget(
 
 def error_expected(
     bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str, question: QuestionRequest
-) -> list[dict[str, Any]]:
+) -> list[Block]:
     """How exact each answer of a statement would be at an ε, on a table of so many records as
     somebody expects; the data are not looked at.
     """
@@ -104,7 +105,7 @@ def error_expected(
 
     terms, declarations = Ledger.at(ledger).terms, declared(recipe.schema)
     statements = questions(question.statement, declarations, terms.dataset)
-    errors = []
+    blocks: list[Block] = []
     for name, statement in statements:
         groups = 1
         for axis in statement.by:
@@ -120,9 +121,11 @@ def error_expected(
             relation=terms.relation,
             groups=groups,
         )
-        rank = statement.statistic == "quantile"
-        errors.append({"question": name or str(statement), "error": error, "rank": rank})
-    return errors
+        words = f"within ±{number(error)}"
+        if statement.statistic == "quantile":
+            words = f"its rank within {percent(error)} of the rows"
+        blocks.append(Paragraph(f"{name or statement}: {words}, 95 times out of 100."))
+    return blocks
 
 
 def ask_question(

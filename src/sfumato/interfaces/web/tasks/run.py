@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph
 from sfumato.core.objective import Tally
 from sfumato.core.progress import must_compile
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.interfaces.api import RunOptions, run
+from sfumato.interfaces.web.choices import with_lattice_step
 from sfumato.interfaces.web.tasks.write import effect_of, opened_register
 from sfumato.release.alternatives import MOST_EFFORT_OF_A_GLANCE, alternatives_in_passing
 from sfumato.release.feasibility import feasible
@@ -39,20 +41,11 @@ def make(
     register: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """Make the release of a recipe, keep it as ``release <key>`` (the original is in it), and say
-    what came out.
+    what came out: whether one was ``made``, and ``blocks``.
 
-    ``made`` tells whether there is one. Then there are: ``headline`` and ``state`` (holds, broken,
-    mixed, open), ``holds``; ``verdicts`` (as :meth:`Verdict.to_dict`); ``told`` (one line about the
-    records), ``records``, ``released``, ``suppressed`` (counts); ``scores`` by name and ``loss``
-    (the score that the search made small; None: no search); ``risks`` (``name``, ``before``,
-    ``after``); ``columns`` (``name``, ``roles``, ``action``, ``level``, ``top``, ``before``,
-    ``after``: distinct values); ``limits`` and ``contract`` (as :meth:`Kept.to_dict`);
-    ``preserved`` and ``warnings`` (sentences); ``levels`` by column; ``effect`` (for the history);
-    ``reasons`` (``choice``, ``neighbours``, ``outlook``; None: no search).
-
-    Where nothing satisfies the recipe: ``message``, ``lost`` and ``records`` of the nearest miss
-    (None: not known), and ``ways``: up to three changes that help, each with ``words``, the
-    ``sentence`` of the edit, and the whole ``recipe``.
+    A release has an ``effect`` for the history. Where nothing satisfies the recipe there are a
+    ``message`` and ``ways``: up to three changes that help, each with ``words``, the ``sentence``
+    of the edit, and the whole ``recipe``.
 
     A recipe that limits what all releases tell together asks the ``register`` that the stage
     *Write* names; without one that is not known, and what is not known is not a pass.
@@ -71,41 +64,52 @@ def make(
             bench.data, recipe, progress=progress, options=RunOptions(memory=memory)
         )
     except Unsatisfiable as error:
-        return {
-            "made": False,
-            "message": str(error),
-            **_missed(error),
-            "ways": _ways(bench.data, recipe, error, progress),
-        }
+        ways = _ways(bench.data, recipe, error, progress)
+        blocks = _miss_blocks(error, bool(ways))
+        return {"made": False, "message": str(error), "ways": ways, "blocks": blocks}
     bench.keep(f"release {key}", release)
     if asks:
         bench.keep(f"register {key}", register)
     progress(1.0, "looking at the neighbours")
-    return {"made": True, **outcome_of(release)}
+    blocks = [*release.blocks(), *reason_blocks(release)]
+    return {"made": True, "blocks": blocks, "effect": effect_of(release)}
 
 
-def outcome_of(release: TableRelease) -> dict[str, Any]:
-    """What came out, in plain data; see :func:`make`."""
+def reason_blocks(release: TableRelease) -> list[Block]:
+    """Why this node and not its neighbour, and what another budget would buy; nothing where no
+    search chose it.
+    """
     alternatives = alternatives_in_passing(release, MOST_EFFORT_OF_A_GLANCE)
-    return {
-        "headline": release.headline.text,
-        "state": release.headline.state,
-        "holds": release.holds,
-        "blocks": release.blocks(),
-        "effect": effect_of(release),
-        "reasons": None if alternatives is None else dataclasses.asdict(alternatives.reasons()),
-    }
+    if alternatives is None:
+        return []
+    reasons = alternatives.reasons()
+    blocks: list[Block] = []
+    for heading, sentences in (
+        ("Why this and not another", (reasons.choice,)),
+        ("One level finer or coarser", reasons.neighbours),
+        ("Another budget, or less risk", reasons.outlook),
+    ):
+        if sentences:
+            blocks += [Heading(heading, 1), ListBlock(sentences)]
+    return blocks
 
 
 # where nothing satisfies a recipe
 
 
-def _missed(error: Unsatisfiable) -> dict[str, Any]:
-    tally = _tally(error)
-    return {
-        "lost": None if tally is None else tally.suppressed,
-        "records": None if tally is None else tally.records,
-    }
+def _miss_blocks(error: Unsatisfiable, has_ways: bool) -> list[Block]:
+    message, tally = str(error), _tally(error)
+    blocks: list[Block] = [
+        Heading("Nothing satisfies the recipe", 1),
+        Paragraph(f"{message[:1].upper()}{message[1:]}"),
+    ]
+    if tally is not None:
+        share = percent(tally.suppressed / tally.records)
+        lost = f"{tally.suppressed:,} of {tally.records:,} records ({share})"
+        blocks.append(Paragraph(f"The closest combination would suppress {lost}.", "strong"))
+    if has_ways:
+        blocks.append(Paragraph("Each of these changes alone leads to a release:"))
+    return blocks
 
 
 def _tally(error: Unsatisfiable) -> Tally | None:
@@ -140,7 +144,7 @@ def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> dict[str, Any]
     if tally is None or not tally.records:
         return None
     share = math.ceil(tally.suppressed / tally.records * 1000) / 1000
-    changed = _with_step(recipe, lambda step: dataclasses.replace(step, budget=min(1.0, share)))
+    changed = _with_step(recipe, budget=min(1.0, share))
     if changed is None or share > MOST_LOST or not feasible(changed, data):
         return None
     return {
@@ -150,17 +154,13 @@ def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> dict[str, Any]
     }
 
 
-def _with_step(recipe: Recipe, change: Callable[[Any], Any]) -> Recipe | None:
-    """The recipe with another step in place of the one that searches a lattice."""
-    position = next((i for i, step in enumerate(recipe.steps) if step.surveys), None)
-    if position is None:
-        return None
+def _with_step(recipe: Recipe, **changes: Any) -> Recipe | None:
+    """The recipe with its lattice step changed; None: that changes nothing, or cannot be."""
     try:
-        step = change(recipe.steps[position])
+        changed = with_lattice_step(recipe, **changes)
     except (ParameterError, TypeError):
         return None
-    steps = (*recipe.steps[:position], step, *recipe.steps[position + 1 :])
-    return None if step == recipe.steps[position] else dataclasses.replace(recipe, steps=steps)
+    return None if changed.steps == recipe.steps else changed
 
 
 def _smaller(data: Table, recipe: Recipe, progress: Progress) -> dict[str, Any] | None:
@@ -203,7 +203,7 @@ def _of_crowd(model: Any, k: int) -> Any:
 
 def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:
     """Levels as the search likes, where they are given."""
-    changed = _with_step(recipe, lambda step: dataclasses.replace(step, levels={}))
+    changed = _with_step(recipe, levels={})
     if changed is None or not feasible(changed, data):
         return None
     return {
