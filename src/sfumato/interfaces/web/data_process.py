@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
+from sfumato.interfaces.web.private_logging import raised_at
 from sfumato.interfaces.web.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -157,12 +158,5 @@ def _bug(task: str, error: BaseException) -> str:
     """What is said of our own bugs: where, and of which kind; never what the error itself says,
     which may quote a person.
     """
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    where = (
-        ""
-        if last is None
-        else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
-    )
-    return f"this is a bug of ours: {type(error).__name__} in {task}{where}. Please report it."
+    kind = type(error).__name__
+    return f"this is a bug of ours: {kind} in {task}{raised_at(error)}. Please report it."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
@@ -81,7 +81,8 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
             points[candidate["name"]] = Point(
                 x, y, label=candidate["name"], alarm=not candidate["holds"], size=4.0
             )
-    front = sorted((points[name] for name in comparison["front"] if name in points), key=_by_x)
+    front = [points[name] for name in comparison["front"] if name in points]
+    front.sort(key=lambda point: point.x)
     corners = tuple(dataclasses.replace(point, label="") for point in front)
     blocks: list[Block] = []
     if points:
@@ -109,126 +110,88 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
     return [*blocks, TableBlock(tuple(header), tuple(rows), "Candidates side by side")]
 
 
-def _by_x(point: Point) -> float:
-    return point.x
-
-
 def figures_of(comparison: Mapping[str, Any]) -> list[Line]:
     """The rows of the comparison: title, a cell a candidate, and which of them are best; what is
     unknown is never best.
     """
     candidates = comparison["candidates"]
+    details = [comparison["more"][candidate["name"]] for candidate in candidates]
     risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
-    lines = [
-        (
-            "may be released",
-            [
-                "yes" if candidate["holds"] else f"no: {candidate['reason']}"
-                for candidate in candidates
-            ],
-            set[int](),
-        )
+    released = [
+        "yes" if candidate["holds"] else f"no: {candidate['reason']}" for candidate in candidates
     ]
-    lines += [
-        _figure(
-            plain_name(name),
-            [candidate["risks"].get(name) for candidate in candidates],
-            candidates,
-            share=True,
-        )
-        for name in dict.fromkeys((risk, *RISKS))
-    ]
+    lines: list[Line] = [("may be released", released, set())]
+    for name in dict.fromkeys((risk, *RISKS)):
+        risks = [candidate["risks"].get(name) for candidate in candidates]
+        lines.append(_figure(plain_name(name), risks, candidates, in_words=percent))
     for name in dict.fromkeys((utility, *LOSSES)):
         higher = any(name in candidate["higher"] for candidate in candidates)
-        lines.append(
-            _figure(
-                title_of(name),
-                [candidate["utilities"].get(name) for candidate in candidates],
-                candidates,
-                higher=higher,
-            )
-        )
-    lost_records = [
-        None if not candidate["risks"] else candidate["suppressed"] for candidate in candidates
+        utilities = [candidate["utilities"].get(name) for candidate in candidates]
+        lines.append(_figure(title_of(name), utilities, candidates, best=max if higher else min))
+    # of a candidate without risks nothing came out
+    lost = [candidate["suppressed"] if candidate["risks"] else None for candidate in candidates]
+    lines.append(_figure("records lost", lost, candidates))
+    return [
+        *lines,
+        _together(details, comparison["registered"]),
+        *_levels(details),
+        *_contracts(details),
     ]
-    lines.append(_figure("records lost", lost_records, candidates))
-    return [*lines, _together(comparison), *_levels(comparison), *_contracts(comparison)]
 
 
 def _figure(
     title: str,
     values: Sequence[float | None],
-    every: Sequence[Any],
+    candidates: Sequence[Any],
     *,
-    share: bool = False,
-    higher: bool = False,
+    in_words: Callable[[float], str] = number,
+    best: Callable[[list[float]], float] = min,
 ) -> Line:
     """One figure of all candidates; best is the least (or most) of those that are known and may be
     released.
 
     Where all are alike, none is best.
     """
-    values_known = [
-        value
-        for value, candidate in zip(values, every, strict=True)
-        if value is not None and candidate["holds"]
-    ]
-    best_value = (
-        None if len(set(values_known)) < 2 else max(values_known) if higher else min(values_known)
-    )
-    best = {
-        position
-        for position, (value, candidate) in enumerate(zip(values, every, strict=True))
-        if best_value is not None
-        and candidate["holds"]
-        and value is not None
-        and abs(value - best_value) < 1e-12
-    }
-    in_words = percent if share else number
-    return title, ["unknown" if value is None else in_words(value) for value in values], best
+    pairs = list(zip(values, candidates, strict=True))
+    eligible = [value for value, candidate in pairs if value is not None and candidate["holds"]]
+    positions = set()
+    if len(set(eligible)) > 1:
+        for position, (value, candidate) in enumerate(pairs):
+            if value is not None and candidate["holds"] and abs(value - best(eligible)) < 1e-12:
+                positions.add(position)
+    return title, ["unknown" if value is None else in_words(value) for value in values], positions
 
 
-def _together(comparison: Mapping[str, Any]) -> Line:
+def _together(details: Sequence[Any], standing: int | None) -> Line:
     """What each would tell together with earlier releases, as *Write* would say it, or that nobody
     was asked.
     """
-    standing = comparison["registered"]
     if standing is None:
-        cells = ["not asked: no register is named under Write"] * len(comparison["candidates"])
-        return "with earlier releases", cells, set[int]()
-    sentences_of = [
-        comparison["more"][candidate["name"]]["together"] for candidate in comparison["candidates"]
-    ]
+        cells = ["not asked: no register is named under Write"] * len(details)
+        return "with earlier releases", cells, set()
     title = f"with the {count_of(standing, 'release')} of the register"
-    return title, ["; ".join(sentences) or "unknown" for sentences in sentences_of], set[int]()
+    return title, ["; ".join(candidate["together"]) or "unknown" for candidate in details], set()
 
 
-def _levels(comparison: Mapping[str, Any]) -> list[Line]:
-    details = [comparison["more"][candidate["name"]] for candidate in comparison["candidates"]]
-    columns = dict.fromkeys(column for candidate in details for column in candidate["levels"])
-    lines = []
-    for column in columns:
-        cells = [
-            "synthetic" if candidate["drawn"] else _rung(candidate["levels"].get(column))
-            for candidate in details
+def _levels(details: Sequence[Any]) -> Iterator[Line]:
+    """The level of each column in each candidate."""
+    for column in dict.fromkeys(column for candidate in details for column in candidate["levels"]):
+        cells = []
+        for candidate in details:
+            level, top = candidate["levels"].get(column, (None, None))
+            words = "no one level" if level is None else f"{level} of {top}"
+            cells.append("synthetic" if candidate["drawn"] else words)
+        yield f"level of {column}", cells, set()
+
+
+def _contracts(details: Sequence[Any]) -> Iterator[Line]:
+    """What each contract says, where there is any."""
+    cells = []
+    for candidate in details:
+        checks = [
+            f"{'✓' if check['holds'] else '✗'} {check['sentence']}"
+            for check in candidate["contract"]
         ]
-        lines.append((f"level of {column}", cells, set[int]()))
-    return lines
-
-
-def _rung(rung: Sequence[int] | None) -> str:
-    return "no one level" if rung is None else f"{rung[0]} of {rung[1]}"
-
-
-def _contracts(comparison: Mapping[str, Any]) -> list[Line]:
-    contracts = [
-        comparison["more"][candidate["name"]]["contract"] for candidate in comparison["candidates"]
-    ]
-    if not any(contracts):
-        return []
-    cells = [
-        "; ".join(f"{'✓' if check['holds'] else '✗'} {check['sentence']}" for check in candidate)
-        or "none"
-        for candidate in contracts
-    ]
-    return [("contract", cells, set[int]())]
+        cells.append("; ".join(checks) or "none")
+    if any(candidate["contract"] for candidate in details):
+        yield "contract", cells, set()

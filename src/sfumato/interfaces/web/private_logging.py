@@ -74,15 +74,17 @@ def bug_sentence(error: BaseException) -> str:
     """What is said of our own bugs: of which kind, and where; never what the error itself says,
     which may quote a person.
     """
+    return f"This is a bug of ours: {type(error).__name__}{raised_at(error)}."
+
+
+def raised_at(error: BaseException) -> str:
+    """The file and line where an error was raised; nothing where that is not known."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    where = (
-        ""
-        if last is None
-        else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
-    )
-    return f"This is a bug of ours: {type(error).__name__}{where}."
+    if last is None:
+        return ""
+    return f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
 
 
 def keep_quiet() -> None:

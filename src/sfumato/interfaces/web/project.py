@@ -20,7 +20,7 @@ import dataclasses
 import datetime
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_p
 from sfumato.core.recipe import Recipe
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.interfaces.web.listeners import Listeners
 from sfumato.interfaces.web.uploads import at_home
 
 FORMAT = 1
@@ -107,12 +108,13 @@ class Opened:
     name: str = ""
 
 
-class Project:
+class Project(Listeners):
     """The recipe in use and its history. One process has it open; what changes it is told to all
     who listen.
     """
 
     def __init__(self, folder: Path, handle: int, state: Mapping[str, Any]) -> None:
+        super().__init__()
         self.folder = folder
         self._handle = handle
         self._journal = Journal(folder / LOG, PROJECT_LOG).read()
@@ -124,7 +126,6 @@ class Project:
         # ``person``, ``key``); empty: none.
         self.register: dict[str, str] = dict(state.get("register", {}))
         self._recipes: dict[int, Recipe] = {}
-        self._listeners: list[Callable[[], None]] = []
 
     @classmethod
     def open(cls, folder: str | Path) -> Project:
@@ -304,23 +305,6 @@ class Project:
             self.register = fields
             self._save()
             self.tell()
-
-    # who is told
-
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call somebody whenever something changed; what comes back ends that."""
-        self._listeners.append(listener)
-
-        def leave() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return leave
-
-    def tell(self) -> None:
-        """Tell all who listen that something changed."""
-        for listener in tuple(self._listeners):
-            listener()
 
     # files
 

@@ -130,6 +130,15 @@ class RegisterRequest:
 
 
 @parameters
+class BoundRequest:
+    """How far a metric of the contract may be off."""
+
+    way: Annotated[Literal["at_most", "at_least"], Field(title="at most or at least")]
+    bound: Annotated[float, Field(title="Bound")]
+    refuse: Annotated[bool, Field(title="release nothing where it is broken")] = False
+
+
+@parameters
 class BudgetRequest:
     """What all answers together may cost."""
 

@@ -8,11 +8,12 @@ import asyncio
 import dataclasses
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.interfaces.web.folders import remember
+from sfumato.interfaces.web.listeners import Listeners
 from sfumato.interfaces.web.login_links import clear
 from sfumato.interfaces.web.project import Opened, Project
 from sfumato.interfaces.web.tasks import TASKS
@@ -87,9 +88,9 @@ class Workbench:
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
         # What stages keep for all tabs, by a name of theirs.
         self.remembered: dict[str, Any] = {}
-        self._listeners: list[Callable[[], None]] = []
-        self._opened_listeners: list[Callable[[], None]] = []
-        self._moved_listeners: list[Callable[[], None]] = []
+        # told when work begins, goes on or ends; a table was opened or is gone; another project was
+        # opened
+        self.work, self.openings, self.moves = Listeners(), Listeners(), Listeners()
         self._last_told = 0.0
         self._died: list[float] = []
         self._opening: asyncio.Task[Any] | None = None
@@ -139,7 +140,7 @@ class Workbench:
         finally:
             self.reading = False
             if self.opened is None:
-                self.tell_opened()
+                self.openings.tell()
 
     async def open(
         self,
@@ -174,7 +175,7 @@ class Workbench:
         self._answers.clear()
         self.searched.clear()
         remember(self.project.folder, opened["name"], opened["records"])
-        self.tell_opened()
+        self.openings.tell()
 
     async def reopen(self) -> None:
         """Open the table that the project is about; one that changed since keeps the recipe and
@@ -225,8 +226,7 @@ class Workbench:
             store.clear()
         self.reading = True
         self._open_again()
-        for listener in tuple(self._moved_listeners):
-            listener()
+        self.moves.tell()
 
     def _recipe_changed(self) -> None:
         """A recipe that says something else about reading has the table read again."""
@@ -255,7 +255,7 @@ class Workbench:
             self.trouble = TOO_OFTEN
         elif not reading:
             self._open_again()
-        self.tell_opened()
+        self.openings.tell()
 
     def _open_again(self) -> None:
         self._opening = asyncio.get_running_loop().create_task(self._try(self.reopen()))
@@ -294,15 +294,15 @@ class Workbench:
             job.share, job.words = share, words
             if time.monotonic() - self._last_told >= PAUSE:
                 self._last_told = time.monotonic()
-                self.tell()
+                self.work.tell()
 
         self._jobs.append(job)
-        self.tell()
+        self.work.tell()
         try:
             answer = await self._ask(task, number, arguments, on_progress=progress)
         finally:
             self._jobs.remove(job)
-            self.tell()
+            self.work.tell()
         if isinstance(answer, dict) and isinstance(answer.get("effect"), dict):
             self.project.note(number, answer["effect"])
         return answer
@@ -322,34 +322,3 @@ class Workbench:
             {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
         )
         return await self.worker.ask(task, **how, **recipe, **arguments)
-
-    # who is told
-
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call somebody when work begins, goes on or ends; what comes back ends that."""
-        return _entered(self._listeners, listener)
-
-    def listen_opened(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call somebody when a table was opened or is gone; what comes back ends that."""
-        return _entered(self._opened_listeners, listener)
-
-    def listen_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call somebody when another project was opened; what comes back ends that."""
-        return _entered(self._moved_listeners, listener)
-
-    def tell(self) -> None:
-        """Tell all who listen for work."""
-        for listener in tuple(self._listeners):
-            listener()
-
-    def tell_opened(self) -> None:
-        """Tell all who listen for tables."""
-        for listener in tuple(self._opened_listeners):
-            listener()
-
-
-def _entered(
-    listeners: list[Callable[[], None]], listener: Callable[[], None]
-) -> Callable[[], None]:
-    listeners.append(listener)
-    return lambda: listeners.remove(listener) if listener in listeners else None

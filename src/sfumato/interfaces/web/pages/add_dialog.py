@@ -13,6 +13,7 @@ from sfumato.interfaces.web.forms import FormError, read_form, starting_values
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, text
+from sfumato.interfaces.web.pages.tables import draw_entry
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.promises import PromiseStage
@@ -82,15 +83,12 @@ class Adding:
                             self._entry(entry)
 
     def _entry(self, entry: CatalogueEntry) -> None:
+        about = {"key": f"{self.key}-{entry.name}", "label": f"Add {entry.title}"}
         with element("div", "entry"):
-            with element("div"):
-                text(entry.title, "span", "strong")
-                text(entry.line, "p", "help")
-            label = f"Add {entry.title}"
-            adder = button(
-                "Add", lambda: self.choose(entry.name), key=f"{self.key}-{entry.name}", label=label
+            add = draw_entry(
+                entry.title, [entry.line], "Add", lambda: self.choose(entry.name), **about
             )
-            adder.on("click", js_handler=CLOSED)
+            add.on("click", js_handler=CLOSED)
 
     def choose(self, name: str | None) -> None:
         """Add what needs nothing more, and ask for the rest of what does."""

@@ -214,6 +214,10 @@ class DrawnForm:
             return self.on_made(entered, field)
         return None if self.options.on_preview is None else self.options.on_preview(entered)
 
+    def listens(self, field: FormField, widget: ui.element) -> None:
+        """Let a widget tell the form what is entered in it."""
+        widget.on("change", lambda event: self.changed(field, event.args), js_handler=VALUE)
+
     def enter_long(self, field: FormField, value: str | None) -> Any:
         """Take a text of several lines; None: it is longer than a page can send."""
         if value is None:
@@ -258,7 +262,7 @@ def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> N
             for suggestion in names:
                 element("option", value=suggestion)
     widget = element("input", "input", key=name, id=name, **about)
-    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    form.listens(field, widget)
 
 
 def _text(field: FormField, value: Any) -> str:
@@ -296,7 +300,7 @@ def _range(form: DrawnForm, field: FormField, name: str, ends: list[float]) -> N
     text(f"{low:,.10g}", "span", "soft", "small")
     widget = element("input", "range", key=f"{name}-slider", type="range", **about)
     widget.on("input", js_handler=FOLLOW)
-    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    form.listens(field, widget)
     text(f"{high:,.10g}", "span", "soft", "small")
 
 
@@ -383,7 +387,7 @@ def _segments(form: DrawnForm, field: FormField, name: str) -> None:
                 on = value == (form.values[field.name] or "")
                 about = {"type": "radio", "name": name, "value": value, "checked": on}
                 widget = element("input", key=f"{name}-{value}", **about)
-                widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+                form.listens(field, widget)
                 text(words)
 
 
@@ -393,7 +397,7 @@ def _select(form: DrawnForm, field: FormField, name: str) -> None:
         if field.required or field.optional:
             option("choose …" if field.required else "not said", "", selected=value in (None, ""))
         _options(field, value)
-    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    form.listens(field, widget)
 
 
 def _options(field: FormField, value: Any) -> None:

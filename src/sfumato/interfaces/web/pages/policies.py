@@ -14,6 +14,7 @@ from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.parts import button, element, section, text
 from sfumato.interfaces.web.pages.stage_view import StageView
+from sfumato.interfaces.web.pages.tables import draw_entry
 from sfumato.interfaces.web.requests import (
     NUMBER_FIELDS,
     PERMISSION_FIELDS,
@@ -111,17 +112,12 @@ class PolicyStage(StageView):
                     self._draw_preset(rule)
 
     def _draw_preset(self, rule: dict[str, str]) -> None:
-        path = f"preset:{rule['name']}"
+        path, title = f"preset:{rule['name']}", rule["title"]
+        source, lines = PolicySource(path=path), [rule["text"], rule["source"]]
         with element("li", "entry"):
-            with element("div"):
-                text(rule["title"], "span", "strong")
-                text(rule["text"], "p", "help")
-                text(rule["source"], "p", "help")
-            button(
-                "Open",
-                lambda: self.open_policy(PolicySource(path=path)),
-                key=path,
-                label=f"Open {rule['title']}",
+            label = f"Open {title}"
+            draw_entry(
+                title, lines, "Open", lambda: self.open_policy(source), key=path, label=label
             )
 
     async def _open(self, field: str) -> None:

@@ -26,7 +26,6 @@ from sfumato.interfaces.web.pages.forms import (
     largest_shown,
 )
 from sfumato.interfaces.web.pages.parts import (
-    CHECKED,
     VALUE,
     Words,
     button,
@@ -37,6 +36,8 @@ from sfumato.interfaces.web.pages.parts import (
     text,
 )
 from sfumato.interfaces.web.pages.stage_view import StageView
+from sfumato.interfaces.web.pages.tables import draw_entry
+from sfumato.interfaces.web.requests import BoundRequest
 from sfumato.methods.formulas.choice_of_k import published_thresholds
 
 if TYPE_CHECKING:
@@ -146,6 +147,16 @@ class PromiseStage(StageView):
         before = getattr(self.recipe, field)
         self.edit(sentence, **{field: (*before[:position], *members, *before[position + 1 :])})
 
+    def remover(self, field: str, position: int, key: str, title: str) -> None:
+        """The button that takes a member out of its section."""
+        button(
+            "Remove",
+            lambda: self.replace_member(field, position, f"without {title}"),
+            "quiet",
+            key=f"{key}-remove",
+            label=f"Remove {title}",
+        )
+
     def add(self, field: str, member: Any) -> None:
         """Add a member to a section; how far a metric may be off is set in its card."""
         sentence = f"step: {title_of(member.name)}"
@@ -162,12 +173,11 @@ class PromiseStage(StageView):
         hint("None makes a release lawful; they say what others take.")
         with element("ul", "plainlist"):
             for rule in published_thresholds():
+                risk = "" if rule.risk is None else f"risk at most {rule.risk:g}, "
                 with element("li", "entry"):
-                    with element("div"):
-                        text(rule.name, "span", "strong")
-                        risk = "" if rule.risk is None else f"risk at most {rule.risk:g}, "
-                        text(f"{risk}{rule.source}; {rule.seen}", "p", "help")
-                    button(
+                    draw_entry(
+                        rule.name,
+                        [f"{risk}{rule.source}; {rule.seen}"],
                         f"k = {rule.k}",
                         lambda k=rule.k: self.take(k),
                         key=f"take-{rule.name}-{rule.k}",
@@ -213,13 +223,7 @@ class PromiseStage(StageView):
                 # at the end of the list a button stays, so that it keeps the focus
                 self._mover(position, -1, end=position == 0)
                 self._mover(position, 1, end=position == count - 1)
-                button(
-                    "Remove",
-                    lambda: self.replace_member("steps", position, f"without {title}"),
-                    "quiet",
-                    key=f"{key}-remove",
-                    label=f"Remove {title}",
-                )
+                self.remover("steps", position, key, title)
         text(meaning_of(type(step)), "p")
 
         def become(changed: Any, field: Any) -> None:
@@ -371,18 +375,24 @@ class PromiseStage(StageView):
         with element("div", "card", data_is=metric.name):
             with element("div", "cardhead"):
                 text(title, "h3")
-                sentence = f"contract: without {title_of(metric.name)}"
-                button(
-                    "Remove",
-                    lambda: self.replace_member("contract", position, sentence),
-                    "quiet",
-                    key=f"{key}-remove",
-                    label=f"Remove {title} from the contract",
-                )
+                self.remover("contract", position, key, f"{title} from the contract")
             text(meaning_of(type(metric)), "p")
-            draw_bounds(key, agreement, become)
+            self._bounds(key, agreement, become)
             if form_of(metric):
                 self.settings(key, metric, lambda changed_metric, _: become(metric=changed_metric))
+
+    def _bounds(self, key: str, agreement: Agreement, become: Callable[..., None]) -> None:
+        """How far a metric may be off, and whether nothing is released where it is further."""
+        way = "at_most" if agreement.at_least is None else "at_least"
+        request = BoundRequest(way, getattr(agreement, way), agreement.refuse)
+
+        def changed(request: BoundRequest, _: Any) -> None:
+            bounds = {"at_most": None, "at_least": None, request.way: request.bound}
+            become(refuse=request.refuse, **bounds)
+
+        ways = {"at_most": "at most", "at_least": "at least"}
+        options = FormOptions(folded=False, choices={"way": ways})
+        DrawnForm(request, None, key, changed, options).draw()
 
     def details(self, key: str, summary: str, fill: Callable[[], Any], *classes: str) -> Any:
         """A part that can be opened, and stays so when it is drawn anew; it is filled when it is
@@ -407,36 +417,6 @@ class PromiseStage(StageView):
         return details
 
 
-def draw_bounds(key: str, agreement: Agreement, become: Callable[..., None]) -> None:
-    """How far a metric may be off, and whether nothing is released where it is further."""
-    ways = {"at_most": agreement.at_most, "at_least": agreement.at_least}
-    way = "at_most" if agreement.at_least is None else "at_least"
-    bound = ways[way]
-    with element("div", "limit"):
-        label = "at most or at least"
-        with element("select", "input", key=f"{key}-way", aria_label=label) as select:
-            for name in ways:
-                option(name.replace("_", " "), name, selected=name == way)
-        about = {"type": "number", "step": "any", "^value": f"{bound:g}", "aria_label": "Bound"}
-        cell = element("input", "input", key=f"{key}-bound", **about)
-        with element("label", "switch"):
-            key = f"{key}-refuse"
-            refuse = element("input", key=key, type="checkbox", checked=agreement.refuse)
-            text("release nothing where it is broken")
-
-    def enter(number: str) -> None:
-        if number:
-            become(**{way: float(number)})
-
-    cell.on("change", lambda event: enter(event.args), js_handler=VALUE)
-    select.on(
-        "change",
-        lambda event: become(**{**dict.fromkeys(ways), event.args: bound}),
-        js_handler=VALUE,
-    )
-    refuse.on("change", lambda event: become(refuse=bool(event.args)), js_handler=CHECKED)
-
-
 class PromiseCard:
     """A promise: what it is, its fields, and how the table stands today."""
 
@@ -456,13 +436,7 @@ class PromiseCard:
                 text(model.promise, "h3")
                 with element("span", "today", role="status"):
                     self.today = Words("today: …")
-                button(
-                    "Remove",
-                    lambda: stage.replace_member("meet", position, f"without {model.promise}"),
-                    "quiet",
-                    key=f"{key}-remove",
-                    label=f"Remove {model.promise}",
-                )
+                stage.remover("meet", position, key, model.promise)
             text(meaning_of(type(model)), "p")
             self.form.draw()
             self.under = element("p", "under", id=f"{key}-under", aria_live="polite")

@@ -69,7 +69,7 @@ class Page:
         )  # a tab that was cut off for a moment comes back and goes on
         self.client.on_exception(self._broken)
         Arriving(self.client, self.say)
-        self._leave.append(workbench.listen_moved(self._load_anew))
+        self._leave.append(workbench.moves.listen(self._load_anew))
 
     def live(
         self,
@@ -118,7 +118,7 @@ class Page:
                 drawing.remainder.cancel()
 
         self._leave.append(self.workbench.project.listen(changed))
-        self._leave.append(self.workbench.listen_opened(changed))
+        self._leave.append(self.workbench.openings.listen(changed))
         self._redraws[container.id] = changed
         changed()
         return container

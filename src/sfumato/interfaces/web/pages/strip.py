@@ -145,7 +145,7 @@ class UnderWay:
         self.page = page
         self.place = element("div", "underway")
         self.shown: Underway | None = None
-        page.leaving(page.workbench.listen(self.update))
+        page.leaving(page.workbench.work.listen(self.update))
         self.update()
 
     def update(self) -> None:

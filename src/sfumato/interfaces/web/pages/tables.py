@@ -87,6 +87,19 @@ def badge(words: str) -> None:
     text(words, "span", "tag")
 
 
+def draw_entry(
+    title: str, lines: Sequence[str], words: str, act: Callable[[], Any], **about: Any
+) -> ui.element:
+    """Something to take from a list: its title, what is said of it, and the button that takes it;
+    ``about`` says more about the button.
+    """
+    with element("div"):
+        text(title, "span", "strong")
+        for line in lines:
+            text(line, "p", "help")
+    return button(words, act, **about)
+
+
 @contextlib.contextmanager
 def folded(words: str, *, key: str, unfolded: bool = False) -> Iterator[None]:
     """Something that is seen on request."""

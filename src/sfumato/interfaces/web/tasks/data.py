@@ -159,15 +159,10 @@ def _card(column: ColumnProposal, data: Table) -> dict[str, Any]:
         "name": column.name,
         "label": str(data.source.labels.get("variables", {}).get(column.name, "")),
         "roles": [str(role) for role in column.roles],
-        "unit": column.unit or "person",
         "kind": str(column.kind),
-        "hierarchy": None if column.hierarchy is None else dict(column.hierarchy),
         "reasons": list(column.reasons),
-        "confidence": column.confidence,
         "missing": round(column.missing_share * len(data)),
-        "missing_share": column.missing_share,
         "distinct": column.distinct,
-        "alone": column.uniqueness,
         "bars": shape_of(_as_its_kind(data.column(column.name), column)),
     }
 
@@ -296,7 +291,6 @@ def rows(
     ]
     return {
         "columns": [{"name": name, "hidden": name in hidden} for name in data.columns],
-        "first": int(positions[0]) + 1 if len(positions) else 0,
         "numbers": ((positions if order is None else order[positions]) + 1).tolist(),
         "cells": cells,
         "page": page,
