@@ -239,9 +239,9 @@ def _name_of(spec: Any) -> Any:
 
 def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict[str, Any]:
     """A model or step of which one field varies."""
-    fields = (
-        dict(spec[owner]) if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping) else {}
-    )
+    fields = {}
+    if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping):
+        fields = dict(spec[owner])
     return {owner: {**fields, field: {VARY: options}}}
 
 
@@ -650,11 +650,9 @@ def _axis(measures: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
     """
     whole = [name for name in usual if all(name in names for names in measures)]
     counts = collections.Counter(name for names in measures for name in names)
-    return (
-        whole[0]
-        if whole or not counts
-        else max(counts, key=lambda name: (counts[name], name in usual))
-    )
+    if whole or not counts:
+        return whole[0]
+    return max(counts, key=lambda name: (counts[name], name in usual))
 
 
 def _try_candidate(

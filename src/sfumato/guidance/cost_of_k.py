@@ -124,11 +124,9 @@ def choose_for(
     """
     weight, records = dataset.schema.only(Role.WEIGHT), len(dataset)
     people = None if weight is None else round(float(dataset.column(weight).sum()))
-    sample = (
-        {"population": people, "records": records}
-        if people is not None and people >= records
-        else {}
-    )
+    sample = {}
+    if people is not None and people >= records:
+        sample = {"population": people, "records": records}
     sizes = sorted({*USUAL_K, k_for(risk)})
     return KForTable(choose_k(risk, **sample), records, prices(dataset, recipe, sizes, progress))
 

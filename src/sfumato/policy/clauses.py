@@ -106,9 +106,9 @@ def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
         counterpart: Counterpart = "said" if name in SAID else "none"
         if name == "hasProcessing":
             counterpart = "release"
-        subject = (
-            "days of storage" if name == "durationInDays" else TITLES.get(name, name or "besides")
-        )
+        subject = "days of storage"
+        if name != "durationInDays":
+            subject = TITLES.get(name, name or "besides")
         words = in_words(inside).removeprefix(f"{name} ")
         yield UsageClause(number, permitted, subject, words, _names(inside), counterpart)
 
@@ -149,11 +149,9 @@ def _names(concept: Concept) -> tuple[str, ...]:
         return (concept.name,)
     if isinstance(concept, Some):
         return _names(concept.concept)
-    return (
-        ()
-        if isinstance(concept, Between)
-        else tuple(name for part in concept.parts for name in _names(part))
-    )
+    if isinstance(concept, Between):
+        return ()
+    return tuple(name for part in concept.parts for name in _names(part))
 
 
 def in_words(concept: Concept) -> str:

@@ -128,11 +128,9 @@ class Released:
                 f"column {column!r} must be at level {minimum} at least; the certificate names no"
                 " level for it"
             )
-        return (
-            f"column {column!r} is at level {level}, below the minimum of {minimum}"
-            if level < minimum
-            else None
-        )
+        if level < minimum:
+            return f"column {column!r} is at level {level}, below the minimum of {minimum}"
+        return None
 
     def _finer(self, column: str, method: Anonymization) -> tuple[int, int]:
         """How many released values are below the minimum level by the policy's entries, and how
@@ -178,15 +176,15 @@ class Released:
                 or (needs.reference and self.original is None)
             )
             if open_ended:
-                return (
-                    None
-                    if self._promised(model)
-                    else f"{model.promise} cannot be told from the shared folder alone"
-                )
+                if self._promised(model):
+                    return None
+                return f"{model.promise} cannot be told from the shared folder alone"
             (verdict,) = judge_all(gather(dataset, [model], original=self.original), [model])
         except SfumatoError as error:
             return f"{model.promise} cannot be judged: {error}"
-        return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"
+        if verdict.holds:
+            return None
+        return f"{verdict.promise} does not hold: {verdict.sentence}"
 
     def _promised(self, model: Model) -> bool:
         """Whether a promise that was verified implies the model; one that nobody could check is not
@@ -483,9 +481,9 @@ def hold_against(
     )
     for path in usages:
         answer = permitted(Path(path), usage, today=use.today)
-        broken = (
-            _columns_of_use(Path(path), folder, use.purpose, original) if answer.allowed else []
-        )
+        broken = []
+        if answer.allowed:
+            broken = _columns_of_use(Path(path), folder, use.purpose, original)
         if broken:
             compliance = dataclasses.replace(
                 compliance,

@@ -124,7 +124,9 @@ class Document:
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """Path → line; worked out when somebody asks, since most documents have no findings."""
-        return dict(_json_lines(self.text)) if self.line_numbers is None else self.line_numbers
+        if self.line_numbers is None:
+            return dict(_json_lines(self.text))
+        return self.line_numbers
 
     def line(self, path: str) -> int | None:
         """The line of a path, or of the nearest part around it that has one."""
@@ -259,7 +261,9 @@ def _next_part(part: list[Any]) -> None:
 def _path_of(part: list[Any] | None) -> str:
     if part is None:
         return ROOT
-    return f"{part[0]}.{part[2]}" if part[1] is None else f"{part[0]}[{part[1]}]"
+    if part[1] is None:
+        return f"{part[0]}.{part[2]}"
+    return f"{part[0]}[{part[1]}]"
 
 
 # A place in a document: reads what is expected there and notes what is not, so that one reader fits

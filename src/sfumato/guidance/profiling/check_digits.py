@@ -102,7 +102,9 @@ def find_number(sample: TextSample, *, whole: bool) -> Recognition | None:
 def _padded(texts: Sequence[str]) -> Sequence[str]:
     """Integers with the leading zeros that a numeric column has lost."""
     longest = max(map(len, texts))
-    return [text.zfill(longest) for text in texts] if longest - min(map(len, texts)) <= 2 else texts
+    if longest - min(map(len, texts)) <= 2:
+        return [text.zfill(longest) for text in texts]
+    return texts
 
 
 def _usual_length(compact: Sequence[str]) -> int:
@@ -115,11 +117,10 @@ def _checked(texts: Sequence[str], length: int) -> Recognition | None:
         if length in number.lengths:
             part = valid_share(_validator(number.module), texts)
             if part:
-                kind = (
-                    f"an id number ({number.whose})"
-                    if number.concept == "national id number"
-                    else f"an {number.whose}"
-                )
+                if number.concept == "national id number":
+                    kind = f"an id number ({number.whose})"
+                else:
+                    kind = f"an {number.whose}"
                 return Recognition(
                     number.concept,
                     f"{percent(part)} of the values have the check digits of {kind}",

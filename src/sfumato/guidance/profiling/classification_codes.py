@@ -176,11 +176,9 @@ def classified(name: str, labels: Sequence[str], *, numbers: bool) -> Offer | No
     names_of_schemes = {evidence.of for evidence in speaking}
     if len(names_of_schemes) > 1:  # two-letter codes may be states and countries: only a name tells
         names_of_schemes = {evidence.of for evidence in speaking if evidence.calls(name)}
-    return (
-        _offer(names_of_schemes.pop(), every)
-        if len(names_of_schemes) == 1 and not _also(names_of_schemes, name, every)
-        else None
-    )
+    if len(names_of_schemes) == 1 and not _also(names_of_schemes, name, every):
+        return _offer(names_of_schemes.pop(), every)
+    return None
 
 
 def _also(names_of_schemes: set[str], name: str, every: Sequence[str]) -> bool:

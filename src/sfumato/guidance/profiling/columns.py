@@ -66,7 +66,9 @@ class Card:
     @property
     def rows_per_value(self) -> float:
         """Mean number of records that share a value; 0 without values."""
-        return self.rows * (1 - self.missing_share) / self.distinct if self.distinct else 0.0
+        if self.distinct:
+            return self.rows * (1 - self.missing_share) / self.distinct
+        return 0.0
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

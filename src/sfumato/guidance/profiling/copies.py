@@ -78,11 +78,10 @@ def copies_in(
     }
     quasi = [name for name, attribute in attributes.items() if attribute.has(Role.QUASI)]
     copies = {column.name: str(column.copy_of) for column in columns if column.copy_of in quasi}
-    earlier = (
-        Copies(copies, {}, {name: _copy_reason(quasi) for name, quasi in copies.items()})
-        if means is not None
-        else Copies()
-    )
+    if means is not None:
+        earlier = Copies(copies, {}, {name: _copy_reason(quasi) for name, quasi in copies.items()})
+    else:
+        earlier = Copies()
     if means is None or not quasi or len(quasi) == len(attributes) or frame.height < K:
         return earlier
     table = Table(frame[list(attributes)], Schema(attributes))  # type: ignore[arg-type]

@@ -76,7 +76,9 @@ def plain_number(number: Decimal) -> int | float:
     >>> plain_number(Decimal("1E+2")), plain_number(Decimal("0.50"))
     (100, 0.5)
     """
-    return int(number) if number == number.to_integral_value() else float(number)
+    if number == number.to_integral_value():
+        return int(number)
+    return float(number)
 
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
@@ -105,12 +107,16 @@ class IntervalLabel:
     @property
     def limit(self) -> Decimal:
         """The lower limit, or the only one."""
-        return self.low if self.low is not None else self.high or Decimal(0)
+        if self.low is not None:
+            return self.low
+        return self.high or Decimal(0)
 
     @property
     def width(self) -> Decimal | None:
         """From one limit to the other; None for an open end."""
-        return None if self.low is None or self.high is None else self.high - self.low
+        if self.low is None or self.high is None:
+            return None
+        return self.high - self.low
 
 
 def read_interval(text: str) -> IntervalLabel | None:
@@ -126,7 +132,9 @@ def read_interval(text: str) -> IntervalLabel | None:
         return _ordered(Decimal(match[1]), Decimal(match[2]))
     if match := _OPEN.fullmatch(text):
         limit = Decimal(match[2])
-        return IntervalLabel(None, limit) if match[1] == "<" else IntervalLabel(limit, None)
+        if match[1] == "<":
+            return IntervalLabel(None, limit)
+        return IntervalLabel(limit, None)
     return None
 
 

@@ -144,7 +144,9 @@ def date_form(texts: Sequence[str]) -> DateForm | None:
                 for f in formats
                 if share(functools.partial(_is_date, form=f), texts, at_most=1000) >= 0.98
             ]
-            return DateForm(fitting[0], swappable=len(fitting) > 1) if fitting else None
+            if fitting:
+                return DateForm(fitting[0], swappable=len(fitting) > 1)
+            return None
     return None
 
 

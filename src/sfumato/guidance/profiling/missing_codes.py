@@ -67,7 +67,9 @@ def codes_in(values: pl.Series, counts: NDArray[np.int64]) -> tuple[Code, ...]:
     """
     if values.dtype in (pl.String, pl.Categorical, pl.Enum):
         return tuple(_words(values.cast(pl.String), counts))
-    return tuple(_numbers(values, counts)) if values.dtype.is_numeric() else ()
+    if values.dtype.is_numeric():
+        return tuple(_numbers(values, counts))
+    return ()
 
 
 def _words(text: pl.Series, counts: NDArray[np.int64]) -> list[str]:
@@ -111,9 +113,9 @@ def _numbers(values: pl.Series, counts: NDArray[np.int64]) -> list[int]:
     codes = [code for code, count in records.items() if count >= LEAST]
     # numbers of one type can be compared, others are refused
     code_values = pl.Series(codes, dtype=pl.Int64).cast(values.dtype)
-    other_values = (
-        values.filter(~values.is_in(code_values.implode())).drop_nulls() if codes else values
-    )
+    other_values = values
+    if codes:
+        other_values = values.filter(~values.is_in(code_values.implode())).drop_nulls()
     lowest, highest = other_values.min(), other_values.max()
     if not codes or lowest is None or highest is None:
         return []

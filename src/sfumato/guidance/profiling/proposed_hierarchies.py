@@ -57,11 +57,9 @@ def suggest(column: ProfiledColumn) -> Suggestion:
 
 
 def _frequency(kind: Kind, distinct: int) -> Suggestion:
-    why = (
-        "no known grouping"
-        if kind in (Kind.NOMINAL, Kind.ORDINAL)
-        else f"not all values can be read as {_READ_AS[kind]}"
-    )
+    why = "no known grouping"
+    if kind not in (Kind.NOMINAL, Kind.ORDINAL):
+        why = f"not all values can be read as {_READ_AS[kind]}"
     return Suggestion(
         {"frequency": {"keep": prefix_lengths(distinct)}}, f"{why}: rare values are joined first"
     )
@@ -102,7 +100,9 @@ def _dates(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
 
 def _classified(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
     offer = classified(column.card.name, labels, numbers=column.dtype.is_numeric())
-    return None if offer is None else Suggestion(offer.hierarchy, offer.reason)
+    if offer is None:
+        return None
+    return Suggestion(offer.hierarchy, offer.reason)
 
 
 def _mask(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
@@ -171,8 +171,8 @@ def _intervals_by_spread(column: ProfiledColumn, labels: list[str]) -> Suggestio
         widths = [width for width in _DEGREES if width < spread] or [0.01]
     else:
         widths = widths_for(spread, whole=all("." not in text for text in labels))
-    return (
-        Suggestion({"intervals": {"widths": widths}}, "round widths by the spread of the numbers")
-        if widths
-        else None
-    )
+    if widths:
+        return Suggestion(
+            {"intervals": {"widths": widths}}, "round widths by the spread of the numbers"
+        )
+    return None

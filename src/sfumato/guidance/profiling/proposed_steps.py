@@ -68,7 +68,9 @@ class ProposedStep:
         if not self.searched:
             alternatives = "the others would have to search too many combinations of levels"
         lost = f"information loss on quasi-identifiers: {percent(self.losses[self.name])}"
-        return f"{lost} ({alternatives}){self._although}" if alternatives else lost
+        if alternatives:
+            return f"{lost} ({alternatives}){self._although}"
+        return lost
 
     @property
     def _although(self) -> str:

@@ -73,7 +73,9 @@ def uniqueness(sizes: Sizes) -> float:
     0.4
     """
     counts = np.asarray(sizes, dtype=np.int64)
-    return float((counts == 1).sum() / counts.sum()) if counts.sum() else 0.0
+    if counts.sum():
+        return float((counts == 1).sum() / counts.sum())
+    return 0.0
 
 
 def separation(sizes: Sizes) -> float:
@@ -84,7 +86,9 @@ def separation(sizes: Sizes) -> float:
     """
     counts = np.asarray(sizes, dtype=np.int64)
     records = int(counts.sum())
-    return 1 - _pairs(counts) / (records * (records - 1) // 2) if records > 1 else 0.0
+    if records > 1:
+        return 1 - _pairs(counts) / (records * (records - 1) // 2)
+    return 0.0
 
 
 def _pairs(counts: NDArray[np.int64]) -> int:
@@ -143,11 +147,9 @@ def smallest_identifying_set(
     identifying = goal.result(coded, names)
     # adding columns never lowers either share: where all together miss the goal, so does every part
     # of them
-    return (
-        goal.result(coded, _without_idle(coded, names, goal))
-        if identifying.reached
-        else identifying
-    )
+    if identifying.reached:
+        return goal.result(coded, _without_idle(coded, names, goal))
+    return identifying
 
 
 def as_frame(coded: Sequence[Codes], names: Sequence[str]) -> pl.DataFrame:
@@ -209,7 +211,9 @@ class _Parting:
 
     @property
     def uniqueness(self) -> float:
-        return (self.records - len(self.classes.of)) / self.records if self.records else 0.0
+        if self.records:
+            return (self.records - len(self.classes.of)) / self.records
+        return 0.0
 
     @property
     def separation(self) -> float:
@@ -231,11 +235,9 @@ class Codes:
 
     def counts(self) -> NDArray[np.int64]:
         """How often codes occur; by code where that is compact, in any order otherwise."""
-        return (
-            np.bincount(self.of, minlength=self.size)
-            if self.compact
-            else np.unique(self.of, return_counts=True)[1]
-        )
+        if self.compact:
+            return np.bincount(self.of, minlength=self.size)
+        return np.unique(self.of, return_counts=True)[1]
 
     def dense(self) -> Codes:
         """The same partition with codes that all occur."""

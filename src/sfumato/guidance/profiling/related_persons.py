@@ -134,11 +134,9 @@ class _Design:
         afterwards, and where one that is known must be had by many of a class.
         """
         spare = SPARE * K if self.knows("counts") else K
-        return (
-            max(spare, -(-persons // self.larger))
-            if self.knows("any") and self.larger > 1
-            else spare
-        )
+        if self.knows("any") and self.larger > 1:
+            return max(spare, -(-persons // self.larger))
+        return spare
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,11 +293,9 @@ class _Trial:
                 yield ProposedLine(promise, "every combination in the table is shared by 5 persons")
         for spec in design.secrets:
             fields = spec["persons_l_diversity"]
-            how = (
-                "no value is had by more than half of them"
-                if "kind" not in fields
-                else "two of them share no value"
-            )
+            how = "two of them share no value"
+            if "kind" not in fields:
+                how = "no value is had by more than half of them"
             yield ProposedLine(spec, f"among those whom somebody finds so, {how}")
 
     def _steps(self, design: _Design, persons: int, *, budget: float) -> Iterator[ProposedLine]:
@@ -312,21 +308,17 @@ class _Trial:
                 )
         if _has_quasi(self.top):
             aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]} if design.larger > 1 else {}
-            why = (
-                f"so that there are {K * design.larger} persons to share rows with"
-                if aim
-                else "means that lose least"
-            )
+            why = "means that lose least"
+            if aim:
+                why = f"so that there are {K * design.larger} persons to share rows with"
             yield ProposedLine(_placed(self.own_means, {"table": self.top.name, **aim}), why)
         for table in self.guesses[1:]:
             if _has_quasi(table):
                 common = design.sharing(persons)
                 aim = {"aim": [{"k_anonymity": {"k": common}}]} if common > K else {}
-                why = (
-                    "so that rows are shared by many"
-                    if aim
-                    else "labels of the hierarchies, one level a column"
-                )
+                why = "labels of the hierarchies, one level a column"
+                if aim:
+                    why = "so that rows are shared by many"
                 yield ProposedLine(_placed(CHILD_MEANS, {"table": table.name, **aim}), why)
         if design.knows("any"):
             yield ProposedLine({"trim_rows": {}}, "rows that fewer than 5 persons share go")
@@ -354,11 +346,9 @@ def _carried_out(
 
 
 def _instead(cost: _Cost) -> str:
-    return (
-        f"{cost.words}; instead of the first promise it is bearable, not besides"
-        if cost.affordable
-        else cost.words
-    )
+    if cost.affordable:
+        return f"{cost.words}; instead of the first promise it is bearable, not besides"
+    return cost.words
 
 
 def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:

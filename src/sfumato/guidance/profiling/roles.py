@@ -194,11 +194,9 @@ class _Coded:
         right = _right_guesses(self.codes, other.codes)
         if right == rows:
             return 1.0
-        return (
-            (right - other.commonest) / (rows - other.commonest)
-            if other.distinct >= SEVERAL
-            else 0.0
-        )
+        if other.distinct >= SEVERAL:
+            return (right - other.commonest) / (rows - other.commonest)
+        return 0.0
 
 
 def _right_guesses(known_codes: Codes, guessed: Codes) -> int:
@@ -457,7 +455,9 @@ def _by_words(column: ProfiledColumn) -> RoleGuess | None:
 def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
     """A column named like a part of the survey design that was not taken for it."""
     if concept == "sampling weight" and column.dtype.is_numeric():
-        return _second_weight(column) if may_weigh_records(column) else _doubtful_weight()
+        if may_weigh_records(column):
+            return _second_weight(column)
+        return _doubtful_weight()
     if concept == "household id" and column.card.uniqueness >= ONE_ROW_EACH:
         return RoleGuess(
             (Role.DIRECT,),
@@ -551,11 +551,9 @@ def _by_counts(column: ProfiledColumn) -> RoleGuess:
     if card.kind is Kind.DATE:
         return RoleGuess((Role.QUASI,), f"a date ({apart}): others can know when", 0.5)
     if _nearly_all_different(column):
-        description = (
-            "a measurement, or a number of the records"
-            if card.kind is Kind.NUMERIC
-            else "codes or names"
-        )
+        description = "codes or names"
+        if card.kind is Kind.NUMERIC:
+            description = "a measurement, or a number of the records"
         return RoleGuess(
             (Role.ASK,),
             f"{description} ({apart}): direct if it numbers or names people, {_OR_ELSE}",

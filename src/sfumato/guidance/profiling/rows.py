@@ -52,7 +52,9 @@ class FrameColumns:
 
 def as_source(table: pl.DataFrame | ColumnSource) -> ColumnSource:
     """A table that gives its columns one by one."""
-    return FrameColumns(table) if isinstance(table, pl.DataFrame) else table
+    if isinstance(table, pl.DataFrame):
+        return FrameColumns(table)
+    return table
 
 
 def drawn_positions(height: int, bound: int) -> NDArray[np.int64] | None:

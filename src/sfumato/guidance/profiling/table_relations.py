@@ -180,7 +180,9 @@ def _stem(word: str) -> str:
     """
     if word in ("people", "persons"):
         return "person"
-    return re.sub(r"(ies)$", "y", word) if word.endswith("ies") else word.rstrip("s")
+    if word.endswith("ies"):
+        return re.sub(r"(ies)$", "y", word)
+    return word.rstrip("s")
 
 
 def _stems(name: str) -> set[str]:
@@ -257,11 +259,9 @@ def _parents(
         for key in key_guesses[parent] if parent != name else []:
             for column in frames[name].columns:
                 words = _why(column, key.column, parent)  # first, for it costs nothing
-                share = (
-                    0.0
-                    if words is None
-                    else _included(frames[name][column], frames[parent][key.column])
-                )
+                share = 0.0
+                if words is not None:
+                    share = _included(frames[name][column], frames[parent][key.column])
                 if words is not None and share >= (1.0 if words in (SAME, BOTH) else ENOUGH):
                     reason = (
                         f"{percent(share)} of its values are a {key.column} of {parent}, {words}"

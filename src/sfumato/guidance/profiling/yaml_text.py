@@ -135,7 +135,9 @@ def _sampled(proposal: Proposal) -> Iterator[str]:
 
 def _records(proposal: Proposal) -> str:
     """What shares of records are shares of."""
-    return "the records" if proposal.sampled is None else f"{proposal.sampled:,} records drawn"
+    if proposal.sampled is None:
+        return "the records"
+    return f"{proposal.sampled:,} records drawn"
 
 
 def _questions(proposal: Proposal) -> Iterator[str]:

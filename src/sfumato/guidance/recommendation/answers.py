@@ -53,11 +53,9 @@ def _people(value: Any) -> Any:
 
 
 def _names(value: Any) -> Any:
-    return (
-        tuple(part.strip() for part in value.split(",") if part.strip())
-        if isinstance(value, str)
-        else value
-    )
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
 
 
 @parameters

@@ -152,8 +152,6 @@ def contract_of(
     for line in lines:
         for name, fields in line.items():
             refusing.append({name: {**dict(fields), "refuse": True}})
-    return (
-        {**document, "contract": [*document.get("contract", []), *refusing]}
-        if refusing
-        else dict(document)
-    )
+    if refusing:
+        return {**document, "contract": [*document.get("contract", []), *refusing]}
+    return dict(document)

@@ -46,7 +46,9 @@ class Looked:
     def people(self) -> int:
         """Persons where a column numbers them, else records."""
         person = self.dataset.schema.person
-        return len(self.dataset) if person is None else int(self.dataset.column(person).n_unique())
+        if person is None:
+            return len(self.dataset)
+        return int(self.dataset.column(person).n_unique())
 
     @property
     def distinct(self) -> dict[str, int]:

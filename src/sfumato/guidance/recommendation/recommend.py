@@ -108,7 +108,9 @@ def _with_readable_axes(comparison: Comparison, yardstick: str) -> Comparison:
     where nobody can be linked.
     """
     linked = any("linkage" in outcome.risks for outcome in comparison.outcomes)
-    return comparison.with_axes(risk="linkage", utility=yardstick) if linked else comparison
+    if linked:
+        return comparison.with_axes(risk="linkage", utility=yardstick)
+    return comparison
 
 
 def unknown_of(answers: ContextAnswers, inspected: Looked, tried_rows: int) -> tuple[str, ...]:

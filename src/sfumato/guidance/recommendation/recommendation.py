@@ -107,9 +107,9 @@ class Recommendation(Reportable):
         lost = self.best.utilities.get(yardstick)
         loss_part = "" if lost is None else f"; {TOLD[yardstick]} {lost:.3f}"
         linked = self.best.risks.get("linkage")
-        linkage_part = (
-            "" if linked is None else f"; {percent(linked)} of the people looked for are found"
-        )
+        linkage_part = ""
+        if linked is not None:
+            linkage_part = f"; {percent(linked)} of the people looked for are found"
         head = f"{FALLBACK} for {self.name}" if self.fallback else self.name
         return (
             f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,}"

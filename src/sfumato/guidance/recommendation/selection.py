@@ -117,14 +117,12 @@ def _why_not(
             ),
             None,
         )
-        beside = (
-            ""
-            if shared is None
-            else (
+        beside = ""
+        if shared is not None:
+            beside = (
                 f"; its {TOLD[shared]} is {outcome.utilities[shared]:.3f} beside"
                 f" {best.utilities[shared]:.3f}"
             )
-        )
         return f"{outcome.name} keeps its limits, but {other_promise[outcome.name]}{beside}"
     if own_utility is None or best_utility is None:
         return f"{outcome.name} could not be measured by the {title}"

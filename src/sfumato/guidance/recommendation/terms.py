@@ -203,12 +203,12 @@ def _feared(answers: ContextAnswers, audience: str) -> tuple[Reason, ...]:
         *FIVE_SAFES,
     )
     if audience != OPEN:
-        return (always, colleague) if audience == "internal" else (always,)
-    sentence = (
-        "anybody may get it"
-        if answers.recipient in ("public", "unknown")
-        else "nothing binds who gets it"
-    )
+        if audience == "internal":
+            return (always, colleague)
+        return (always,)
+    sentence = "nothing binds who gets it"
+    if answers.recipient in ("public", "unknown"):
+        sentence = "anybody may get it"
     reason = Reason(
         "intruders: journalist, neighbour, worst case",
         f"{sentence}: an attempt is taken as certain",
@@ -231,11 +231,9 @@ def _class_size(answers: ContextAnswers, k: int, audience: str, harm: str) -> Re
 def _small(answers: ContextAnswers) -> tuple[Reason, ...]:
     if not is_small(answers):
         return ()
-    sentence = (
-        "an unknown population counts as"
-        if answers.population is None
-        else f"{answers.population:,} people are"
-    )
+    sentence = "an unknown population counts as"
+    if answers.population is not None:
+        sentence = f"{answers.population:,} people are"
     why = (
         f"{sentence} small: the people may know each other, so harm counts a step worse; our"
         " reading"

@@ -60,7 +60,9 @@ def _room(module: str) -> str:
     parts = module.split(".")
     if not module.startswith(OURS):
         return "From plug-ins"
-    return parts[2].replace("_", " ").capitalize() if len(parts) > 3 else "All"
+    if len(parts) > 3:
+        return parts[2].replace("_", " ").capitalize()
+    return "All"
 
 
 def title_of(name: str) -> str:
@@ -72,7 +74,9 @@ def title_of(name: str) -> str:
     words = name.split("_")
     if all(len(word) == 1 for word in words[:-1]) and len(words) > 1:
         return "-".join(words)
-    return " ".join(words) if len(words[0]) == 1 else " ".join(words).capitalize()
+    if len(words[0]) == 1:
+        return " ".join(words)
+    return " ".join(words).capitalize()
 
 
 def kind_title(cls: Any) -> str:

@@ -98,7 +98,9 @@ def raised(lost: int, records: int) -> float:
 def records_allowed(recipe: Recipe, records: int) -> int:
     """How many records the lattice step may lose."""
     step = lattice_step(recipe)
-    return allowed(step.budget, records) if step.suppress in BUDGETED else 0
+    if step.suppress in BUDGETED:
+        return allowed(step.budget, records)
+    return 0
 
 
 def left_open(recipe: Recipe, before: Iterable[Recipe]) -> Recipe:

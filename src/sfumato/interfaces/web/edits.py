@@ -168,4 +168,6 @@ def _with(recipe: Recipe, columns: Sequence[str], **changes: Any) -> Recipe:
 
 
 def _column_words(columns: Sequence[str]) -> str:
-    return ", ".join(columns) if len(columns) <= 3 else f"{len(columns)} columns"
+    if len(columns) <= 3:
+        return ", ".join(columns)
+    return f"{len(columns)} columns"

@@ -68,11 +68,9 @@ def _from_anywhere(recipe: Recipe) -> Recipe:
 
     def with_absolute_population(model: Any) -> Any:
         path = model.population
-        return (
-            model
-            if path is None
-            else dataclasses.replace(model, population=str(recipe.base.absolute() / path))
-        )
+        if path is None:
+            return model
+        return dataclasses.replace(model, population=str(recipe.base.absolute() / path))
 
     attributes = {
         name: (
@@ -97,7 +95,7 @@ def errand_of(project: Project) -> Errand:
         options |= {
             "engine": "memory"
         }  # as it was read here; a database that counts itself may search otherwise
-    register = (
-        project.register if project.register.get("file") and project.register.get("to") else {}
-    )
+    register = {}
+    if project.register.get("file") and project.register.get("to"):
+        register = project.register
     return Errand(data.path or "data.csv", example=data.example, options=options, register=register)

@@ -80,15 +80,13 @@ def recent(*, besides: Path | None = None) -> list[dict[str, Any]]:
         )
     except (SfumatoError, ValueError):
         return []
-    projects = (
-        [
+    projects = []
+    if isinstance(listed, list):
+        projects = [
             project
             for project in listed
             if isinstance(project, dict) and isinstance(project.get("folder"), str)
         ]
-        if isinstance(listed, list)
-        else []
-    )
     other_projects = [project for project in projects if project["folder"] != str(besides)][
         :MOST_RECENT
     ]

@@ -137,7 +137,9 @@ class FormField:
         """The columns or words that are chosen, in their order."""
         if self.value is None:
             return ()
-        return (self.value,) if isinstance(self.value, str) else tuple(self.value)
+        if isinstance(self.value, str):
+            return (self.value,)
+        return tuple(self.value)
 
     @property
     def slider(self) -> tuple[float, float, float] | None:
@@ -149,7 +151,9 @@ class FormField:
         step = self.step or (self.high - self.low) / 100
         low = self.low + step if self.open_low else self.low
         high = self.high - step if self.open_high else self.high
-        return (low, high, step) if (high - low) / step <= MOST_STEPS else None
+        if (high - low) / step <= MOST_STEPS:
+            return (low, high, step)
+        return None
 
 
 def form_of(subject: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
@@ -267,11 +271,9 @@ class DeclaredType:
             return cls(
                 inside, (*metadata, *(word for part in parts for word in part.metadata)), optional
             )
-        return (
-            cls((), tuple(metadata), True)
-            if annotation is type(None)
-            else cls((annotation,), tuple(metadata), False)
-        )
+        if annotation is type(None):
+            return cls((), tuple(metadata), True)
+        return cls((annotation,), tuple(metadata), False)
 
     @property
     def names(self) -> Naming | None:
@@ -424,7 +426,9 @@ def _list_widget(kind: Any, names: Naming | None, schema: Schema | None) -> dict
     if (pair := _pair(kind)) is not None:
         simple = pair[0] == (str,) and all(_in_one_line(part) for part in pair[1])
         keys = offered_columns(schema, names.roles) if names is not None else ()
-        return {"kind": "mapping", "choices": keys} if simple else {"kind": "yaml"}
+        if simple:
+            return {"kind": "mapping", "choices": keys}
+        return {"kind": "yaml"}
     items = _items(kind)
     if items and set(items) <= {int, float}:
         return {"kind": "numbers", "whole": float not in items}
@@ -437,8 +441,12 @@ def _items(kind: Any) -> tuple[Any, ...] | None:
     """What a list holds; None: it is no list."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
-        return DeclaredType.of(args[0]).types if len(args) == 2 and args[1] is Ellipsis else None
-    return DeclaredType.of(args[0]).types if isinstance(origin, type) and _is_list(origin) else None
+        if len(args) == 2 and args[1] is Ellipsis:
+            return DeclaredType.of(args[0]).types
+        return None
+    if isinstance(origin, type) and _is_list(origin):
+        return DeclaredType.of(args[0]).types
+    return None
 
 
 def _is_list(origin: type) -> bool:
@@ -487,7 +495,9 @@ def text_of_value(field: FormField, value: Any) -> str:
         return "\n".join(map(_line, value))
     if field.kind in ("yaml", "mapping") and isinstance(value, list | dict):
         return write_yaml(value) if value else ""
-    return inline(value) if field.kind in ("number", "yaml") else str(value)
+    if field.kind in ("number", "yaml"):
+        return inline(value)
+    return str(value)
 
 
 def inline(value: Any) -> str:
@@ -497,7 +507,9 @@ def inline(value: Any) -> str:
     ('a', '"7"', '[1, 3]', '0.5')
     """
     if isinstance(value, str):
-        return value if _reads_as_itself(value) else json.dumps(value, ensure_ascii=False)
+        if _reads_as_itself(value):
+            return value
+        return json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -536,9 +548,9 @@ def read_value(field: FormField, entered: Any) -> Any:
         return _read_mapping(entered)
     if isinstance(entered, str):
         entered = entered if field.kind in ("text", "area", "yaml", "texts") else entered.strip()
-        nothing = (
-            [] if field.kind == "texts" and field.required and not field.min_items else LEFT_OUT
-        )
+        nothing = LEFT_OUT
+        if field.kind == "texts" and field.required and not field.min_items:
+            nothing = []
         return nothing if entered == "" else _read_text(field, entered)
     if entered is None or (
         field.required and field.min_items and isinstance(entered, list) and not entered
@@ -546,7 +558,9 @@ def read_value(field: FormField, entered: Any) -> Any:
         return LEFT_OUT
     if field.kind == "columns":
         columns = list(entered)
-        return columns[0] if field.single and len(columns) == 1 else columns
+        if field.single and len(columns) == 1:
+            return columns[0]
+        return columns
     return entered
 
 

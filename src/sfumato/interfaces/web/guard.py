@@ -198,7 +198,9 @@ class Guard:
                 await _refuse(scope, send, 413)
 
     def _limit(self, scope: Mapping[str, Any]) -> int:
-        return self.most_upload if "/upload/" in scope.get("path", "") else self.most
+        if "/upload/" in scope.get("path", ""):
+            return self.most_upload
+        return self.most
 
     def _limit_body(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
         """The same messages, until they are too much: a length that is said need not be true, and

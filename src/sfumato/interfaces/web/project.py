@@ -240,11 +240,10 @@ class Project(Listeners):
                 "The recipe was changed in another tab. Look at it as it is now, and change it"
                 " again."
             )
-        rebased = (
-            dataclasses.replace(recipe, base=self.folder)
-            if recipe.base == self.folder
-            else self._rebase(recipe)
-        )
+        if recipe.base == self.folder:
+            rebased = dataclasses.replace(recipe, base=self.folder)
+        else:
+            rebased = self._rebase(recipe)
         text = write_yaml(recipes.to_dict(rebased, base=self.folder))
         if self._at and text == self._file(self._at).read_text(encoding="utf-8"):
             return self._at

@@ -92,11 +92,10 @@ class Reach:
 
     def names(self, port: int) -> frozenset[str]:
         """What browsers may call it, with the port."""
-        hosts = (
-            [LOCAL, "localhost"]
-            if self.local
-            else [f"[{self.host}]" if ":" in self.host else self.host.lower()]
-        )
+        if self.local:
+            hosts = [LOCAL, "localhost"]
+        else:
+            hosts = [f"[{self.host}]" if ":" in self.host else self.host.lower()]
         usual = port == (80 if self.local else 443)
         return frozenset({f"{name}:{port}" for name in hosts} | {name for name in hosts if usual})
 
@@ -120,11 +119,9 @@ def _usable(certificate: Path, key: Path) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=password)
     except (OSError, ValueError):
-        why = (
-            "the key is locked by a password; the workbench cannot ask for it"
-            if locked
-            else "they are no certificate with its key (PEM)"
-        )
+        why = "they are no certificate with its key (PEM)"
+        if locked:
+            why = "the key is locked by a password; the workbench cannot ask for it"
         raise UnreadableInput(f"{certificate} and {key}: {why}") from None
 
 

@@ -33,11 +33,9 @@ def absolute_location(entered: str) -> str:
         kind = kind_of_file(path)
         return str(path) if kind is None else f"{kind}:///{path}"
     location = address(entered)
-    return (
-        entered
-        if location.kind not in ("sqlite", "duckdb")
-        else f"{location.kind}:///{at_home(str(location.file)).absolute()}"
-    )
+    if location.kind not in ("sqlite", "duckdb"):
+        return entered
+    return f"{location.kind}:///{at_home(str(location.file)).absolute()}"
 
 
 def file_of(location: str, table: str | None = None) -> Path:

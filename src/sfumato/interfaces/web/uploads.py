@@ -140,7 +140,9 @@ def _status_of(entry: os.DirEntry[str]) -> os.stat_result | None:
 def _short(path: str | None) -> str:
     """A path in a message: the end of a long one tells more than its beginning."""
     words = "this folder" if path is None else path.replace("\0", "")
-    return words if len(words) <= LONGEST_TOLD else f"… {words[-LONGEST_TOLD:]}"
+    if len(words) <= LONGEST_TOLD:
+        return words
+    return f"… {words[-LONGEST_TOLD:]}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -333,11 +333,9 @@ def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
 def measure_node(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A model of ours as a measure with its parameters."""
     numbers = {f"sf:has_{n}": v for n, v in fields.items() if _is_number(v)}
-    about = (
-        {"sf:about": {"@value": fields["sensitive"]}}
-        if isinstance(fields.get("sensitive"), str)
-        else {}
-    )
+    about = {}
+    if isinstance(fields.get("sensitive"), str):
+        about = {"sf:about": {"@value": fields["sensitive"]}}
     return {
         "@type": TERMS.get(name, "sf:OtherModel"),
         **({} if name in TERMS else {"sf:name": {"@value": name}}),

@@ -191,11 +191,9 @@ def _underlying(root: Place) -> str:
         "underlying_policy",
         "only the name of the underlying policy is kept; load it on its own to enforce it",
     )
-    return (
-        below.text("name")
-        if isinstance(below.value, dict)
-        else root.text("underlyingPolicy", "underlyingPrivacyPolicy")
-    )
+    if isinstance(below.value, dict):
+        return below.text("name")
+    return root.text("underlyingPolicy", "underlyingPrivacyPolicy")
 
 
 def _hierarchy(root: Place) -> tuple[tuple[str, str], ...]:
@@ -363,11 +361,12 @@ def _level(node: Place, key: str, value: str) -> int | None:
 def _rows(node: Place) -> tuple[tuple[str, ...], ...]:
     """The hierarchy entries: one row, from the value itself to its coarsest form."""
     around = node.at("hierarchy")
-    entries = (
-        around.items("hierarchyEntryList", "hierarchyEntry", "hierarchyEntityList")
-        if around is not None and isinstance(around.value, dict)
-        else node.items("hierarchyEntityList", "hierarchyEntity", "hierarchyEntryList", "hierarchy")
-    )
+    if around is not None and isinstance(around.value, dict):
+        entries = around.items("hierarchyEntryList", "hierarchyEntry", "hierarchyEntityList")
+    else:
+        entries = node.items(
+            "hierarchyEntityList", "hierarchyEntity", "hierarchyEntryList", "hierarchy"
+        )
     row = tuple(e.value.strip() if isinstance(e.value, str) else e.text("value") for e in entries)
     return (row,) if row else ()
 

@@ -142,7 +142,9 @@ def _element(name: str, value: Any, depth: int) -> list[str]:
     else:
         text = str(value).lower() if isinstance(value, bool) else str(value)
         return [f"{pad}<{name}>{escape(text)}</{name}>"]
-    return [f"{pad}<{name}>", *parts, f"{pad}</{name}>"] if parts else [f"{pad}<{name}/>"]
+    if parts:
+        return [f"{pad}<{name}>", *parts, f"{pad}</{name}>"]
+    return [f"{pad}<{name}/>"]
 
 
 class LplXml(Lpl):

@@ -84,7 +84,9 @@ def plain(noun: Any) -> Any:
 
 def _default(field: dataclasses.Field[Any]) -> Any:
     factory: Any = field.default_factory
-    return factory() if factory is not dataclasses.MISSING else field.default
+    if factory is not dataclasses.MISSING:
+        return factory()
+    return field.default
 
 
 def json_schema() -> dict[str, Any]:

@@ -328,7 +328,9 @@ def _data(reader: _Reader, name: str) -> Between:
 
 def _short(name: str) -> str:
     """A full name in angle brackets without them."""
-    return name[1:-1] if name.startswith("<") and name.endswith(">") else name
+    if name.startswith("<") and name.endswith(">"):
+        return name[1:-1]
+    return name
 
 
 def _after_space(text: str, position: int) -> int:
@@ -437,11 +439,9 @@ def read_concept(node: Place) -> Concept:
     if not isinstance(value, Mapping) or not value:
         node.error("not_a_concept", "a class name or an object is expected here")
         return And(())
-    return (
-        And(tuple(_conjunct(node, str(key)) for key in value))
-        if len(value) > 1
-        else _conjunct(node, str(next(iter(value))))
-    )
+    if len(value) > 1:
+        return And(tuple(_conjunct(node, str(key)) for key in value))
+    return _conjunct(node, str(next(iter(value))))
 
 
 def _conjunct(node: Place, key: str) -> Concept:

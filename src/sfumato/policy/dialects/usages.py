@@ -323,7 +323,9 @@ def prefixed(name: str) -> str:
     ('sf:press', 'sf:press', 'dpv:Marketing')
     """
     plain = name.removeprefix("odrl:")
-    return plain if ":" in plain or plain in THING_NAMES else f"sf:{plain}"
+    if ":" in plain or plain in THING_NAMES:
+        return plain
+    return f"sf:{plain}"
 
 
 def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:
@@ -406,7 +408,9 @@ def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -
 def _retention(usage: Usage) -> Retention:
     if usage.until is not None:
         return Retention("fixed_date", date=usage.until)
-    return Retention() if usage.days is None else Retention("after_purpose", amount=usage.days)
+    if usage.days is None:
+        return Retention()
+    return Retention("after_purpose", amount=usage.days)
 
 
 def _datum(category: Category, findings: Findings) -> Datum:
@@ -431,7 +435,9 @@ def _guessed(category: str) -> Group:
         [category], "pd:Contact"
     ):
         return Group.EI
-    return Group.SD if vocabulary.within([category], "dpv:SensitivePersonalData") else Group.QID
+    if vocabulary.within([category], "dpv:SensitivePersonalData"):
+        return Group.SD
+    return Group.QID
 
 
 # ODRL policies (JSON-LD): permissions, prohibitions and duties as uses of data.
@@ -592,7 +598,9 @@ def _constraint(graph: Graph, constraint: Any) -> tuple[str, str, tuple[str, ...
 def _period(operator: str, right: tuple[str, ...]) -> int | None:
     """The most days that a constraint on time allows."""
     match = re.fullmatch(r"P?(\d{1,6})D?", right[0]) if right else None
-    return max(0, int(match[1]) - (operator == "odrl:lt")) if match else None
+    if match:
+        return max(0, int(match[1]) - (operator == "odrl:lt"))
+    return None
 
 
 def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
@@ -601,11 +609,9 @@ def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
         day = datetime.date.fromisoformat(right[0][:10])
     except (IndexError, ValueError):
         return None
-    return (
-        day - datetime.timedelta(days=1)
-        if operator == "odrl:lt" and day > datetime.date.min
-        else day
-    )
+    if operator == "odrl:lt" and day > datetime.date.min:
+        return day - datetime.timedelta(days=1)
+    return day
 
 
 def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, ...] | None:

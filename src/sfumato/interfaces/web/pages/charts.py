@@ -266,4 +266,6 @@ def one_line(title: str) -> str:
     'two lines'
     """
     words = " ".join(title.split())
-    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+    if len(words) <= LONGEST_TITLE:
+        return words
+    return words[: LONGEST_TITLE - 1] + "…"

@@ -180,9 +180,9 @@ class DataStage(StageView):
             words = "No column is a quasi-identifier yet: nobody outside is taken to know anything."
         else:
             share = single["alone"] / single["records"] if single["records"] else 0.0
-            together = (
-                "1 column singles out" if count == 1 else f"{count} columns together single out"
-            )
+            together = "1 column singles out"
+            if count != 1:
+                together = f"{count} columns together single out"
             words = f"{together} {percent(share)} of the records."
         with redrawn(self.sentence):
             text(words)
@@ -199,23 +199,19 @@ class DataStage(StageView):
         absent = [name for name in schema.attributes if name not in names]
         with redrawn(self.notes):
             if opened.get("changed"):
-                change = (
-                    "This is another table than before"
-                    if opened["other"]
-                    else "The table changed since the project was open last"
-                )
+                change = "The table changed since the project was open last"
+                if opened["other"]:
+                    change = "This is another table than before"
                 text(f"{change}. The recipe is as it was; numbers are new.", "p", "problem")
             if undecided:
-                waits = (
-                    "1 column waits" if len(undecided) == 1 else f"{len(undecided)} columns wait"
-                )
+                waits = "1 column waits"
+                if len(undecided) != 1:
+                    waits = f"{len(undecided)} columns wait"
                 text(f"{waits} for your decision (role ask). Nothing runs before.", "p", "problem")
             if absent:
-                lacks = (
-                    "1 column that the table lacks"
-                    if len(absent) == 1
-                    else f"{len(absent)} columns that the table lacks"
-                )
+                lacks = "1 column that the table lacks"
+                if len(absent) != 1:
+                    lacks = f"{len(absent)} columns that the table lacks"
                 text(f"The recipe names {lacks}.", "p", "problem")
                 button(
                     "Take them out of the recipe", lambda: self._drop(absent), key="drop columns"

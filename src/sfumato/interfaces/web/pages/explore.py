@@ -200,11 +200,9 @@ class Explore(StageView):
             f"{landscape['within']:,} keep {promise} and lose no more than the"
             f" {landscape['budget']:,} records you allow"
         )
-        ways = (
-            f"{len(landscape['front']):,} of them nothing beats"
-            if landscape["front"]
-            else "look at those that lose more, or promise less"
-        )
+        ways = "look at those that lose more, or promise less"
+        if landscape["front"]:
+            ways = f"{len(landscape['front']):,} of them nothing beats"
         return (
             f"Of {landscape['nodes']:,} combinations of levels, {within}; {ways}. Further left"
             " keeps more, further down risks less."
@@ -420,11 +418,9 @@ class Explore(StageView):
 
     def _point(self, point: Node, *, preview: bool) -> None:
         used = point["id"] == self.found["in_use"]
-        rank = (
-            self.found["front"].index(point["id"]) + 1
-            if point["id"] in self.found["front"]
-            else None
-        )
+        rank = None
+        if point["id"] in self.found["front"]:
+            rank = self.found["front"].index(point["id"]) + 1
         name = f"Point {rank}" if rank else "A combination of levels"
         text(f"{name}{', in use' if used else ''}", "h2")
         with element("dl", "list"):
@@ -467,11 +463,9 @@ class Explore(StageView):
 
     def _acts(self, point: Node, *, used: bool) -> None:
         with element("div", "row"):
-            words = (
-                "Use"
-                if point["within_budget"]
-                else f"Use, and allow {point['suppressed']:,} lost records"
-            )
+            words = "Use"
+            if not point["within_budget"]:
+                words = f"Use, and allow {point['suppressed']:,} lost records"
             if self.found["fresh"] and point["classes"]:
                 button(
                     words,
@@ -518,9 +512,9 @@ class Explore(StageView):
         changed = choices.with_node(
             recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
         )
-        allowance = (
-            "" if point["within_budget"] else f", {point['suppressed']:,} records may be lost"
-        )
+        allowance = ""
+        if not point["within_budget"]:
+            allowance = f", {point['suppressed']:,} records may be lost"
         levels = ", ".join(f"{column} {level}" for column, level in point["levels"].items())
         self.page.edit(changed, f"levels chosen by hand: {levels}{allowance}")
 

@@ -212,7 +212,9 @@ class DrawnForm:
             return None
         if not preview:
             return self.on_made(entered, field)
-        return None if self.options.on_preview is None else self.options.on_preview(entered)
+        if self.options.on_preview is None:
+            return None
+        return self.options.on_preview(entered)
 
     def listens(self, field: FormField, widget: ui.element) -> None:
         """Let a widget tell the form what is entered in it."""
@@ -266,7 +268,9 @@ def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> N
 
 
 def _text(field: FormField, value: Any) -> str:
-    return value if isinstance(value, str) else text_of_value(field, value)
+    if isinstance(value, str):
+        return value
+    return text_of_value(field, value)
 
 
 def _number(form: DrawnForm, field: FormField, name: str) -> None:

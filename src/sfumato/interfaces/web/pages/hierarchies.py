@@ -183,7 +183,9 @@ class HierarchyStage(StageView):
     def _spoken(self, has_level: bool, level: int, top: int | None) -> str:
         if top is None:
             return "its hierarchy does not fit"
-        return f"level {level} of {top}" if has_level else f"the search chooses a level up to {top}"
+        if has_level:
+            return f"level {level} of {top}"
+        return f"the search chooses a level up to {top}"
 
     async def _pick(self, column: str) -> None:
         self.column, self.draft = column, None
@@ -456,4 +458,6 @@ def _band(low: int, high: float) -> str:
         return f"in classes of {low} and more"
     if high - low == 1 and low == 1:
         return "unique"
-    return f"in classes of {low}" if high - low <= 1 else f"in classes of {low}–{int(high) - 1}"
+    if high - low <= 1:
+        return f"in classes of {low}"
+    return f"in classes of {low}–{int(high) - 1}"

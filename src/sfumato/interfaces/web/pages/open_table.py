@@ -335,14 +335,16 @@ class Opening(StageView):
         kind, names = location["kind"], location["names"]
         if not kind:
             return {}
-        recipe_sheet = (
-            self.recipe.intake.sheet if kind == "sheet" and self.project.has_recipe else None
-        )
+        recipe_sheet = None
+        if kind == "sheet" and self.project.has_recipe:
+            recipe_sheet = self.recipe.intake.sheet
         requested = options.get(kind)
         if requested is not None or recipe_sheet in names:
             return {} if requested is None else {kind: requested}
         if len(names) == 1:
-            return {kind: names[0]} if kind == "table" or recipe_sheet is not None else {}
+            if kind == "table" or recipe_sheet is not None:
+                return {kind: names[0]}
+            return {}
         return None
 
     async def _open_part(self, location: dict[str, Any], name: str) -> None:

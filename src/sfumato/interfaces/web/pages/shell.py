@@ -294,11 +294,9 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
         colours.value = COLOURS[workbench.colours]
 
     with element("footer", "foot", "soft", "small"):
-        where = (
-            "Everything stays on this machine."
-            if workbench.local
-            else "Who has this address can work with these data."
-        )
+        where = "Who has this address can work with these data."
+        if workbench.local:
+            where = "Everything stays on this machine."
         page.live(lambda: _said_of_data(page, where), classes="where")
         names = {"system": "as the system", "light": "light", "dark": "dark"}
         choice("Colours", names, workbench.colours, choose, key="colours")

@@ -94,11 +94,9 @@ def measured_version(project: Project) -> Version | None:
     at = project.version
     while at and not versions[at].effect:
         at = versions[at].parent
-    return (
-        versions[at]
-        if at
-        else max((e for e in versions.values() if e.effect), key=lambda e: e.version, default=None)
-    )
+    if at:
+        return versions[at]
+    return max((e for e in versions.values() if e.effect), key=lambda e: e.version, default=None)
 
 
 def _figure(term: str, value: str, *classes: str, title: str = "", note: str = "") -> Words:

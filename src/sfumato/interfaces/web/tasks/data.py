@@ -195,7 +195,9 @@ def shape_of(values: pl.Series) -> list[float]:
     ordered = present.dtype.is_numeric() or present.dtype.is_temporal()
     counts = _histogram(present) if ordered else _commonest(present)
     largest = max(counts, default=0)
-    return [round(count / largest, 3) for count in counts] if largest else []
+    if largest:
+        return [round(count / largest, 3) for count in counts]
+    return []
 
 
 def _histogram(values: pl.Series) -> list[int]:
@@ -272,13 +274,11 @@ def rows(
     hidden = [n for n in data.columns if _names_people(attributes.get(n)) and n not in revealed]
     if sort in hidden:
         sort = None  # the order would tell what is not shown
-    order = (
-        None
-        if sort is None
-        else bench.recall_or_make(
+    order = None
+    if sort is not None:
+        order = bench.recall_or_make(
             f"order {descending} {sort}", lambda: order_of(data, sort, descending)
         )
-    )
     pages = max(1, -(-len(data) // ROWS))
     page = min(max(page, 1), pages)
     positions = np.arange((page - 1) * ROWS, min(page * ROWS, len(data)))

@@ -138,11 +138,9 @@ def front(
 
 
 def _node_position(landscape: Landscape, levels: dict[str, int] | None) -> int | None:
-    return (
-        None
-        if levels is None or set(levels) != set(landscape.columns)
-        else landscape.position(levels)
-    )
+    if levels is None or set(levels) != set(landscape.columns):
+        return None
+    return landscape.position(levels)
 
 
 def _describe_landscape(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
@@ -276,9 +274,9 @@ def compare(
             part = _part(progress, position, len(candidates), candidate.name)
             outcome, release = try_and_keep(bench.data, candidate, terms, part, remembered.memory)
             outcomes.append(outcome)
-            rungs = (
-                {} if release is None else levels_of(plan.describe() for _, plan in release.plans)
-            )
+            rungs = {}
+            if release is not None:
+                rungs = levels_of(plan.describe() for _, plan in release.plans)
             details[candidate.name] = {
                 "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
                 "contract": (

@@ -83,11 +83,10 @@ def fit(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Seque
     try:
         bound = bind(hierarchy, values, [int(count) for count in counts])
     except SchemaError:
-        lost = (
-            set()
-            if hierarchy is None
-            else uncovered(hierarchy, [value for value in values if value is not None])
-        )
+        if hierarchy is None:
+            lost = set()
+        else:
+            lost = uncovered(hierarchy, [value for value in values if value is not None])
         if not lost:  # each value alone, and not all together: the rule says itself what is wrong
             raise
         covered = [
@@ -272,9 +271,10 @@ def levels(
     rule = hierarchy_of(table, column, hierarchy, recipe.base)
     fitted = _of_column(bench, table, base, column, rule)
     top = fitted.ladder.top
-    other_classes = (
-        _base(_only(table, column)) if alone else _classes_of_others(bench, table, base, column, at)
-    )
+    if alone:
+        other_classes = _base(_only(table, column))
+    else:
+        other_classes = _classes_of_others(bench, table, base, column, at)
     classes = dataclasses.replace(
         other_classes, ladders=_with_own(other_classes, column, fitted.ladder)
     )
@@ -420,7 +420,9 @@ def begin(
     if hierarchy is not None:
         return registry.write(hierarchy)
     start = starting_values(kind, recipe.schema)
-    return {builder: start} if set(start) >= set(required_fields(kind)) else None
+    if set(start) >= set(required_fields(kind)):
+        return {builder: start}
+    return None
 
 
 def _as_groups(table: Table, column: str, kind: str) -> Hierarchy | None:

@@ -286,7 +286,9 @@ def _cells(table: Table, row_numbers: Any, names: Any) -> list[dict[str, str | N
 
 
 def _short(label: str | None) -> str | None:
-    return label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+    if label is None or len(label) <= LONGEST:
+        return label
+    return label[: LONGEST - 1] + "…"
 
 
 def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> list[Block]:
@@ -296,9 +298,10 @@ def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> list[Bl
     release, pair = release_of(bench, of), _pair(bench, of)
     quasi = release.original.schema.quasi
     largest_set = next((size for size in (5, 4, 3, 2) if _sets(len(quasi), size) <= MOST_SETS), 1)
-    position = (
-        _released_positions(pair)[row] if pair.aligned and 0 <= row < len(pair.original) else -1
-    )
+    if pair.aligned and 0 <= row < len(pair.original):
+        position = _released_positions(pair)[row]
+    else:
+        position = -1
     sizes = _views_of(bench, of).once("alike before", lambda: sizes_of(release.original))
     other_records = count_of(int(sizes[row]) - 1, "other record")
     now = "nothing of it is released"
@@ -381,18 +384,18 @@ def _bin(position: int) -> str:
     low = SIZES[position]
     if position + 1 == len(SIZES):
         return f"{low:,}+"
-    return f"{low}" if SIZES[position + 1] == low + 1 else f"{low}–{SIZES[position + 1] - 1:,}"
+    if SIZES[position + 1] == low + 1:
+        return f"{low}"
+    return f"{low}–{SIZES[position + 1] - 1:,}"
 
 
 def _grouped(sizes: dict[int, int]) -> list[int]:
     """Records by group of class sizes."""
     positions = np.searchsorted(SIZES, list(sizes), side="right") - 1
     amounts = [size * count for size, count in sizes.items()]
-    return (
-        np.bincount(positions, weights=amounts, minlength=len(SIZES)).astype(int).tolist()
-        if sizes
-        else [0] * len(SIZES)
-    )
+    if sizes:
+        return np.bincount(positions, weights=amounts, minlength=len(SIZES)).astype(int).tolist()
+    return [0] * len(SIZES)
 
 
 # What others would try, and the utility.

@@ -308,7 +308,9 @@ def _on_the_table(command: str, act: Callable[[], Answer], progress: Progress) -
 
 def _shared(folder: Path) -> Path:
     """The folder with the certificate: the one that is named, or the one to share in it."""
-    return folder / "share" if (folder / "share" / "certificate.json").is_file() else folder
+    if (folder / "share" / "certificate.json").is_file():
+        return folder / "share"
+    return folder
 
 
 def _listed(words: str) -> list[str]:

@@ -182,11 +182,9 @@ def _for_format(
         population=release.population,
     )
     remade: TableRelease = make_release(table, release.recipe, context)
-    return (
-        remade
-        if release.attacks is None
-        else remade.attacked(options=AttackOptions(progress=progress))
-    )
+    if release.attacks is None:
+        return remade
+    return remade.attacked(options=AttackOptions(progress=progress))
 
 
 def made_release(bench: Bench, key: str) -> TableRelease:
