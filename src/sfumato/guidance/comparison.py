@@ -102,7 +102,9 @@ def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tu
     candidates: list[Candidate] = []
     for file in files:
         document = _varied(recipes.read_document(file), variations, file.name)
-        label = file.stem if len(files) > 1 or not variations else ""
+        label = ""
+        if len(files) > 1 or not variations:
+            label = file.stem
         candidates += _candidates(document, label or file.stem, file.parent)
     if len(candidates) > MOST_CANDIDATES:
         raise ParameterError(
@@ -234,7 +236,9 @@ def _has(section: str, member: str, field: str) -> bool:
 
 
 def _name_of(spec: Any) -> Any:
-    return next(iter(spec), None) if isinstance(spec, Mapping) else spec
+    if isinstance(spec, Mapping):
+        return next(iter(spec), None)
+    return spec
 
 
 def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict[str, Any]:
@@ -560,7 +564,9 @@ def _kept_worth(pair: TablePair, keep: tuple[str, ...]) -> dict[str, float]:
     if not keep:
         return {}
     measures = evaluate(pair, ({"marginal_error": {"columns": list(keep)}},)).measures
-    return {KEPT_ERROR: measures[0].value} if measures else {}
+    if measures:
+        return {KEPT_ERROR: measures[0].value}
+    return {}
 
 
 def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> CandidateOutcome:

@@ -123,7 +123,9 @@ def choose_for(
     tried with the steps of the recipe.
     """
     weight, records = dataset.schema.only(Role.WEIGHT), len(dataset)
-    people = None if weight is None else round(float(dataset.column(weight).sum()))
+    people = None
+    if weight is not None:
+        people = round(float(dataset.column(weight).sum()))
     sample = {}
     if people is not None and people >= records:
         sample = {"population": people, "records": records}

@@ -96,7 +96,9 @@ def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
         for part in concept.parts:
             yield from _of_part(number, part, permitted=permitted)
         return
-    name = core_property(concept.property) if isinstance(concept, Some | Between) else ""
+    name = ""
+    if isinstance(concept, Some | Between):
+        name = core_property(concept.property)
     inside = concept.concept if isinstance(concept, Some) else concept
     if name == "hasData":
         yield from _of_data(number, inside, permitted=permitted)
@@ -180,4 +182,6 @@ def _span(low: float, high: float) -> str:
         return f"{low:g}"
     if math.isinf(high):
         return f"at least {low:g}"
-    return f"at most {high:g}" if low <= 0 else f"{low:g} to {high:g}"
+    if low <= 0:
+        return f"at most {high:g}"
+    return f"{low:g} to {high:g}"

@@ -172,7 +172,9 @@ def _minima(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]])
     minima: dict[str, int] = {}
     for purpose in purposes:
         for datum in purpose.data:
-            level = datum.anonymization.minimum if datum.anonymization else None
+            level = None
+            if datum.anonymization:
+                level = datum.anonymization.minimum
             if level and datum.name in groups:
                 minima[datum.name] = max(level, minima.get(datum.name, 0))
     return minima
@@ -182,7 +184,9 @@ def _caps(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]]) -
     caps: dict[str, int] = {}
     for purpose in purposes:
         for datum in purpose.data:
-            level = datum.anonymization.maximum if datum.anonymization else None
+            level = None
+            if datum.anonymization:
+                level = datum.anonymization.maximum
             if level is not None and Group.QID in groups.get(datum.name, ()):
                 caps[datum.name] = min(level, caps.get(datum.name, level))
     return caps
@@ -447,7 +451,9 @@ def _hierarchy(
     decisions: list[Decision],
 ) -> Hierarchy | None:
     original = dataset.schema.attributes.get(column)
-    own = original.hierarchy if original is not None else None
+    own = None
+    if original is not None:
+        own = original.hierarchy
     rows = entries.get(column, ())
     if Role.DIRECT in roles:
         return None

@@ -390,7 +390,9 @@ def _within_caps(recipe: Recipe, dataset: Table, compiled: _Steps) -> tuple[Reci
     lifted = rule == "privacy"
     last = compiled.recoding(caps=not lifted, budget=None if lifted else 1.0)
     steps = (*recipe.steps[:-1], registry.build("steps", last))
-    how = "the caps are lifted" if lifted else "rows of failing classes are dropped"
+    how = "rows of failing classes are dropped"
+    if lifted:
+        how = "the caps are lifted"
     return dataclasses.replace(recipe, steps=steps), [
         Decision("caps_too_low", names, f"{problem}; {how}")
     ]

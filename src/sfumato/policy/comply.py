@@ -319,7 +319,9 @@ def _statement(policy: Policy, use: Use, numbers: Mapping[str, Sequence[str]]) -
             )
             met += f" in the columns that were named ({looked_at}); no other column was looked at"
         return f"{met}; {policy.rule.limit}"
-    to = "" if use.recipient is None else f" to {use.recipient}"
+    to = ""
+    if use.recipient is not None:
+        to = f" to {use.recipient}"
     return f"nothing in policy {policy.name!r} speaks against purpose {use.purpose!r}{to}"
 
 

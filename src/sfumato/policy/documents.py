@@ -133,7 +133,9 @@ class Document:
         while path:
             if path in self.lines:
                 return self.lines[path]
-            path = path[: max(path.rfind("."), path.rfind("["))] if path != ROOT else ""
+            path = ""
+            if path != ROOT:
+                path = path[: max(path.rfind("."), path.rfind("["))]
         return None
 
 

@@ -263,7 +263,9 @@ def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> 
         )
         findings.warning("no_minimum", path, problem)
     if (low is None) != (high is None):
-        missing_level = "minimum" if low is None else "maximum"
+        missing_level = "maximum"
+        if low is None:
+            missing_level = "minimum"
         findings.warning(
             "level_missing",
             path,

@@ -39,7 +39,9 @@ class TextSample:
     @property
     def distinct_share(self) -> float:
         """Distinct texts per non-missing cell looked at."""
-        return len(self.texts) / self.cells if self.cells else 0.0
+        if self.cells:
+            return len(self.texts) / self.cells
+        return 0.0
 
 
 def sample_of(values: pl.Series) -> TextSample:

@@ -183,7 +183,9 @@ def masked_side(texts: Iterable[str]) -> str | None:
         return None
     if all(map(_MASKED_RIGHT.fullmatch, starred)):
         return "right"
-    return "left" if all(map(_MASKED_LEFT.fullmatch, starred)) else None
+    if all(map(_MASKED_LEFT.fullmatch, starred)):
+        return "left"
+    return None
 
 
 def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:
@@ -226,7 +228,9 @@ def _open_ends(
     opened: dict[str, Decimal] = {}
     for text, label in labels.items():
         if label.width is None:
-            side = "open_below" if label.low is None else "open_above"
+            side = "open_above"
+            if label.low is None:
+                side = "open_below"
             if (
                 opened.setdefault(side, label.limit) != label.limit
                 or counts[text] < FEWEST_IN_OPEN_END

@@ -223,7 +223,9 @@ def identify(
     facts = _Facts.of(values, sample, distinct)
     if facts.never:
         return None
-    by_name = _by_name(match, facts) if match is not None and match.family == "direct" else None
+    by_name = None
+    if match is not None and match.family == "direct":
+        by_name = _by_name(match, facts)
     by_value = _by_value(facts)
     if by_value is not None and _speaks_against(match, by_value):
         by_value = None
@@ -276,7 +278,9 @@ def _by_name(match: Match, facts: _Facts) -> Recognition | None:
         return None
     if match.concept == "free text" and texts and facts.have("blank") < 0.3:
         return None
-    concept = "person name" if match.concept == "name" else match.concept
+    concept = "person name"
+    if match.concept != "name":
+        concept = match.concept
     return Recognition(concept, f"the name says {concept}", _SURE_BY_NAME.get(match.concept, 0.85))
 
 
@@ -306,7 +310,9 @@ def _by_value(facts: _Facts) -> Recognition | None:
     if not facts.sample.texts:
         return None
     whole = facts.numeric
-    recognised = None if whole else find_pattern(facts.sample)
+    recognised = None
+    if not whole:
+        recognised = find_pattern(facts.sample)
     return recognised or find_number(facts.sample, whole=whole)
 
 

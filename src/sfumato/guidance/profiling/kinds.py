@@ -259,7 +259,9 @@ def _from_texts(sample: TextSample, match: Match | None) -> KindGuess:
         return KindGuess(Kind.NOMINAL, "masked with stars already")
     form = date_form(texts)
     if form is not None:
-        swapped = "; day and month could be swapped" if form.swappable else ""
+        swapped = ""
+        if form.swappable:
+            swapped = "; day and month could be swapped"
         return KindGuess(Kind.DATE, f"values written as dates{swapped}")
     if share(is_number, texts) >= 0.99:
         return _from_written_numbers(sample, match)

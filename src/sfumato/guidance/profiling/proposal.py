@@ -195,7 +195,9 @@ def _left_alone(
         c.card.name for c in columns if guesses[c.card.name].roles in free and not c.card.constant
     ][:MOST_COLUMNS]
     coded = as_frame([codes_of(comparable(rows.get_column(name))) for name in plain], plain)
-    return uniqueness(class_sizes(coded, coded.columns)) if plain else 0.0
+    if plain:
+        return uniqueness(class_sizes(coded, coded.columns))
+    return 0.0
 
 
 def _shared_prefix(names: list[str]) -> str:
@@ -246,7 +248,9 @@ def _may_be_known(guess: RoleGuess) -> bool:
 
 
 def _candidate(column: ProfiledColumn, guess: RoleGuess) -> QuasiCandidate:
-    concept = guess.concept if Role.QUASI in guess.roles else None
+    concept = None
+    if Role.QUASI in guess.roles:
+        concept = guess.concept
     return QuasiCandidate(column.card.name, concept, column.card.uniqueness, column.card.separation)
 
 

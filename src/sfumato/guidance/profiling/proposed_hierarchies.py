@@ -133,7 +133,9 @@ def _codes_of_one_length(labels: list[str]) -> bool:
 
 
 def _order(labels: list[str]) -> Suggestion | None:
-    vocabulary = known_order(labels) if len(labels) <= MOST_VALUES else None
+    vocabulary = None
+    if len(labels) <= MOST_VALUES:
+        vocabulary = known_order(labels)
     if vocabulary is None:
         return None
     order = {"values": list(vocabulary.values), "sizes": vocabulary.sizes}

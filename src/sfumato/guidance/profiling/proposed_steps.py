@@ -182,7 +182,9 @@ def _judged_columns(schema: Schema) -> Iterator[str]:
 
 def attribute_of(column: ColumnProposal) -> Attribute:
     """What is proposed for a column, as a schema says it."""
-    built = None if column.hierarchy is None else registry.build("hierarchies", column.hierarchy)
+    built = None
+    if column.hierarchy is not None:
+        built = registry.build("hierarchies", column.hierarchy)
     return Attribute(column.roles, column.kind, built, unit=column.unit or "person")
 
 

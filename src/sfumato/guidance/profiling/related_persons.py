@@ -180,7 +180,9 @@ class _Trial:
             people: Any = registry.data_class(Shape.TABLES).from_tables(
                 sampled_tables, schemas, Source()
             )
-            steps = means_for(people.table(top.name)) if _has_quasi(top) else None
+            steps = None
+            if _has_quasi(top):
+                steps = means_for(people.table(top.name))
         except SfumatoError:
             return None
         return cls(tuple(tables), people, size, CHILD_MEANS if steps is None else steps.step)

@@ -404,7 +404,9 @@ def _design_roles(
 
 
 def _direct_role(recognition: Recognition) -> RoleGuess:
-    note = "; dropped unless a step rewrites it" if recognition.concept == "free text" else ""
+    note = ""
+    if recognition.concept == "free text":
+        note = "; dropped unless a step rewrites it"
     return RoleGuess(
         (Role.DIRECT,), f"{recognition.reason}{note}", recognition.confidence, recognition.concept
     )
@@ -417,7 +419,9 @@ def _other_role(column: ProfiledColumn) -> RoleGuess:
     )  # who has a value and who has none are told apart
     if not card.constant or card.rows == 0 or marks:
         return _by_name(column)
-    empty = "has no values" if not card.distinct else "has the same value in all records"
+    empty = "has the same value in all records"
+    if not card.distinct:
+        empty = "has no values"
     return RoleGuess((Role.PLAIN,), empty, 0.9)
 
 
@@ -443,7 +447,9 @@ def _by_name(column: ProfiledColumn) -> RoleGuess:
 
 def _by_words(column: ProfiledColumn) -> RoleGuess | None:
     """The values are words everybody knows people by, whatever the column is called."""
-    concept = None if column.dtype.is_numeric() else told_by_values(column.sample)
+    concept = None
+    if not column.dtype.is_numeric():
+        concept = told_by_values(column.sample)
     if concept is None:
         return None
     guess = _quasi(concept)
@@ -535,7 +541,9 @@ def _is_age(text: str) -> bool:
 
 def _is_place(text: str) -> bool:
     """A degree of the globe, or words."""
-    return abs(float(text)) <= _DEGREES if is_number(text) else True
+    if is_number(text):
+        return abs(float(text)) <= _DEGREES
+    return True
 
 
 def _by_counts(column: ProfiledColumn) -> RoleGuess:

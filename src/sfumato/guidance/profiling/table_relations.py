@@ -152,8 +152,12 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
         other_parents = tuple(
             g for g in other_parents if g.table in order and (key is None or g.column != key.column)
         )
-        counts = _counts(owners[name], frames[top].height) if name != top else None
-        usual = None if counts is None else max(1, int(np.quantile(counts, USUAL)))
+        counts = None
+        if name != top:
+            counts = _counts(owners[name], frames[top].height)
+        usual = None
+        if counts is not None:
+            usual = max(1, int(np.quantile(counts, USUAL)))
         looked_at = people if name == top else propose(*tables[name])
         guesses.append(TableGuess(name, looked_at, key, parent, other_parents, usual))
     apart = tuple(name for name in frames if name not in order)
@@ -292,7 +296,9 @@ def _why(column: str, key: str, table: str) -> str | None:
     """
     if column.lower() == key.lower():
         says_so = _is_named(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
-        return "and it has the same name" if says_so else SAME
+        if says_so:
+            return "and it has the same name"
+        return SAME
     if _stems(column) & _stems(table):
         return "and it is called after it"
     if _stems(column) & _stems(key) - KEY_WORDS:
@@ -518,7 +524,9 @@ def _leads(parents: Mapping[str, ParentGuess], start: str, name: str) -> bool:
 
 def _by_depth(parents: Mapping[str, ParentGuess]) -> list[str]:
     def depth(name: str) -> int:
-        return 1 + depth(parents[name].table) if name in parents else 0
+        if name in parents:
+            return 1 + depth(parents[name].table)
+        return 0
 
     return sorted(parents, key=depth)
 

@@ -119,7 +119,9 @@ def _by_stem(words: tuple[str, ...]) -> list[Match]:
     matches = []
     for concept, letters in stems().items():
         if any(stem in joined for stem in letters):
-            family = "direct" if concept in terms_of("direct") else "quasi"
+            family = "quasi"
+            if concept in terms_of("direct"):
+                family = "direct"
             matches.append(Match(family, concept, words, 0, len(words)))
     return matches
 

@@ -90,7 +90,9 @@ def _step(proposal: Proposal) -> str:
     means = proposal.means
     if means is None:
         return f"  - {flow(FALLBACK)[1:-1]}"
-    rows = "the table" if means.rows == proposal.rows else f"{means.rows:,} rows of the table"
+    rows = "the table"
+    if means.rows != proposal.rows:
+        rows = f"{means.rows:,} rows of the table"
     return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}: {means.why}"
 
 
@@ -143,7 +145,9 @@ def _records(proposal: Proposal) -> str:
 def _questions(proposal: Proposal) -> Iterator[str]:
     open_columns = proposal.with_roles(Role.ASK)
     if open_columns:
-        count = "1 column waits" if len(open_columns) == 1 else f"{len(open_columns)} columns wait"
+        count = "1 column waits"
+        if len(open_columns) != 1:
+            count = f"{len(open_columns)} columns wait"
         yield (
             f"# {count} for your decision (role: ask), and nothing runs before:"
             f" {_names(open_columns)}."
@@ -153,7 +157,9 @@ def _questions(proposal: Proposal) -> Iterator[str]:
 def _most_dangerous(proposal: Proposal) -> Iterator[str]:
     dangerous = proposal.identifying
     if dangerous is not None and dangerous.uniqueness:
-        together = "single out" if len(dangerous.columns) > 1 else "singles out"
+        together = "singles out"
+        if len(dangerous.columns) > 1:
+            together = "single out"
         yield (
             f"# {_names(dangerous.columns)} {together} {percent(dangerous.uniqueness)} of"
             f" {_records(proposal)}."
@@ -181,7 +187,9 @@ def _warnings(proposal: Proposal) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    remainder = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    remainder = ""
+    if len(names) > _LISTED:
+        remainder = f" and {len(names) - _LISTED} more"
     return ", ".join(scalar(_cut(name)) for name in names[:_LISTED]) + remainder
 
 
@@ -230,7 +238,9 @@ def flow(value: Any) -> str:
         )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
-    return scalar(value) if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        return scalar(value)
+    return repr(value)
 
 
 def scalar(text: str) -> str:

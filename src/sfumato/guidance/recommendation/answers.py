@@ -140,7 +140,9 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
         return ContextAnswers()
     if isinstance(answers, ContextAnswers):
         return answers
-    name = str(answers) if isinstance(answers, str | Path) else "the answers"
+    name = "the answers"
+    if isinstance(answers, str | Path):
+        name = str(answers)
     document = recipes.read_document(Path(answers)) if isinstance(answers, str | Path) else answers
     if not isinstance(document, Mapping):
         raise RecipeError(f"{name} must map questions to answers, like 'recipient: public'")

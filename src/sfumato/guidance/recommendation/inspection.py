@@ -61,7 +61,9 @@ class Looked:
 
 def table_of(table: Any, recipe: Recipe | None = None) -> Table:
     """A table, or a path or frame that is read into memory."""
-    engine = "memory" if isinstance(table, str | Path) else None
+    engine = None
+    if isinstance(table, str | Path):
+        engine = "memory"
     return read_one_table(table, recipe=recipe, engine=engine, options={}).in_memory(
         "a recommendation"
     )
@@ -127,7 +129,9 @@ def _decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Sche
     for column, word in decisions.items():
         roles, unit = roles_of(word, column)
         changes: dict[str, Any] = {"roles": roles, **({"unit": unit} if unit else {})}
-        hierarchy = schema[column].hierarchy if column in schema.attributes else None
+        hierarchy = None
+        if column in schema.attributes:
+            hierarchy = schema[column].hierarchy
         if Role.QUASI in roles and hierarchy is None:
             suggested = suggest(look_at(column, table.to_polars().get_column(column))).hierarchy
             changes["hierarchy"] = registry.build("hierarchies", suggested)

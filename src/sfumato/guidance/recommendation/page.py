@@ -26,7 +26,9 @@ def recommendation_page(document: Mapping[str, Any], chart: ChartBlock) -> str:
     """The page of a recommendation (see ``Recommendation.to_dict``) with its map."""
     document = as_shown(document)
     table, best = document["table"], document["best"]
-    kind = "Fallback" if document["fallback"] else "Recommended"
+    kind = "Recommended"
+    if document["fallback"]:
+        kind = "Fallback"
     trial = as_sentence(best["headline"])
     if table["tried_on"] < table["rows"]:
         rows = f"{number(table['tried_on'])} of {number(table['rows'])} rows"

@@ -105,7 +105,9 @@ class Recommendation(Reportable):
         """What is recommended, in a sentence; a fallback is called one."""
         yardstick = self.ranked.yardstick
         lost = self.best.utilities.get(yardstick)
-        loss_part = "" if lost is None else f"; {TOLD[yardstick]} {lost:.3f}"
+        loss_part = ""
+        if lost is not None:
+            loss_part = f"; {TOLD[yardstick]} {lost:.3f}"
         linked = self.best.risks.get("linkage")
         linkage_part = ""
         if linked is not None:
@@ -264,7 +266,9 @@ class Recommendation(Reportable):
 
     def _recipe_text(self, name: str, target: Path) -> str:
         why = self.why if name == self.ranked.best else self.ranked.why_not[name]
-        rank = "runner-up" if name != self.ranked.best else "best"
+        rank = "best"
+        if name != self.ranked.best:
+            rank = "runner-up"
         if self.fallback:
             rank = f"{FALLBACK.lower()}, {rank}"
         head = f"# sfumato recommend, {rank}: {why}"

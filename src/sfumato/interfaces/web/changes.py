@@ -80,4 +80,6 @@ def _text_of_value(value: Any) -> str:
     if isinstance(value, Mapping) or value is None:
         return "as by default"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    if len(text) <= LONGEST:
+        return text
+    return text[: LONGEST - 1] + "…"

@@ -151,7 +151,9 @@ def task_function(task: str) -> Callable[..., Any]:
 
 def _closest(error: SfumatoError) -> Any:
     """What comes nearest where nothing satisfies a recipe, in plain data."""
-    return None if not isinstance(error, Unsatisfiable) else error.closest
+    if not isinstance(error, Unsatisfiable):
+        return None
+    return error.closest
 
 
 def _bug(task: str, error: BaseException) -> str:

@@ -52,7 +52,9 @@ def choice_of(attribute: Attribute) -> str:
     >>> choice_of(Attribute((Role.UNIT,), unit="household"))
     'unit: household'
     """
-    unit = attribute.unit if attribute.has(Role.UNIT) else "person"
+    unit = "person"
+    if attribute.has(Role.UNIT):
+        unit = attribute.unit
     names = (name for name, meaning in CHOICES.items() if meaning == (attribute.roles, unit))
     return next(names, join_words(attribute.roles))
 
@@ -87,7 +89,9 @@ def with_kind(recipe: Recipe, columns: Sequence[str], kind: str) -> Edited:
 
 def with_missing(recipe: Recipe, columns: Sequence[str], rule: str) -> Edited:
     """Say what missing values of columns equal."""
-    words = "a value like others" if Missing(rule) is Missing.CATEGORY else "equal to every value"
+    words = "equal to every value"
+    if Missing(rule) is Missing.CATEGORY:
+        words = "a value like others"
     return Edited(
         _with(recipe, columns, missing=Missing(rule)),
         f"{_column_words(columns)}: missing values are {words}",

@@ -295,7 +295,9 @@ def _inside(kind: Any) -> list[Naming | None]:
 def _field(name: str, info: Any, subject: Any, schema: Schema | None) -> FormField:
     declared = DeclaredType.of(info.annotation, info.metadata)
     required = bool(info.is_required())
-    default = None if required else plain_data(info.get_default(call_default_factory=True))
+    default = None
+    if not required:
+        default = plain_data(info.get_default(call_default_factory=True))
     value = default if subject is None else plain_data(getattr(subject, name))
     plain = FormField(
         name,
@@ -434,7 +436,9 @@ def _list_widget(kind: Any, names: Naming | None, schema: Schema | None) -> dict
         return {"kind": "numbers", "whole": float not in items}
     if items and (words := _words(items)):
         return {"kind": "many", "choices": tuple(FormChoice(word, spoken(word)) for word in words)}
-    return {"kind": "texts"} if items == (str,) else {"kind": "yaml"}
+    if items == (str,):
+        return {"kind": "texts"}
+    return {"kind": "yaml"}
 
 
 def _items(kind: Any) -> tuple[Any, ...] | None:
@@ -537,7 +541,9 @@ def _reads_as_itself(text: str) -> bool:
 def _plain_number(number: decimal.Decimal) -> str:
     """A number without an exponent or noughts at its end."""
     text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    if "." in text:
+        return text.rstrip("0").rstrip(".")
+    return text
 
 
 def read_value(field: FormField, entered: Any) -> Any:
@@ -551,7 +557,9 @@ def read_value(field: FormField, entered: Any) -> Any:
         nothing = LEFT_OUT
         if field.kind == "texts" and field.required and not field.min_items:
             nothing = []
-        return nothing if entered == "" else _read_text(field, entered)
+        if entered == "":
+            return nothing
+        return _read_text(field, entered)
     if entered is None or (
         field.required and field.min_items and isinstance(entered, list) and not entered
     ):
@@ -577,7 +585,9 @@ def _read_text(field: FormField, text: str) -> Any:
         return text == "true"
     if field.kind in ("columns", "many"):
         return text if field.single else [text]
-    return read_yaml(text, "this") if field.kind == "yaml" else text
+    if field.kind == "yaml":
+        return read_yaml(text, "this")
+    return text
 
 
 def number_in(text: str, *, whole: bool = False) -> int | float:
@@ -591,7 +601,9 @@ def number_in(text: str, *, whole: bool = False) -> int | float:
         number = float(plain)
         if re.fullmatch(r"[+-]?\d+", plain):
             return int(plain)
-        return int(number) if whole and number == int(number) else number
+        if whole and number == int(number):
+            return int(number)
+        return number
     except (ValueError, OverflowError):
         raise ParameterError("should be a number") from None
 

@@ -179,7 +179,9 @@ def _levels(details: Sequence[Any]) -> Iterator[Line]:
         cells = []
         for candidate in details:
             level, top = candidate["levels"].get(column, (None, None))
-            words = "no one level" if level is None else f"{level} of {top}"
+            words = "no one level"
+            if level is not None:
+                words = f"{level} of {top}"
             cells.append("synthetic" if candidate["drawn"] else words)
         yield f"level of {column}", cells, set()
 

@@ -211,7 +211,9 @@ class Project(Listeners):
     def history(self) -> str:
         """The log as it is written, which goes with a release as what led to it."""
         file = self.folder / LOG
-        return file.read_text(encoding="utf-8") if file.exists() else ""
+        if file.exists():
+            return file.read_text(encoding="utf-8")
+        return ""
 
     @property
     def entry(self) -> Version | None:

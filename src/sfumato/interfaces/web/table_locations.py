@@ -31,7 +31,9 @@ def absolute_location(entered: str) -> str:
     if not is_address(entered):
         path = at_home(entered).absolute()
         kind = kind_of_file(path)
-        return str(path) if kind is None else f"{kind}:///{path}"
+        if kind is None:
+            return str(path)
+        return f"{kind}:///{path}"
     location = address(entered)
     if location.kind not in ("sqlite", "duckdb"):
         return entered

@@ -139,7 +139,9 @@ def _status_of(entry: os.DirEntry[str]) -> os.stat_result | None:
 
 def _short(path: str | None) -> str:
     """A path in a message: the end of a long one tells more than its beginning."""
-    words = "this folder" if path is None else path.replace("\0", "")
+    words = "this folder"
+    if path is not None:
+        words = path.replace("\0", "")
     if len(words) <= LONGEST_TOLD:
         return words
     return f"… {words[-LONGEST_TOLD:]}"

@@ -187,7 +187,9 @@ class Workbench:
 
     async def _read(self, data: Opened) -> dict[str, Any]:
         """Read a table as it was said, else as the recipe says."""
-        recipe = self.project.recipe if self.project.has_recipe else None
+        recipe = None
+        if self.project.has_recipe:
+            recipe = self.project.recipe
         how: dict[str, Any] = {
             "path": data.path,
             "example": data.example,

@@ -231,7 +231,9 @@ def _purpose(node: Place, *, refused: bool) -> Purpose:
         "iconList",
         *TEXTS,
     )
-    accepted = node.flag("accepted") if node.at("accepted") is not None else None
+    accepted = None
+    if node.at("accepted") is not None:
+        accepted = node.flag("accepted")
     retention = node.at("retention")
     return Purpose(
         name=node.name("purpose"),

@@ -126,7 +126,9 @@ def core_property(name: str) -> str:
     ('hasData', 'has_k', 'my:owner')
     """
     plain = name.rsplit(":", 1)[-1].rsplit("#", 1)[-1]
-    return plain if plain in CORE or plain.startswith("has_") else name
+    if plain in CORE or plain.startswith("has_"):
+        return plain
+    return name
 
 
 def direction(property_name: str) -> Literal["at least", "at most", "exactly"]:
@@ -409,7 +411,9 @@ class _Reader:
             depth += (word == "(") - (word == ")")
 
     def fail(self, message: str) -> NoReturn:
-        position = self.tokens[min(self.at, len(self.tokens) - 1)][2] if self.tokens else 0
+        position = 0
+        if self.tokens:
+            position = self.tokens[min(self.at, len(self.tokens) - 1)][2]
         line = self.text.count("\n", 0, position) + 1
         raise PolicyError([Remark("functional_syntax", "error", "$", message, line)], self.name)
 
@@ -522,15 +526,21 @@ def to_functional(concept: Concept) -> str:
     if isinstance(concept, Named):
         return concept.name
     if isinstance(concept, And | Or):
-        word = "ObjectIntersectionOf" if isinstance(concept, And) else "ObjectUnionOf"
+        word = "ObjectUnionOf"
+        if isinstance(concept, And):
+            word = "ObjectIntersectionOf"
         return f"{word}({' '.join(to_functional(part) for part in concept.parts)})"
     if isinstance(concept, Some):
         return f"ObjectSomeValuesFrom({concept.property} {to_functional(concept.concept)})"
     kind = "xsd:integer" if concept.whole else "xsd:decimal"
     if concept.exact:
         return f"DataHasValue({concept.property} {_literal(concept.low, kind)})"
-    low = "" if math.isinf(concept.low) else f" xsd:minInclusive {_literal(concept.low, kind)}"
-    high = "" if math.isinf(concept.high) else f" xsd:maxInclusive {_literal(concept.high, kind)}"
+    low = ""
+    if not math.isinf(concept.low):
+        low = f" xsd:minInclusive {_literal(concept.low, kind)}"
+    high = ""
+    if not math.isinf(concept.high):
+        high = f" xsd:maxInclusive {_literal(concept.high, kind)}"
     return f"DataSomeValuesFrom({concept.property} DatatypeRestriction({kind}{low}{high}))"
 
 

@@ -198,11 +198,15 @@ def _intersection(first: Between | None, second: Between) -> Between | None:
 
 
 def _up(number: float) -> float:
-    return number if math.isinf(number) else float(math.ceil(number))
+    if math.isinf(number):
+        return number
+    return float(math.ceil(number))
 
 
 def _down(number: float) -> float:
-    return number if math.isinf(number) else float(math.floor(number))
+    if math.isinf(number):
+        return number
+    return float(math.floor(number))
 
 
 def _cut(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
@@ -295,7 +299,9 @@ def _missing(part: Simple, allowed: Simple, vocabulary: Vocabulary, path: Path) 
             part_interval is None
             or not interval.low <= part_interval.low <= part_interval.high <= interval.high
         ):
-            has = "not said" if part_interval is None else _number(part_interval.low)
+            has = "not said"
+            if part_interval is not None:
+                has = _number(part_interval.low)
             return _Reason(
                 f"{where}{name} is {has}, allowed is {_number(interval.low)} to"
                 f" {_number(interval.high)}",

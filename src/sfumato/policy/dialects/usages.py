@@ -108,8 +108,12 @@ class Graph:
     def name_of(self, value: Any) -> str:
         """The short name of a value."""
         if isinstance(value, Node):
-            return value.types[0] if value.types else value.id
-        return value.id if isinstance(value, Ref) else str(value)
+            if value.types:
+                return value.types[0]
+            return value.id
+        if isinstance(value, Ref):
+            return value.id
+        return str(value)
 
     def _context(self, context: Any) -> None:
         for part in context if isinstance(context, list) else [context]:
@@ -597,7 +601,9 @@ def _constraint(graph: Graph, constraint: Any) -> tuple[str, str, tuple[str, ...
 
 def _period(operator: str, right: tuple[str, ...]) -> int | None:
     """The most days that a constraint on time allows."""
-    match = re.fullmatch(r"P?(\d{1,6})D?", right[0]) if right else None
+    match = None
+    if right:
+        match = re.fullmatch(r"P?(\d{1,6})D?", right[0])
     if match:
         return max(0, int(match[1]) - (operator == "odrl:lt"))
     return None
@@ -656,7 +662,9 @@ def _model(graph: Graph, constraint: Any) -> TechnicalMeasure | None:
     """A constraint such as ``sf:has_k gteq 10``; None where it is another."""
     operand, operator, right = _constraint(graph, constraint)
     term, operators = TERMS_OF_DUTIES.get(operand, ("", ()))
-    number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0]) if len(right) == 1 else None
+    number = None
+    if len(right) == 1:
+        number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0])
     if operator not in operators or number is None:
         problem = (
             f"the duty to anonymize names {operand or 'a constraint'} with"

@@ -179,7 +179,9 @@ class DataStage(StageView):
         elif not count:
             words = "No column is a quasi-identifier yet: nobody outside is taken to know anything."
         else:
-            share = single["alone"] / single["records"] if single["records"] else 0.0
+            share = 0.0
+            if single["records"]:
+                share = single["alone"] / single["records"]
             together = "1 column singles out"
             if count != 1:
                 together = f"{count} columns together single out"
@@ -238,7 +240,9 @@ class DataStage(StageView):
         names = ", ".join(
             f"{name} ({', '.join(map(str, values))})" for name, values in list(open_.items())[:5]
         )
-        remainder = f" and {len(open_) - 5} more" if len(open_) > 5 else ""
+        remainder = ""
+        if len(open_) > 5:
+            remainder = f" and {len(open_) - 5} more"
         with element("p", "tools"):
             text(f"Codes that often mean a missing value: {names}{remainder}.")
             button(

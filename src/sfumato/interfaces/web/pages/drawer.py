@@ -341,7 +341,9 @@ class Drawer(StageView):
 
 def said_of(entry: Version, *, clock: bool = True) -> str:
     """When a version was made, and what its run gave; an empty effect says that it was not run."""
-    when = entry.time.replace("T", " ").removesuffix("+00:00") + " UTC" if clock else ""
+    when = ""
+    if clock:
+        when = entry.time.replace("T", " ").removesuffix("+00:00") + " UTC"
     effect = entry.effect
     parts = [when] if when else []
     if "suppressed" in effect:

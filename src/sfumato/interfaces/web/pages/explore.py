@@ -380,9 +380,13 @@ class Explore(StageView):
     def _choose_first(self) -> None:
         """Where nothing is selected, what is in use is; else the first point that nothing beats."""
         if self.selected is None:
-            first = self.found["in_use"] if self.found["in_use"] in self.found["points"] else None
+            first = None
+            if self.found["in_use"] in self.found["points"]:
+                first = self.found["in_use"]
             first = first if first is not None else next(iter(self.found["front"]), None)
-            self.levels = None if first is None else dict(self.found["points"][first]["levels"])
+            self.levels = None
+            if first is not None:
+                self.levels = dict(self.found["points"][first]["levels"])
 
     def _look(self, at: int) -> None:
         self._show({**self._node(at), "id": at}, preview=True)
@@ -421,7 +425,9 @@ class Explore(StageView):
         rank = None
         if point["id"] in self.found["front"]:
             rank = self.found["front"].index(point["id"]) + 1
-        name = f"Point {rank}" if rank else "A combination of levels"
+        name = "A combination of levels"
+        if rank:
+            name = f"Point {rank}"
         text(f"{name}{', in use' if used else ''}", "h2")
         with element("dl", "list"):
             for column, level in point["levels"].items():
@@ -448,7 +454,9 @@ class Explore(StageView):
     def _level(self, column: str, level: int) -> None:
         top = self.found["tops"].get(column, level)
         labels = self.examples.get(column, [])
-        example = labels[level] if level < len(labels) else None
+        example = None
+        if level < len(labels):
+            example = labels[level]
         words = f"e.g. {example}" if example else f"level {level}"
         if level == 0:
             words = "unchanged"

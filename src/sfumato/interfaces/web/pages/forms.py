@@ -164,7 +164,9 @@ class DrawnForm:
         said at its field.
         """
         entered = self.read()
-        return None if entered is None else self.on_made(entered, None)
+        if entered is None:
+            return None
+        return self.on_made(entered, None)
 
     def _draw(self, field: FormField) -> None:
         name = f"{self.key}-{field.name}"
@@ -314,7 +316,9 @@ def largest_shown(value: Any) -> int:
     >>> largest_shown(5), largest_shown(60)
     (50, 120)
     """
-    return max(50, 2 * value) if isinstance(value, int) else 50
+    if isinstance(value, int):
+        return max(50, 2 * value)
+    return 50
 
 
 def _multiples(form: DrawnForm, field: FormField, name: str) -> None:

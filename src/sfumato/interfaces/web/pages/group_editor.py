@@ -72,7 +72,9 @@ class GroupEditor:
     def _draw_levels(self, groups: dict[str, Any]) -> None:
         with element("div", "tools", role="group", aria_label="which level is grouped"):
             for level in range(1, groups["levels"] + 1):
-                words = "Put groups together" if level == groups["levels"] else f"Level {level}"
+                words = "Put groups together"
+                if level != groups["levels"]:
+                    words = f"Level {level}"
                 button(
                     words,
                     lambda level=level: self._show_level(level),

@@ -90,7 +90,9 @@ class HierarchyStage(StageView):
         self.turn += 1
         turn, column = self.turn, str(self.column)
         answer, problem = await self._ask_levels(column, self.draft)
-        groups = await self.editor.ask(column) if self.draft is None else None
+        groups = None
+        if self.draft is None:
+            groups = await self.editor.ask(column)
         if turn != self.turn:
             return
         with self.page.client:
@@ -158,7 +160,9 @@ class HierarchyStage(StageView):
                 name, top = line["column"], line["top"]
                 current = {"aria_current": "true"} if name == self.column else {}
                 has_level = name in fixed or name in searched
-                words = "?" if top is None else f"{levels[name] if has_level else '–'}/{top}"
+                words = "?"
+                if top is not None:
+                    words = f"{levels[name] if has_level else '–'}/{top}"
                 with element(
                     "button",
                     "pick",
@@ -170,7 +174,9 @@ class HierarchyStage(StageView):
                     text(name, "span", "lab", title=name)
                     with element("span", "soft", "small"):
                         if line["uncovered"] or line["error"]:
-                            lost = f"⚠{line['uncovered']:,} " if line["uncovered"] else "⚠ "
+                            lost = "⚠ "
+                            if line["uncovered"]:
+                                lost = f"⚠{line['uncovered']:,} "
                             text(
                                 lost,
                                 "span",
@@ -200,7 +206,9 @@ class HierarchyStage(StageView):
         if hierarchy is None:
             kinds = {"": "nothing yet", **kinds}
         with element("div", "builder"):
-            name = "" if hierarchy is None else hierarchy.name
+            name = ""
+            if hierarchy is not None:
+                name = hierarchy.name
             choice("Made by", kinds, name, self._choose, key="builder")
         if hierarchy is not None:
             # the groups below show what a list of paths holds
@@ -304,9 +312,13 @@ class HierarchyStage(StageView):
                 text("This is a preview. The recipe is as it was.", "p", "lead")
             if problem:
                 self.page.complain(problem)
-            lost = 0 if answer is None else answer["uncovered"]
+            lost = 0
+            if answer is not None:
+                lost = answer["uncovered"]
             if answer is not None and lost:
-                have = "1 value has" if lost == 1 else f"{lost:,} values have"
+                have = "1 value has"
+                if lost != 1:
+                    have = f"{lost:,} values have"
                 self.page.complain(
                     f"{have} no place ({answer['records_lost']:,} records). A run refuses them."
                 )
@@ -409,7 +421,9 @@ class HierarchyStage(StageView):
                 )
             version, searched = self._searched()
             if version and column in searched:
-                now = "" if version == self.project.version else f" for version {version}"
+                now = ""
+                if version != self.project.version:
+                    now = f" for version {version}"
                 text(f"The search found level {searched[column]}{now}.", "span", "soft")
             if version != self.project.version:
                 button(

@@ -340,7 +340,9 @@ class Opening(StageView):
             recipe_sheet = self.recipe.intake.sheet
         requested = options.get(kind)
         if requested is not None or recipe_sheet in names:
-            return {} if requested is None else {kind: requested}
+            if requested is None:
+                return {}
+            return {kind: requested}
         if len(names) == 1:
             if kind == "table" or recipe_sheet is not None:
                 return {kind: names[0]}
@@ -399,5 +401,7 @@ def _read_as(opened: dict[str, Any]) -> str:
         return f"{words}, {format_}"
     sign = str(how.get("delimiter"))
     between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(sign, sign)
-    first = "names in the first line" if how.get("header") else "no names"
+    first = "no names"
+    if how.get("header"):
+        first = "names in the first line"
     return f"{words}, read as CSV: {between} between cells, {how.get('encoding')}, {first}"

@@ -173,7 +173,9 @@ class PromiseStage(StageView):
         hint("None makes a release lawful; they say what others take.")
         with element("ul", "plainlist"):
             for rule in published_thresholds():
-                risk = "" if rule.risk is None else f"risk at most {rule.risk:g}, "
+                risk = ""
+                if rule.risk is not None:
+                    risk = f"risk at most {rule.risk:g}, "
                 with element("li", "entry"):
                     draw_entry(
                         rule.name,
@@ -326,7 +328,9 @@ class PromiseStage(StageView):
             return
 
         def become(changed: Any, _: Any) -> None:
-            way = "at_least" if changed.better == "higher" else "at_most"
+            way = "at_most"
+            if changed.better == "higher":
+                way = "at_least"
             self.set_limit(position, Limit(limit.name, limit.bound, values_of(changed), way))
 
         if form_of(metric):
@@ -383,7 +387,9 @@ class PromiseStage(StageView):
 
     def _bounds(self, key: str, agreement: Agreement, become: Callable[..., None]) -> None:
         """How far a metric may be off, and whether nothing is released where it is further."""
-        way = "at_most" if agreement.at_least is None else "at_least"
+        way = "at_least"
+        if agreement.at_least is None:
+            way = "at_most"
         request = BoundRequest(way, getattr(agreement, way), agreement.refuse)
 
         def changed(request: BoundRequest, _: Any) -> None:
@@ -455,7 +461,9 @@ class PromiseCard:
             return
         attained = verdict["attained"]
         if not attained:
-            attained = "it holds" if verdict["holds"] else "it does not hold"
+            attained = "it does not hold"
+            if verdict["holds"]:
+                attained = "it holds"
         self.today.say(f"today: {attained} {'✓' if verdict['holds'] else '✗'}")
         sentence = verdict["sentence"]
         self.sentence.say(f"{sentence[:1].upper()}{sentence[1:]}.")

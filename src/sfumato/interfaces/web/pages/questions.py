@@ -105,7 +105,9 @@ class QuestionStage(StageView):
         state = self.state
         sign, total, this = state["currency"], state["total"], self.question.epsilon
         spent = min(1.0, state["spent"] / total)
-        share = min(1.0 - spent, this / total) if sign == "ε" else 0.0
+        share = 0.0
+        if sign == "ε":
+            share = min(1.0 - spent, this / total)
         with section("The budget", "gauge"):
             with element("div", "budgetbar", aria_hidden="true"):
                 element("i", "spent", style=f"width:calc({spent:.4f} * 100%)")

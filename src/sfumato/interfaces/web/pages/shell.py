@@ -281,7 +281,9 @@ async def _count(page: Page, stage: Stage) -> None:
     except SfumatoError:
         return
     if count:
-        waiting = "1 open problem" if count == 1 else f"{count:,} open problems"
+        waiting = "1 open problem"
+        if count != 1:
+            waiting = f"{count:,} open problems"
         text(f"{count:,}", "span", "count", aria_label=waiting, role="img")
 
 
@@ -290,7 +292,9 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
     workbench = page.workbench
 
     def choose(name: str) -> None:
-        workbench.colours = name if name in COLOURS else "system"
+        workbench.colours = "system"
+        if name in COLOURS:
+            workbench.colours = name
         colours.value = COLOURS[workbench.colours]
 
     with element("footer", "foot", "soft", "small"):
@@ -304,5 +308,7 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
 
 def _said_of_data(page: Page, where: str) -> None:
     project = page.workbench.project
-    about = f" {project.data.name} ·" if project.data.name else ""
+    about = ""
+    if project.data.name:
+        about = f" {project.data.name} ·"
     Words(f"{where}{about} project {project.folder}")

@@ -68,7 +68,9 @@ def _last_run(project: Project) -> None:
         _figure("records lost", "not run yet", "older")
         return
     old = () if entry.version == project.version else ("older",)
-    note_words = f"for version {entry.version}" if old else ""
+    note_words = ""
+    if old:
+        note_words = f"for version {entry.version}"
     suppressed, score = entry.effect.get("suppressed"), entry.effect.get("score")
     _figure(
         "records lost", UNKNOWN if suppressed is None else f"{suppressed:,}", *old, note=note_words
@@ -83,7 +85,9 @@ def score_text(score: float) -> str:
     >>> shown(0.3149), shown(48_211.4)
     ('0.31', '48,211')
     """
-    return f"{score:.2f}" if abs(score) < 100 else f"{score:,.0f}"
+    if abs(score) < 100:
+        return f"{score:.2f}"
+    return f"{score:,.0f}"
 
 
 def measured_version(project: Project) -> Version | None:
@@ -181,5 +185,7 @@ class UnderWay:
 def progress_text(job: Underway) -> str:
     """How far work is, in words."""
     far = f" · {percent(job.share, 0)}" if job.share else ""
-    words = "" if job.words.lower() == job.title.lower() else f" · {job.words or UNKNOWN}"
+    words = ""
+    if job.words.lower() != job.title.lower():
+        words = f" · {job.words or UNKNOWN}"
     return f"{job.title}{words}{far}"

@@ -178,7 +178,9 @@ def _as_its_kind(values: pl.Series, column: ColumnProposal) -> pl.Series:
     else:
         form = (column.hierarchy or {}).get("dates", {}).get("format")
         read = values.str.to_date(form or "%Y-%m-%d", strict=False)
-    return read if read.null_count() == values.null_count() else values
+    if read.null_count() == values.null_count():
+        return read
+    return values
 
 
 def shape_of(values: pl.Series) -> list[float]:
@@ -308,7 +310,9 @@ def _cell(value: Any) -> str | None:
     if value is None:
         return None
     words = label(value)
-    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+    if len(words) <= LONGEST:
+        return words
+    return words[: LONGEST - 1] + "…"
 
 
 def order_of(data: Table, column: str, descending: bool) -> NDArray[np.uint32]:

@@ -239,8 +239,12 @@ def _examples(table: Any, column: str) -> list[str | None]:
             remap_to(ladder, encoded, level), weights=encoded.counts, minlength=len(labels)
         )
         counts[[position for position, label in enumerate(labels) if label is None]] = 0
-        commonest = int(counts.argmax()) if len(counts) else 0
-        label = labels[commonest] if len(counts) and counts[commonest] >= FEWEST else None
+        commonest = 0
+        if len(counts):
+            commonest = int(counts.argmax())
+        label = None
+        if len(counts) and counts[commonest] >= FEWEST:
+            label = labels[commonest]
         labels_by_level.append(
             label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
         )
@@ -288,7 +292,9 @@ def compare(
                 "drawn": release is not None and release.released.drawn,
                 "together": _together(remembered, release),
             }
-        standing = None if remembered.register is None else len(remembered.register.standing)
+        standing = None
+        if remembered.register is not None:
+            standing = len(remembered.register.standing)
     progress(1.0)
     comparison = on_one_map(bench.data.source.name, outcomes)
     return {**comparison.to_dict(), "more": details, "registered": standing}

@@ -367,7 +367,9 @@ def look_contract(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     ):
         blocks.append(Heading(title))
         for check in checks:
-            reported = " (reported, not refused)" if not check.holds and not check.refuses else ""
+            reported = ""
+            if not check.holds and not check.refuses:
+                reported = " (reported, not refused)"
             blocks.append(VerdictBlock(check.holds, f"{check.sentence}{reported}"))
         if not checks:
             blocks.append(Paragraph(empty, "quiet"))

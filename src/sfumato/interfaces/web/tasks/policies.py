@@ -165,10 +165,14 @@ def _blocks(
     name: str, clauses: Sequence[UsageClause], findings: list[Remark], *, prescribes: bool = True
 ) -> list[Block]:
     """What is in a policy: clauses without a counterpart first, then what was found."""
-    title = "what it permits" if clauses else "what has no counterpart here"
+    title = "what has no counterpart here"
+    if clauses:
+        title = "what it permits"
     blocks: list[Block] = [Heading(f"{name}: {title}", 1)]
     if clauses:
-        compiled = "" if prescribes else ", not what a table must look like: nothing to compile"
+        compiled = ", not what a table must look like: nothing to compile"
+        if prescribes:
+            compiled = ""
         words = f"It says what may be done with data{compiled}. A release is held against it below."
         blocks.append(Paragraph(words, "strong"))
     elif not findings:
@@ -178,8 +182,12 @@ def _blocks(
         lines = []
         for clause in clauses:
             if clause.counterpart == counterpart:
-                prohibited = "" if clause.permitted else "prohibited "
-                use = f" (use {clause.use})" if len(uses) > 1 else ""
+                prohibited = "prohibited "
+                if clause.permitted:
+                    prohibited = ""
+                use = ""
+                if len(uses) > 1:
+                    use = f" (use {clause.use})"
                 lines.append(f"{prohibited}{clause.subject}: {clause.words}{use}")
         if lines:
             blocks.append(_list_block(lines, heading))
@@ -187,7 +195,9 @@ def _blocks(
         lines = []
         for finding in findings:
             if finding.severity == severity:
-                line = "" if finding.line is None else f"line {finding.line}, "
+                line = ""
+                if finding.line is not None:
+                    line = f"line {finding.line}, "
                 lines.append(f"{finding.message} ({line}{finding.path})")
         if lines:
             blocks.append(_list_block(lines, heading))
@@ -232,7 +242,9 @@ def compile_policy(
     compiled = _on_the_table("compile", compiling, progress)
     decisions = []
     for decision in compiled.decisions:
-        subject = f"{decision.subject}: " if decision.subject else ""
+        subject = ""
+        if decision.subject:
+            subject = f"{decision.subject}: "
         decisions.append(f"{subject}{decision.text}")
     blocks: list[Block] = [Heading("The recipe it makes", 1), ListBlock(tuple(decisions))]
     if compiled.delete_by is not None:

@@ -149,7 +149,9 @@ def _answer_blocks(answer: Answer) -> list[Block]:
     fields = answer.to_dict()
     rows = []
     for position, value in enumerate(fields["values"]):
-        group = ", ".join(fields["groups"][position]) if fields["by"] else "all"
+        group = "all"
+        if fields["by"]:
+            group = ", ".join(fields["groups"][position])
         ends = [fields[side][position] if fields[side] else None for side in ("low", "high")]
         rows.append((group, value, *ends))
     header = (", ".join(fields["by"]) or "all", "value", "from", "to")

@@ -58,7 +58,9 @@ def make(
             f"the recipe limits what all releases of the same people tell together ({NAME}): name"
             " the register under Write, then make the release"
         )
-    memory = opened_register(register).memory if asks and register else None
+    memory = None
+    if asks and register:
+        memory = opened_register(register).memory
     try:
         release: TableRelease = run(
             bench.data, recipe, progress=progress, options=RunOptions(memory=memory)

@@ -255,7 +255,9 @@ def _file_table(title: str, folder: Path) -> TableBlock:
     for file in sorted(folder.iterdir()):
         parts = file.rglob("*") if file.is_dir() else [file]
         count = sum(part.stat().st_size for part in parts if part.is_file())
-        meaning = "the released table" if file.name.startswith("data") else ""
+        meaning = ""
+        if file.name.startswith("data"):
+            meaning = "the released table"
         name = file.name + "/" * file.is_dir()
         rows.append((name, size_in_words(count), FILES.get(file.name, meaning)))
     return TableBlock(("file", "size", "what it holds"), tuple(rows), title)
