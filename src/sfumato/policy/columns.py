@@ -69,8 +69,11 @@ class Guarantee:
     @property
     def floors(self) -> dict[str, int]:
         """The largest minimum level of each column."""
-        wishes = [self.everybody, *self.own.values()]
-        return {c: max(w.get(c, 0) for w in wishes) for w in wishes for c in w}
+        floors: dict[str, int] = {}
+        for wish in (self.everybody, *self.own.values()):
+            for column, level in wish.items():
+                floors[column] = max(level, floors.get(column, 0))
+        return floors
 
 
 def common_guarantee(
@@ -103,7 +106,9 @@ def common_guarantee(
     everybody = _minima(shared, levelled)
     wishes = {label: _minima([purpose], levelled) for label, purpose in own.items()}
     caps, left_out = _settled(everybody, wishes, _caps(purposes, levelled), on_conflict, decisions)
+    # people who are left out have no say in the promises
     purposes_left = [*shared, *(p for label, p in own.items() if label not in left_out)]
+    protected = [c for c, g in groups.items() if Group.SD in g] or sensitive
     return Guarantee(
         groups=groups,
         withheld=withheld,
@@ -111,9 +116,7 @@ def common_guarantee(
         own={label: wish for label, wish in wishes.items() if label not in left_out},
         caps=caps,
         pseudonyms=pseudonyms,
-        models=_models(
-            purposes_left, [c for c, g in groups.items() if Group.SD in g] or sensitive, decisions
-        ),
+        models=_models(purposes_left, protected, decisions),
         left_out=left_out,
         decisions=tuple(decisions),
     )
@@ -251,9 +254,12 @@ def _pseudonyms(
     purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]], decisions: list[Decision]
 ) -> dict[str, str]:
     listing = [p for p in purposes if not p.any_data]
-    strengths = [
-        {c: strength_of(m.name) for m in p.pseudonymizations for c in m.data} for p in listing
-    ]
+    strengths: list[dict[str, str]] = []  # by policy: the method that each column gets
+    for purpose in listing:
+        by_column: dict[str, str] = {}
+        for method in purpose.pseudonymizations:
+            by_column |= dict.fromkeys(method.data, strength_of(method.name))
+        strengths.append(by_column)
     agreed: dict[str, str] = {}
     for column in dict.fromkeys(c for methods in strengths for c in methods if c in groups):
         methods = [m[column] for m in strengths if column in m]

@@ -217,10 +217,10 @@ def _sound(policies: Policies, dataset: Table) -> list[Decision]:
     findings = Findings("the policies")
     for name, policy in named_policies:
         remarks = lint(policy, columns=dataset.columns)
-        findings.extend(
-            dataclasses.replace(f, path=f"{name}: {f.path}") if f.severity == "error" else f
-            for f in remarks
-        )
+        # several policies are judged: an error says which one is wrong
+        errors = [remark for remark in remarks if remark.severity == "error"]
+        findings.extend(dataclasses.replace(e, path=f"{name}: {e.path}") for e in errors)
+        findings.extend(remark for remark in remarks if remark.severity != "error")
     findings.raise_errors()
     return [Decision(f.rule, f.path, f.message) for f in findings if f.rule == "datum_not_in_table"]
 
@@ -338,23 +338,25 @@ class _Steps:
 
     def _fields(self, method: str, names: Sequence[str]) -> dict[str, Any]:
         keyed = method == "keyed" or self.options.vault is not None
-        return {
-            "columns": list(names),
-            "method": method,
-            "domain": self.use.purpose,  # pseudonyms of different purposes cannot be linked
-            **({"key": dict(self.options.key)} if keyed and self.options.key else {}),
-            **({"vault": self.options.vault} if self.options.vault else {}),
-        }
+        # the purpose as domain: pseudonyms of different purposes cannot be linked
+        fields: dict[str, Any] = {"columns": list(names), "method": method}
+        fields["domain"] = self.use.purpose
+        if keyed and self.options.key:
+            fields["key"] = dict(self.options.key)
+        if self.options.vault:
+            fields["vault"] = self.options.vault
+        return fields
 
     def _personal(self) -> list[dict[str, Any]]:
         everybody = dict(self.merged.floors if self.options.floor else self.merged.everybody)
         own = {label: dict(wish) for label, wish in self.merged.own.items()}
-        if self.options.floor or not any(own.values()):
-            own = {}
-        if not everybody and not own:
-            return []
-        by = {"own": own, "by": COLUMN} if own else {}
-        return [{"personal_levels": {**({"levels": everybody} if everybody else {}), **by}}]
+        fields: dict[str, Any] = {}
+        if everybody:
+            fields["levels"] = everybody
+        # under one floor for all, nobody's own levels are left to keep
+        if not self.options.floor and any(own.values()):
+            fields |= {"own": own, "by": COLUMN}
+        return [{"personal_levels": fields}] if fields else []
 
     def capped(self) -> list[str]:
         """The columns whose cap lies below the top of their hierarchy."""
@@ -367,12 +369,15 @@ class _Steps:
         floors = self.merged.floors if self.options.floor else self.merged.everybody
         lowest = {c: level for c, level in floors.items() if Group.QID in self.merged.groups[c]}
         highest = {c: self.merged.caps[c] for c in self.capped()} if caps else {}
-        levels = {
-            c: [lowest[c], highest.get(c, self.tops[c])] if c in lowest else highest[c]
-            for c in (*lowest, *highest)
-        }
-        share = self.options.budget if budget is None else budget
-        return {"global_recoding": {**({"levels": levels} if levels else {}), "budget": share}}
+        # a column with a minimum has a range of levels, one with only a cap its highest level
+        levels: dict[str, Any] = {}
+        for column, level in lowest.items():
+            levels[column] = [level, highest.get(column, self.tops[column])]
+        for column, level in highest.items():
+            levels.setdefault(column, level)
+        fields: dict[str, Any] = {"levels": levels} if levels else {}
+        fields["budget"] = self.options.budget if budget is None else budget
+        return {"global_recoding": fields}
 
 
 def _within_caps(recipe: Recipe, dataset: Table, compiled: _Steps) -> tuple[Recipe, list[Decision]]:

@@ -22,7 +22,7 @@ from sfumato.policy.dialects.dialect_detection import (
     tells_of_uses,
     usage_of_release,
 )
-from sfumato.policy.dialects.usages import local, policy_of_usages
+from sfumato.policy.dialects.usages import Usage, local, policy_of_usages
 from sfumato.policy.documents import Findings, read_text
 from sfumato.policy.enforce import drift, read_record, refused_before
 from sfumato.policy.people import Policies, digest_of
@@ -514,13 +514,15 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     """
     document, _ = read_concept_text(read_text(path), path.name)
     usages = document if isinstance(document, tuple) else ()
-    columns = [
-        dataclasses.replace(
-            usage, data=tuple(category for category in usage.data if category.column)
-        )
-        for usage in usages
-        if usage.permitted and any(category.column for category in usage.data)
-    ]
+    columns: list[Usage] = []
+    complete = True  # every kind of data says which column it is
+    for usage in usages:
+        if not usage.permitted:
+            continue
+        with_column = tuple(category for category in usage.data if category.column)
+        complete = complete and len(with_column) == len(usage.data)
+        if with_column:
+            columns.append(dataclasses.replace(usage, data=with_column))
     if not columns:
         return []
     findings = Findings(path.name)
@@ -528,9 +530,6 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     findings.raise_errors()
     exact = [p for p in policy.purposes if p.name == local(purpose)]
     released = read_released(folder, original)
-    complete = all(
-        category.column for usage in usages if usage.permitted for category in usage.data
-    )
     broken: list[str] = []
     for candidate in exact or policy.purposes:
         listed = tuple(candidate.data)

@@ -107,10 +107,9 @@ class Policies:
                 " names policies"
             )
         encoded = dataset.encoded(by)
-        names = [
-            NOBODY if label is None else self.label_of.get(label, NOBODY)
-            for label in encoded.labels
-        ]
+        # a missing value names nobody
+        owners: dict[str | None, str] = {**self.label_of, None: NOBODY}
+        names = [owners.get(label, NOBODY) for label in encoded.labels]
         column = pl.Series(COLUMN, names, dtype=pl.String).gather(encoded.codes).alias(COLUMN)
         return dataset.with_columns({COLUMN: column}).with_attribute(
             COLUMN, Attribute((Role.DIRECT,))

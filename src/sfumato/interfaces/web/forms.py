@@ -70,11 +70,7 @@ class FormError(ParameterError):
     """
 
     def __init__(self, problems: Mapping[str, str]) -> None:
-        super().__init__(
-            "; ".join(
-                f"{name} {problem}" if name else problem for name, problem in problems.items()
-            )
-        )
+        super().__init__("; ".join(f"{name} {why}".strip() for name, why in problems.items()))
         self.problems = dict(problems)
 
 
@@ -162,10 +158,9 @@ def form_of(subject: Any, schema: Schema | None = None) -> tuple[FormField, ...]
     """
     cls = subject if isinstance(subject, type) else type(subject)
     declared: Mapping[str, Any] = cls.__pydantic_fields__  # type: ignore[attr-defined]
-    return tuple(
-        _field(field.name, declared[field.name], None if subject is cls else subject, schema)
-        for field in dataclasses.fields(cls)
-    )
+    instance = None if subject is cls else subject
+    names = [field.name for field in dataclasses.fields(cls)]
+    return tuple(_field(name, declared[name], instance, schema) for name in names)
 
 
 def starting_values(cls: Any, schema: Schema | None) -> dict[str, Any]:
@@ -257,39 +252,32 @@ class DeclaredType:
         origin = typing.get_origin(annotation)
         if origin is typing.Annotated:
             inner, *markers = typing.get_args(annotation)
-            return cls.of(
-                inner,
-                (
-                    *metadata,
-                    *(part for item in markers for part in getattr(item, "metadata", (item,))),
-                ),
-            )
+            for marker in markers:  # a Field of pydantic holds several
+                metadata = (*metadata, *getattr(marker, "metadata", (marker,)))
+            return cls.of(inner, metadata)
         if origin in (typing.Union, types.UnionType):
-            parts = [cls.of(part) for part in typing.get_args(annotation)]
-            inside = tuple(kind for part in parts for kind in part.types)
-            optional = any(part.optional for part in parts)
-            return cls(
-                inside, (*metadata, *(word for part in parts for word in part.metadata)), optional
-            )
-        if annotation is type(None):
-            return cls((), tuple(metadata), True)
-        return cls((annotation,), tuple(metadata), False)
+            kinds: tuple[Any, ...] = ()
+            optional = False
+            for part in map(cls.of, typing.get_args(annotation)):
+                kinds += part.types
+                metadata = (*metadata, *part.metadata)
+                optional = optional or part.optional
+            return cls(kinds, tuple(metadata), optional)
+        nothing = annotation is type(None)
+        return cls(() if nothing else (annotation,), tuple(metadata), nothing)
 
     @property
     def names(self) -> Naming | None:
         """What its text names, here or further inside."""
-        naming = next((word for word in self.metadata if isinstance(word, Naming)), None)
-        return naming or next(
-            (n for kind in self.types for n in _inside(kind) if n is not None), None
-        )
-
-
-def _inside(kind: Any) -> list[Naming | None]:
-    return [
-        DeclaredType.of(part).names
-        for part in typing.get_args(kind)
-        if typing.get_origin(kind) is not Literal
-    ]
+        for word in self.metadata:
+            if isinstance(word, Naming):
+                return word
+        for kind in self.types:
+            for part in typing.get_args(kind) if typing.get_origin(kind) is not Literal else ():
+                naming = DeclaredType.of(part).names
+                if naming is not None:
+                    return naming
+        return None
 
 
 def _field(name: str, info: Any, subject: Any, schema: Schema | None) -> FormField:
@@ -351,16 +339,12 @@ def _widget_of(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
 
 def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
     """The words of a choice; none where something else than words may stand there."""
-    words = tuple(
-        word
-        for kind in kinds
-        if typing.get_origin(kind) is Literal
-        for word in typing.get_args(kind)
-    )
-    only = all(typing.get_origin(kind) is Literal for kind in kinds) and all(
-        isinstance(w, str) for w in words
-    )
-    return words if only else ()
+    words: tuple[Any, ...] = ()
+    for kind in kinds:
+        if typing.get_origin(kind) is not Literal:
+            return ()
+        words += typing.get_args(kind)
+    return words if all(isinstance(word, str) for word in words) else ()
 
 
 def _number(declared: DeclaredType) -> dict[str, Any]:
@@ -649,7 +633,7 @@ def _read_mapping(entered: Any) -> Any:
     empty = [key for key, value in rows if isinstance(value, str) and not value.strip()]
     if empty:
         raise ParameterError("has a row without a value")
-    mapping = {
-        key: read_yaml(value, "this") if isinstance(value, str) else value for key, value in rows
-    }
+    mapping = {}
+    for key, value in rows:
+        mapping[key] = read_yaml(value, "this") if isinstance(value, str) else value
     return mapping or LEFT_OUT

@@ -135,14 +135,13 @@ def _usage(graph: Graph, node: Node) -> Usage:
 def _category(graph: Graph, value: Any) -> Category:
     if not isinstance(value, Node):
         return Category(graph.name_of(value))
-    labels = {
-        name: next(iter(graph.values(value, f"sf:{name}")), None) for name in ("column", "group")
-    }
     levels = [_level(graph, value, name) for name in ("minimumLevel", "maximumLevel")]
-    column, group = (
-        graph.name_of(v) if v is not None else "" for v in (labels["column"], labels["group"])
-    )
-    group = local(group)
+    labels = {"column": "", "group": ""}
+    for name in labels:
+        label = next(iter(graph.values(value, f"sf:{name}")), None)
+        if label is not None:
+            labels[name] = graph.name_of(label)
+    column, group = labels["column"], local(labels["group"])
     if group and group not in Group.__members__:
         groups = ", ".join(Group.__members__)
         graph.findings.error(
@@ -305,21 +304,16 @@ def _qualified_name(name: str) -> str:
 def _data_node(datum: Datum) -> dict[str, Any]:
     category = next((c for c in datum.categories if ":" in c), "dpv:PersonalData")
     levels = datum.anonymization
-    return {
+    node: dict[str, Any] = {
         "@type": category,
         "sf:column": {"@value": datum.name},
         "sf:group": {"@value": str(datum.group)},
-        **(
-            {"sf:minimumLevel": levels.minimum}
-            if levels is not None and levels.minimum is not None
-            else {}
-        ),
-        **(
-            {"sf:maximumLevel": levels.maximum}
-            if levels is not None and levels.maximum is not None
-            else {}
-        ),
     }
+    if levels is not None and levels.minimum is not None:
+        node["sf:minimumLevel"] = levels.minimum
+    if levels is not None and levels.maximum is not None:
+        node["sf:maximumLevel"] = levels.maximum
+    return node
 
 
 def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
@@ -332,16 +326,15 @@ def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
 
 def measure_node(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A model of ours as a measure with its parameters."""
-    numbers = {f"sf:has_{n}": v for n, v in fields.items() if _is_number(v)}
-    about = {}
+    node: dict[str, Any] = {"@type": TERMS.get(name, "sf:OtherModel")}
+    if name not in TERMS:
+        node["sf:name"] = {"@value": name}
+    for field, value in fields.items():
+        if _is_number(value):
+            node[f"sf:has_{field}"] = value
     if isinstance(fields.get("sensitive"), str):
-        about = {"sf:about": {"@value": fields["sensitive"]}}
-    return {
-        "@type": TERMS.get(name, "sf:OtherModel"),
-        **({} if name in TERMS else {"sf:name": {"@value": name}}),
-        **numbers,
-        **about,
-    }
+        node["sf:about"] = {"@value": fields["sensitive"]}
+    return node
 
 
 def _kept_days(retention: Retention) -> int | None:
@@ -360,26 +353,21 @@ def release_to_dpv(
     open, the measures are named.
     """
     use = record or {}
+    data: list[dict[str, Any]] = []
+    for name, roles in certificate.get("roles", {}).items():
+        words = [{"@value": str(role)} for role in roles]
+        data.append({"@type": "dpv:PersonalData", "sf:column": {"@value": name}, "sf:role": words})
+    measures: list[dict[str, Any]] = []
+    for columns in pseudonym_columns(certificate):
+        words = [{"@value": column} for column in columns]
+        measures.append({"@type": "dpv:Pseudonymisation", "sf:column": words})
     node: dict[str, Any] = {
         "@context": context(),
         "@id": f"urn:sha256:{certificate.get('data', {}).get('sha256', 'unknown')}",
         "@type": "dpv:Process",
         "dpv:hasProcessing": [{"@id": "dpv:Anonymise"}, {"@id": "dpv:MakeAvailable"}],
-        "dpv:hasPersonalData": [
-            {
-                "@type": "dpv:PersonalData",
-                "sf:column": {"@value": name},
-                "sf:role": [{"@value": str(role)} for role in roles],
-            }
-            for name, roles in certificate.get("roles", {}).items()
-        ],
-        "dpv:hasTechnicalOrganisationalMeasure": [
-            *(
-                {"@type": "dpv:Pseudonymisation", "sf:column": [{"@value": c} for c in columns]}
-                for columns in pseudonym_columns(certificate)
-            ),
-            *_attained(certificate),
-        ],
+        "dpv:hasPersonalData": data,
+        "dpv:hasTechnicalOrganisationalMeasure": [*measures, *_attained(certificate)],
         "sf:suppressedRecords": certificate.get("suppressed_records", 0),
     }
     if use.get("purpose"):

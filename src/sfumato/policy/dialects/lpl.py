@@ -143,7 +143,13 @@ def read_lpl(root: Place) -> Policy:
         "underlyingPrivacyPolicy",
         *TEXTS,
     )
-    complaint = root.at("lodgeComplaint")
+    complaint = None
+    lodged = root.at("lodgeComplaint")
+    if lodged is not None and lodged.value:
+        complaint = _entity(lodged)
+    source = ""
+    if not isinstance(_value(root, "dataSource"), dict):
+        source = root.text("dataSource")
     refused = root.at("accepted") is not None and not root.flag("accepted")
     purposes = tuple(
         _purpose(p, refused=refused) for p in root.items("purposeList", "purpose", "purposes")
@@ -170,8 +176,8 @@ def read_lpl(root: Place) -> Policy:
             )
         ),
         rights=_names(root, "dataSubjectRightList", "dataSubjectRight", "dataSubjectRights"),
-        complaint=_entity(complaint) if complaint is not None and complaint.value else None,
-        source=root.text("dataSource") if not isinstance(_value(root, "dataSource"), dict) else "",
+        complaint=complaint,
+        source=source,
         underlying=_underlying(root),
         title=root.texts("head", "headerList", "header"),
         description=root.texts("desc", "descriptionList", "description"),
@@ -232,20 +238,23 @@ def _purpose(node: Place, *, refused: bool) -> Purpose:
         *TEXTS,
     )
     accepted = None
-    if node.at("accepted") is not None:
+    if refused:  # who refuses the policy refuses all its purposes
+        accepted = False
+    elif node.at("accepted") is not None:
         accepted = node.flag("accepted")
-    retention = node.at("retention")
+    retention = Retention()
+    stored = node.at("retention")
+    if stored is not None and stored.value:
+        retention = read_retention(stored)
     return Purpose(
         name=node.name("purpose"),
         required=node.flag("required"),
         opt_out=node.flag("optOut"),
-        accepted=False if refused else accepted,
+        accepted=accepted,
         point_of_acceptance=node.text("pointOfAcceptance"),
         data=tuple(d for item in node.items("dataList", "data") if (d := _datum(item)) is not None),
         recipients=tuple(_recipient(r) for r in node.items("dataRecipientList", "dataRecipient")),
-        retention=(
-            read_retention(retention) if retention is not None and retention.value else Retention()
-        ),
+        retention=retention,
         models=tuple(_model(m) for m in node.items("privacyModelList", "privacyModel")),
         pseudonymizations=tuple(
             _pseudonymization(p)
@@ -296,7 +305,10 @@ def _datum(node: Place) -> Datum | None:
             f"the data type is none of {', '.join(TYPES)}; it is taken as other",
         )
         kind = "other"
+    anonymization = None
     method = node.at("anonymizationMethod")
+    if method is not None and _filled(method):
+        anonymization = _anonymization(method)
     return Datum(
         name=node.name("datum"),
         group=GROUPS.get(group_name, Group.EI),  # what cannot be read is protected most
@@ -304,7 +316,7 @@ def _datum(node: Place) -> Datum | None:
         required=node.flag("required"),
         categories=_names(node, "dataCategoryList", "dataCategory", "dataCategory"),
         groups=_names(node, "dataGroupList", "dataGroup", "dataGroup"),
-        anonymization=_anonymization(method) if method is not None and _filled(method) else None,
+        anonymization=anonymization,
     )
 
 
@@ -453,7 +465,7 @@ Texts = Sequence[tuple[str, str]]
 def to_dialect_a(policy: Policy) -> dict[str, Any]:
     """The tree of a policy with arrays; what the language cannot say is refused, not dropped."""
     _require_sayable(policy)
-    return {
+    document: dict[str, Any] = {
         "version": policy.version,
         "name": policy.name,
         "lang": policy.language,
@@ -468,9 +480,12 @@ def to_dialect_a(policy: Policy) -> dict[str, Any]:
         "controllerList": [_entity_document(e) for e in policy.controllers],
         "dataProtectionOfficerList": [_entity_document(e) for e in policy.officers],
         "dataSubjectRightList": _name_entries(policy.rights),
-        **({"lodgeComplaint": _entity_document(policy.complaint)} if policy.complaint else {}),
-        **({"underlyingPolicy": policy.underlying} if policy.underlying else {}),
     }
+    if policy.complaint:
+        document["lodgeComplaint"] = _entity_document(policy.complaint)
+    if policy.underlying:
+        document["underlyingPolicy"] = policy.underlying
+    return document
 
 
 def to_dialect_b(policy: Policy) -> dict[str, Any]:
@@ -514,11 +529,11 @@ def _require_sayable(policy: Policy) -> None:
 
 
 def _purpose_document(purpose: Purpose) -> dict[str, Any]:
-    return {
+    document = {
         "name": purpose.name,
         "optOut": purpose.opt_out,
         "required": purpose.required,
-        **({} if purpose.accepted is None else {"accepted": purpose.accepted}),
+        "accepted": purpose.accepted,
         "pointOfAcceptance": purpose.point_of_acceptance,
         "head": _texts(purpose.title),
         "desc": _texts(purpose.description),
@@ -545,22 +560,23 @@ def _purpose_document(purpose: Purpose) -> dict[str, Any]:
             for p in purpose.pseudonymizations
         ],
     }
+    if purpose.accepted is None:  # nobody was asked: the language has no word for that
+        del document["accepted"]
+    return document
 
 
 def _datum_document(datum: Datum) -> dict[str, Any]:
-    return {
+    document: dict[str, Any] = {
         "name": datum.name,
         "required": datum.required,
-        "dataType": datum.type.title() if datum.type != "value set" else "Value Set",
+        "dataType": datum.type.title(),  # value set: Value Set
         "privacyGroup": str(datum.group),
         "dataCategoryList": _name_entries(datum.categories),
         "dataGroupList": _name_entries(datum.groups),
-        **(
-            {"anonymizationMethod": _anonymization_document(datum.anonymization)}
-            if datum.anonymization
-            else {}
-        ),
     }
+    if datum.anonymization:
+        document["anonymizationMethod"] = _anonymization_document(datum.anonymization)
+    return document
 
 
 def _anonymization_document(method: Anonymization) -> dict[str, Any]:

@@ -156,11 +156,11 @@ class Graph:
         name = self.short(identifier) if isinstance(identifier, str) else f"_:{len(self.nodes)}"
         self.nodes.setdefault(name, Node(name, (), {}, path))
         types = tree.get("@type", tree.get("type", []))
-        properties = {
-            self.short(str(key)): tuple(self._value(v, f"{path}.{key}") for v in _listed(value))
-            for key, value in tree.items()
-            if not str(key).startswith("@") and key not in ("uid", "id", "type")
-        }
+        properties: dict[str, tuple[Any, ...]] = {}
+        for key, value in tree.items():
+            if not str(key).startswith("@") and key not in ("uid", "id", "type"):
+                values = [self._value(entry, f"{path}.{key}") for entry in _listed(value)]
+                properties[self.short(str(key))] = tuple(values)
         listed = types if isinstance(types, list) else [types]
         kinds = tuple(self.short(t) for t in listed if isinstance(t, str))
         self.nodes[name] = Node(name, kinds, properties, path)
@@ -337,13 +337,13 @@ def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:
 
     A request without a recipient is not open: the controller uses the data itself.
     """
-    return dataclasses.replace(
-        prohibition,
-        data=prohibition.data if request.data else (),
-        processing=prohibition.processing if request.processing else (),
-        locations=prohibition.locations if request.locations else (),
-        days=prohibition.days if request.days is not None else None,
-    )
+    open_fields: dict[str, Any] = {}
+    for name in ("data", "processing", "locations"):
+        if not getattr(request, name):
+            open_fields[name] = ()
+    if request.days is None:
+        open_fields["days"] = None
+    return dataclasses.replace(prohibition, **open_fields)
 
 
 def _touches(concept: Concept, forbidden: Concept, vocabulary: Vocabulary) -> bool:
@@ -390,21 +390,21 @@ def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -
                 " or take it out"
             )
             findings.error("unknown_measure", ROOT, problem)
+    models = []
+    for measure in usage.measures:
+        if measure.name in MODELS:
+            about = (measure.about,) if measure.about else ()
+            numbers = [
+                (name.removeprefix("has_"), f"{value:g}") for name, value in measure.parameters
+            ]
+            models.append(PrivacyModel(MODELS[measure.name], about, tuple(numbers)))
     return Purpose(
         name=local(purpose),
         accepted=False if refused else None,
         data=tuple(_datum(category, findings) for category in usage.data),
         recipients=tuple(Recipient(local(name)) for name in usage.recipients),
         retention=_retention(usage),
-        models=tuple(
-            PrivacyModel(
-                MODELS[m.name],
-                (m.about,) if m.about else (),
-                tuple((n.removeprefix("has_"), f"{v:g}") for n, v in m.parameters),
-            )
-            for m in usage.measures
-            if m.name in MODELS
-        ),
+        models=tuple(models),
         legal_bases=tuple(LegalBasis(local(basis)) for basis in usage.legal_bases),
     )
 

@@ -65,6 +65,7 @@ def open_data(
     bench.table = table
     bench.store.clear()
     source = table.source
+    kind, names = ("", []) if path is None else parts_in(path)
     return {
         "name": example or source.name,
         "records": table.records,
@@ -72,13 +73,7 @@ def open_data(
         "digest": source.digest,
         "format": source.format,
         "notes": list(source.notes),
-        "parts": dict(
-            zip(
-                ("kind", "names"),
-                ("", []) if example is not None else parts_in(str(path)),
-                strict=True,
-            )
-        ),
+        "parts": {"kind": kind, "names": names},
         "sheet": source.intake.sheet,
         "read_as": {
             name: getattr(source, name) for name in ("delimiter", "encoding", "decimal", "header")
@@ -287,10 +282,10 @@ def rows(
     page_rows = data.frame[
         positions if order is None else order[positions].astype(np.int64)
     ].to_polars()
-    cells = [
-        None if name in hidden else [_cell(value) for value in page_rows[name].to_list()]
-        for name in data.columns
-    ]
+    cells = []
+    for name in data.columns:
+        values = None if name in hidden else list(map(_cell, page_rows[name].to_list()))
+        cells.append(values)
     return {
         "columns": [{"name": name, "hidden": name in hidden} for name in data.columns],
         "numbers": ((positions if order is None else order[positions]) + 1).tolist(),

@@ -278,20 +278,14 @@ def compare(
             part = _part(progress, position, len(candidates), candidate.name)
             outcome, release = try_and_keep(bench.data, candidate, terms, part, remembered.memory)
             outcomes.append(outcome)
-            rungs = {}
+            detail: dict[str, Any] = {"levels": {}, "contract": [], "drawn": False}
+            detail["together"] = _together(remembered, release)
             if release is not None:
                 rungs = levels_of(plan.describe() for _, plan in release.plans)
-            details[candidate.name] = {
-                "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
-                "contract": (
-                    [] if release is None else [check.to_dict() for check in release.contract]
-                ),
-                "promises": (
-                    [] if release is None else [verdict.to_dict() for verdict in release.verdicts]
-                ),
-                "drawn": release is not None and release.released.drawn,
-                "together": _together(remembered, release),
-            }
+                detail["levels"] = {name: [rung.level, rung.top] for name, rung in rungs.items()}
+                detail["contract"] = [check.to_dict() for check in release.contract]
+                detail["drawn"] = release.released.drawn
+            details[candidate.name] = detail
         standing = None
         if remembered.register is not None:
             standing = len(remembered.register.standing)

@@ -270,7 +270,7 @@ def levels(
     base = _base(table)
     rule = hierarchy_of(table, column, hierarchy, recipe.base)
     fitted = _of_column(bench, table, base, column, rule)
-    top = fitted.ladder.top
+    top, lost = fitted.ladder.top, _lost(fitted)
     if alone:
         other_classes = _base(_only(table, column))
     else:
@@ -278,21 +278,22 @@ def levels(
     classes = dataclasses.replace(
         other_classes, ladders=_with_own(other_classes, column, fitted.ladder)
     )
+    shown = []
+    for number in range(fitted.ladder.depth):
+        level = _level(fitted, classes.roll_up({column: number}), number, k, rule)
+        level["name"] = ""
+        if rule is not None and 0 < number < top:
+            level["name"] = rule.level_name(number, top)
+        shown.append(level)
     return {
         "column": column,
         "k": k,
         "records": base.total,
         "top": top,
-        "uncovered": _lost(fitted)["uncovered"],
-        "records_lost": _lost(fitted)["records"],
+        "uncovered": lost["uncovered"],
+        "records_lost": lost["records"],
         "words": words_of(table, column),
-        "levels": [
-            {
-                **_level(fitted, classes.roll_up({column: n}), n, k, rule),
-                "name": rule.level_name(n, top) if rule is not None and 0 < n < top else "",
-            }
-            for n in range(fitted.ladder.depth)
-        ],
+        "levels": shown,
     }
 
 
