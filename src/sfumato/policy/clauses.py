@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from sfumato.policy.dialects.dialect_detection import read_concept_text
 from sfumato.policy.dialects.special import (
@@ -21,6 +21,7 @@ from sfumato.policy.dialects.special import (
     core_property,
 )
 from sfumato.policy.dialects.usages import Usage
+from sfumato.policy.documents import Tree
 
 TITLES = {
     "hasData": "data",
@@ -51,7 +52,7 @@ class UsageClause:
     names: tuple[str, ...]
     counterpart: Counterpart
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """Plain data."""
         return {**dataclasses.asdict(self), "names": list(self.names)}
 

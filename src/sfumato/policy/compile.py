@@ -23,7 +23,7 @@ from sfumato.policy.columns import (
     common_guarantee,
     described_columns,
 )
-from sfumato.policy.documents import Findings
+from sfumato.policy.documents import Findings, Tree
 from sfumato.policy.lint import delete_by, expired, lint
 from sfumato.policy.people import COLUMN, Policies
 from sfumato.policy.policy import (
@@ -309,14 +309,14 @@ class _Steps:
             self.findings.error("no_model", "$.models", problem)
         return tuple(strong_models)
 
-    def steps(self, refused: Mapping[str, str]) -> list[dict[str, Any]]:
+    def steps(self, refused: Mapping[str, str]) -> list[Tree]:
         """Authorise, pseudonymize, personal levels, anonymize."""
         steps = []
         if self.merged.own or refused or self.merged.left_out:
             steps.append({"authorised": {"by": COLUMN, "allowed": list(self.merged.own)}})
         return [*steps, *self._pseudonymize(), *self._personal(), self.recoding(caps=True)]
 
-    def _pseudonymize(self) -> list[dict[str, Any]]:
+    def _pseudonymize(self) -> list[Tree]:
         """One step for each method; a hash without a key is replaced by one with a key, or by a
         random table.
         """
@@ -336,10 +336,10 @@ class _Steps:
             {"pseudonymize": self._fields(method, names)} for method, names in by_method.items()
         ]
 
-    def _fields(self, method: str, names: Sequence[str]) -> dict[str, Any]:
+    def _fields(self, method: str, names: Sequence[str]) -> Tree:
         keyed = method == "keyed" or self.options.vault is not None
         # the purpose as domain: pseudonyms of different purposes cannot be linked
-        fields: dict[str, Any] = {"columns": list(names), "method": method}
+        fields: Tree = {"columns": list(names), "method": method}
         fields["domain"] = self.use.purpose
         if keyed and self.options.key:
             fields["key"] = dict(self.options.key)
@@ -347,10 +347,10 @@ class _Steps:
             fields["vault"] = self.options.vault
         return fields
 
-    def _personal(self) -> list[dict[str, Any]]:
+    def _personal(self) -> list[Tree]:
         everybody = dict(self.merged.floors if self.options.floor else self.merged.everybody)
         own = {label: dict(wish) for label, wish in self.merged.own.items()}
-        fields: dict[str, Any] = {}
+        fields: Tree = {}
         if everybody:
             fields["levels"] = everybody
         # under one floor for all, nobody's own levels are left to keep
@@ -362,7 +362,7 @@ class _Steps:
         """The columns whose cap lies below the top of their hierarchy."""
         return sorted(c for c, cap in self.merged.caps.items() if cap < self.tops.get(c, 0))
 
-    def recoding(self, *, caps: bool, budget: float | None = None) -> dict[str, Any]:
+    def recoding(self, *, caps: bool, budget: float | None = None) -> Tree:
         """The search for the least loss that keeps the promises, from everybody's minimum up to the
         caps.
         """
@@ -370,12 +370,12 @@ class _Steps:
         lowest = {c: level for c, level in floors.items() if Group.QID in self.merged.groups[c]}
         highest = {c: self.merged.caps[c] for c in self.capped()} if caps else {}
         # a column with a minimum has a range of levels, one with only a cap its highest level
-        levels: dict[str, Any] = {}
+        levels: Tree = {}
         for column, level in lowest.items():
             levels[column] = [level, highest.get(column, self.tops[column])]
         for column, level in highest.items():
             levels.setdefault(column, level)
-        fields: dict[str, Any] = {"levels": levels} if levels else {}
+        fields: Tree = {"levels": levels} if levels else {}
         fields["budget"] = self.options.budget if budget is None else budget
         return {"global_recoding": fields}
 

@@ -23,7 +23,7 @@ from sfumato.policy.dialects.dialect_detection import (
     usage_of_release,
 )
 from sfumato.policy.dialects.usages import Usage, local, policy_of_usages
-from sfumato.policy.documents import Findings, read_text
+from sfumato.policy.documents import Findings, Tree, read_text
 from sfumato.policy.enforce import drift, read_record, refused_before
 from sfumato.policy.people import Policies, digest_of
 from sfumato.policy.policy import (
@@ -260,7 +260,7 @@ class Compliance:
     def __bool__(self) -> bool:
         return self.holds
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """The outcome as plain data."""
         return {"holds": self.holds, **{k: list(v) for k, v in dataclasses.asdict(self).items()}}
 

@@ -17,6 +17,8 @@ from sfumato.errors import RecipeError, UnreadableInput
 # What is wrong with a policy: named findings with the place in the document, collected and told at
 # once.
 
+# A mapping of a JSON document, as it is read and written.
+Tree = dict[str, Any]
 Severity = Literal["error", "warning", "note"]
 # Findings that an error message spells out.
 SHOWN = 20
@@ -41,7 +43,7 @@ class Remark:
         position = self.path if self.line is None else f"line {self.line}, {self.path}"
         return f"{self.severity} {self.rule} ({position}): {self.message}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """The finding as plain data."""
         return dataclasses.asdict(self)
 
@@ -167,7 +169,7 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     require_small(text, name)
     repeated: list[str] = []
 
-    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def mapping(pairs: list[tuple[str, Any]]) -> Tree:
         entries = dict(pairs)
         if len(entries) < len(pairs):
             repeated.extend(
@@ -193,7 +195,7 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     return Document(tree, name, text)
 
 
-def as_json(tree: Any) -> str:
+def as_json(tree: object) -> str:
     """Plain data as indented JSON text."""
     return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
 
@@ -204,9 +206,9 @@ def require_mapping(document: Document, findings: Findings) -> None:
         findings.fail("unknown_dialect", ROOT, "a policy must be an object with named parts", 1)
 
 
-def require_shallow(tree: Any, name: str) -> None:
+def require_shallow(tree: object, name: str) -> None:
     """Refuse a document that nests deeper than any policy."""
-    layer: list[Any] = [tree]
+    layer = [tree]
     for _ in range(MAX_DEPTH):
         layer = [below for node in layer for below in _below(node)]
         if not layer:
@@ -214,13 +216,13 @@ def require_shallow(tree: Any, name: str) -> None:
     raise UnreadableInput(f"{name} is nested more than {MAX_DEPTH} levels deep; that is no policy")
 
 
-def _below(node: Any) -> list[Any]:
+def _below(node: object) -> list[object]:
     if isinstance(node, dict):
         return list(node.values())
     return node if isinstance(node, list) else []
 
 
-def _no_constant(text: str) -> Any:
+def _no_constant(text: str) -> NoReturn:
     raise ValueError(text)
 
 

@@ -18,6 +18,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy.compile import Compiled, compile_policies
 from sfumato.policy.dialects.own_format import plain
+from sfumato.policy.documents import Tree
 from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
@@ -41,9 +42,7 @@ MARK = "sfumato_compliance"
 VERSION = 1
 
 
-def compliance_record(
-    release: TableRelease, compiled: Compiled, policies: Policies
-) -> dict[str, Any]:
+def compliance_record(release: TableRelease, compiled: Compiled, policies: Policies) -> Tree:
     """What was enforced: policies and their digests, decisions, levels, suppressed rows, verdicts.
     No data values.
     """
@@ -80,7 +79,7 @@ def _who_has_which(policies: Policies, salt: str) -> str:
     return f"{salt}:{_digest([salt, pairs])}"
 
 
-def _describe_policy(policy: Policy, name: str) -> dict[str, Any]:
+def _describe_policy(policy: Policy, name: str) -> Tree:
     return {
         "name": name,
         "version": policy.version,
@@ -167,7 +166,7 @@ def refused_before(record: Mapping[str, Any]) -> set[Any]:
     return {p.get("digest") for p in own if p.get("name") in labels}
 
 
-def read_record(folder: Path) -> dict[str, Any] | None:
+def read_record(folder: Path) -> Tree | None:
     """The record beside a shared folder, if there is one."""
     for file in (folder / FILE, folder.resolve().parent / "owner" / FILE):
         if not file.is_file():
@@ -190,7 +189,7 @@ class Enforced:
 
     release: TableRelease
     compiled: Compiled
-    record: dict[str, Any]
+    record: Tree
 
     def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the release with ``owner/compliance.json``; all of it or nothing."""

@@ -57,7 +57,7 @@ class Anonymization:
     bounds what may be lost.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     method: str = "Generalization"
     minimum: int | None = None
     maximum: int | None = None
@@ -69,7 +69,7 @@ class Anonymization:
 class Datum:
     """One column as the policy sees it."""
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     group: Group
     type: str = "other"
@@ -85,7 +85,7 @@ class PrivacyModel:
     data.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     data: tuple[str, ...] = ()
     parameters: tuple[tuple[str, str], ...] = ()
@@ -97,7 +97,7 @@ class Pseudonymization:
     pseudonyms.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     data: tuple[str, ...] = ()
     target: str = ""
@@ -108,7 +108,7 @@ class Pseudonymization:
 class Entity:
     """A person, a legal entity or a public authority that has a part in the policy."""
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     classification: str = ""
     type: str = ""
@@ -120,7 +120,7 @@ class Recipient:
     safeguards.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     classification: str = ""
     required: bool = False
@@ -136,7 +136,7 @@ class Retention:
     ended.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     kind: Literal["indefinite", "after_purpose", "fixed_date"] = "indefinite"
     date: datetime.date | None = None
     amount: int | None = None
@@ -147,7 +147,7 @@ class Retention:
 class LegalBasis:
     """What makes the processing lawful: consent, contract, legal obligation …"""
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     category: str = ""
 
@@ -161,7 +161,7 @@ class Purpose:
     not listed: they keep their own roles.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     required: bool = False
     opt_out: bool = False
@@ -187,7 +187,7 @@ class Purpose:
 class Rule:
     """Where a rule comes from: what it says, its source, its date, and what it does not cover."""
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     title: str
     text: str
     source: str
@@ -202,7 +202,7 @@ class Policy:
     answers for them.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     version: str = ""
     language: str = ""

@@ -29,7 +29,7 @@ from sfumato.policy.dialects.usages import (
     policy_of_usages,
     read_odrl,
 )
-from sfumato.policy.documents import Document, Findings, PolicyError, Remark, as_json
+from sfumato.policy.documents import Document, Findings, PolicyError, Remark, Tree, as_json
 from sfumato.policy.policy import (
     Datum,
     Group,
@@ -181,7 +181,7 @@ def _measure(graph: Graph, value: Any) -> TechnicalMeasure:
     return TechnicalMeasure(graph.name_of(value), tuple(parameters), about)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -236,7 +236,7 @@ def context() -> dict[str, str]:
     return {name: PREFIXES[name] for name in ("dpv", "pd", "sf", "xsd")}
 
 
-def policy_to_dpv(policy: Policy) -> dict[str, Any]:
+def policy_to_dpv(policy: Policy) -> Tree:
     """A policy in DPV terms: one process per purpose. Hierarchies and pseudonym methods have no
     place there.
 
@@ -271,8 +271,8 @@ def _unsayable(purpose: Purpose) -> Iterator[Remark]:
             yield Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", problem)
 
 
-def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
-    process: dict[str, Any] = {
+def _process(policy: Policy, purpose: Purpose) -> Tree:
+    process: Tree = {
         "@id": f"urn:sfumato:policy:{policy.name}:{purpose.name}",
         "@type": "dpv:Process",
         "dpv:hasPurpose": {"@id": _qualified_name(purpose.name)},
@@ -287,7 +287,7 @@ def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
             node for model in purpose.models for node in _model_nodes(model, purpose)
         ],
     }
-    storage: dict[str, Any] = {}
+    storage: Tree = {}
     if (days := _kept_days(purpose.retention)) is not None:
         storage["dpv:hasDuration"] = f"P{days}D"
     if purpose.retention.kind == "fixed_date" and purpose.retention.date is not None:
@@ -301,10 +301,10 @@ def _qualified_name(name: str) -> str:
     return name if ":" in name else f"sf:{name}"
 
 
-def _data_node(datum: Datum) -> dict[str, Any]:
+def _data_node(datum: Datum) -> Tree:
     category = next((c for c in datum.categories if ":" in c), "dpv:PersonalData")
     levels = datum.anonymization
-    node: dict[str, Any] = {
+    node: Tree = {
         "@type": category,
         "sf:column": {"@value": datum.name},
         "sf:group": {"@value": str(datum.group)},
@@ -316,7 +316,7 @@ def _data_node(datum: Datum) -> dict[str, Any]:
     return node
 
 
-def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
+def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[Tree]:
     try:
         models = models_of(model, [d.name for d in purpose.data if d.group == "SD"])
     except UnknownPromise:
@@ -324,9 +324,9 @@ def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
     return [measure_node(m.name, vars(m)) for m in models]
 
 
-def measure_node(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def measure_node(name: str, fields: Mapping[str, Any]) -> Tree:
     """A model of ours as a measure with its parameters."""
-    node: dict[str, Any] = {"@type": TERMS.get(name, "sf:OtherModel")}
+    node: Tree = {"@type": TERMS.get(name, "sf:OtherModel")}
     if name not in TERMS:
         node["sf:name"] = {"@value": name}
     for field, value in fields.items():
@@ -343,9 +343,7 @@ def _kept_days(retention: Retention) -> int | None:
     return retention.amount * {"day": 1, "month": 30, "year": 365}[retention.unit]
 
 
-def release_to_dpv(
-    certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None) -> Tree:
     """What was released, in DPV terms: columns and roles, measures with promised and attained
     parameters, and no data values.
 
@@ -353,15 +351,15 @@ def release_to_dpv(
     open, the measures are named.
     """
     use = record or {}
-    data: list[dict[str, Any]] = []
+    data: list[Tree] = []
     for name, roles in certificate.get("roles", {}).items():
         words = [{"@value": str(role)} for role in roles]
         data.append({"@type": "dpv:PersonalData", "sf:column": {"@value": name}, "sf:role": words})
-    measures: list[dict[str, Any]] = []
+    measures: list[Tree] = []
     for columns in pseudonym_columns(certificate):
         words = [{"@value": column} for column in columns]
         measures.append({"@type": "dpv:Pseudonymisation", "sf:column": words})
-    node: dict[str, Any] = {
+    node: Tree = {
         "@context": context(),
         "@id": f"urn:sha256:{certificate.get('data', {}).get('sha256', 'unknown')}",
         "@type": "dpv:Process",
@@ -377,7 +375,7 @@ def release_to_dpv(
     return node
 
 
-def _attained(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _attained(certificate: Mapping[str, Any]) -> list[Tree]:
     """The promises of a certificate with what was attained; ``sf:has_k`` is what holds,
     ``sf:promised_k`` what was asked for.
     """

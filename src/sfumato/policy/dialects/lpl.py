@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from sfumato.core.data_files import read_data_file
 from sfumato.policy.dialects import Dialect
-from sfumato.policy.documents import Document, Findings, Place, PolicyError, Remark, as_json
+from sfumato.policy.documents import Document, Findings, Place, PolicyError, Remark, Tree, as_json
 from sfumato.policy.policy import (
     Anonymization,
     Datum,
@@ -462,10 +462,10 @@ def _names(node: Place, name: str, single: str, *synonyms: str) -> tuple[str, ..
 Texts = Sequence[tuple[str, str]]
 
 
-def to_dialect_a(policy: Policy) -> dict[str, Any]:
+def to_dialect_a(policy: Policy) -> Tree:
     """The tree of a policy with arrays; what the language cannot say is refused, not dropped."""
     _require_sayable(policy)
-    document: dict[str, Any] = {
+    document: Tree = {
         "version": policy.version,
         "name": policy.name,
         "lang": policy.language,
@@ -488,9 +488,9 @@ def to_dialect_a(policy: Policy) -> dict[str, Any]:
     return document
 
 
-def to_dialect_b(policy: Policy) -> dict[str, Any]:
+def to_dialect_b(policy: Policy) -> Tree:
     """The tree of a policy with wrapped lists."""
-    wrapped: dict[str, Any] = _wrapped(to_dialect_a(policy))
+    wrapped: Tree = _wrapped(to_dialect_a(policy))
     return wrapped
 
 
@@ -528,7 +528,7 @@ def _require_sayable(policy: Policy) -> None:
         raise PolicyError(unsayable, policy.name)
 
 
-def _purpose_document(purpose: Purpose) -> dict[str, Any]:
+def _purpose_document(purpose: Purpose) -> Tree:
     document = {
         "name": purpose.name,
         "optOut": purpose.opt_out,
@@ -565,8 +565,8 @@ def _purpose_document(purpose: Purpose) -> dict[str, Any]:
     return document
 
 
-def _datum_document(datum: Datum) -> dict[str, Any]:
-    document: dict[str, Any] = {
+def _datum_document(datum: Datum) -> Tree:
+    document: Tree = {
         "name": datum.name,
         "required": datum.required,
         "dataType": datum.type.title(),  # value set: Value Set
@@ -579,7 +579,7 @@ def _datum_document(datum: Datum) -> dict[str, Any]:
     return document
 
 
-def _anonymization_document(method: Anonymization) -> dict[str, Any]:
+def _anonymization_document(method: Anonymization) -> Tree:
     levels = (("Minimum Level", method.minimum), ("Maximum Level", method.maximum))
     attributes = [(key, str(value)) for key, value in levels if value is not None]
     return {
@@ -589,7 +589,7 @@ def _anonymization_document(method: Anonymization) -> dict[str, Any]:
     }
 
 
-def _recipient_document(recipient: Recipient) -> dict[str, Any]:
+def _recipient_document(recipient: Recipient) -> Tree:
     return {
         "name": recipient.name,
         "classification": recipient.classification,
@@ -601,7 +601,7 @@ def _recipient_document(recipient: Recipient) -> dict[str, Any]:
     }
 
 
-def _retention(retention: Retention) -> dict[str, Any]:
+def _retention(retention: Retention) -> Tree:
     if retention.kind == "fixed_date":
         return {
             "type": "fixedDate",
@@ -612,7 +612,7 @@ def _retention(retention: Retention) -> dict[str, Any]:
     return {"type": "indefinite", "pointInTime": ""}
 
 
-def _entity_document(entity: Entity) -> dict[str, Any]:
+def _entity_document(entity: Entity) -> Tree:
     return {"name": entity.name, "classification": entity.classification, "type": entity.type}
 
 
@@ -634,7 +634,7 @@ def _wrapped(tree: Any) -> Any:
         return [_wrapped(part) for part in tree]
     if not isinstance(tree, dict):
         return tree
-    wrapped: dict[str, Any] = {}
+    wrapped: Tree = {}
     # list of dialect A → its name in dialect B, and the name of one part
     list_names = read_data_file(__package__, "lpl_lists")
     for key, value in tree.items():
@@ -652,7 +652,7 @@ def _wrapped(tree: Any) -> Any:
     return wrapped
 
 
-def _older_retention(retention: dict[str, Any]) -> dict[str, Any]:
+def _older_retention(retention: Tree) -> Tree:
     point: Any = retention["pointInTime"]
     if retention["type"] == "afterPurpose":
         amount, unit = point.split()

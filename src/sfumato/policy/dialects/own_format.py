@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from sfumato.policy.dialects import Dialect
-from sfumato.policy.documents import ROOT, Document, Findings, PolicyError, as_json
+from sfumato.policy.documents import ROOT, Document, Findings, PolicyError, Tree, as_json
 from sfumato.policy.policy import Policy
 
 MARK = "sfumato_policy"
@@ -56,7 +56,7 @@ def _path(location: tuple[int | str, ...]) -> str:
     return ROOT + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
 
 
-def to_ours(policy: Policy) -> dict[str, Any]:
+def to_ours(policy: Policy) -> Tree:
     """A policy in our own form; what has its default value is left out.
 
     >>> to_ours(Policy("study"))
@@ -89,7 +89,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> Tree:
     """The JSON Schema (draft 2020-12) of our own form.
 
     >>> json_schema()["required"]

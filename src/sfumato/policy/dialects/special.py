@@ -493,7 +493,7 @@ def _property(node: Place, name: str) -> Concept:
     return Some(name, read_concept(below))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
 
 

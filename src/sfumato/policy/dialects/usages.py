@@ -20,7 +20,7 @@ from sfumato.policy.dialects.subsumption import (
     decide,
     subsumes,
 )
-from sfumato.policy.documents import ROOT, Document, Findings
+from sfumato.policy.documents import ROOT, Document, Findings, Tree
 from sfumato.policy.policy import (
     Anonymization,
     Datum,
@@ -337,7 +337,7 @@ def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:
 
     A request without a recipient is not open: the controller uses the data itself.
     """
-    open_fields: dict[str, Any] = {}
+    open_fields: Tree = {}
     for name in ("data", "processing", "locations"):
         if not getattr(request, name):
             open_fields[name] = ()
