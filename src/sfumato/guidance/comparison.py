@@ -138,15 +138,11 @@ def expanded(document: Any) -> Iterator[tuple[str, Any]]:
     paths = list(_varying(document, ()))
     options = [_at(document, path)[VARY] for path in paths]
     for combination in itertools.product(*options):
-        concrete = copy.deepcopy(document)
+        concrete, words = copy.deepcopy(document), []
         for path, value in zip(paths, combination, strict=True):
             _at(concrete, path[:-1])[path[-1]] = value
-        yield (
-            ", ".join(
-                f"{path[-1]}={value}" for path, value in zip(paths, combination, strict=True)
-            ),
-            concrete,
-        )
+            words.append(f"{path[-1]}={value}")
+        yield ", ".join(words), concrete
 
 
 def _varying(node: Any, path: Place) -> Iterator[Place]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
+    from sfumato.release.table_release import TableRelease
 
 USUAL_K = (3, 5, 10, 20)
 # What is taken for a release to everyone where nobody says otherwise; see ``published_thresholds``
@@ -162,6 +163,6 @@ def _paid(dataset: Table, recipe: Recipe, k: int) -> tuple[int | None, float | N
     return release.suppressed, _loss(release)
 
 
-def _loss(release: Any) -> float:
+def _loss(release: TableRelease) -> float:
     measures = evaluate(release.pair, [registry.build("utility", "loss")]).measures
     return float(measures[0].value) if measures else 1.0

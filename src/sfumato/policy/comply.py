@@ -73,6 +73,7 @@ class Released:
         """The level of each recoded column, as the certificate's plan says."""
         levels: dict[str, int] = {}
         for plan in self.certificate.get("plan", []):
+            # levels that one step raised and another raised further: the last word is the highest
             everybody = plan.get("personal_levels", {}).get("everybody", {})
             recoded = {c: entry["level"] for c, entry in plan.get("levels", {}).items()}
             for column, level in (*everybody.items(), *recoded.items()):
@@ -96,8 +97,10 @@ class Released:
         """
         methods: dict[str, str] = {}
         for step in self.certificate.get("plan", []):
+            # a method that we do not know counts as the weakest
             strength = STRENGTH_OF.get(step.get("pseudonyms", {}).get("method", ""), UNKEYED)
             for column in step.get("masked", {}) if "pseudonyms" in step else ():
+                # the list of strengths goes from the strongest to the weakest
                 methods[column] = max(strength, methods.get(column, strength), key=STRENGTH.index)
         return methods
 
@@ -120,6 +123,8 @@ class Released:
             fine, unknown = self._finer(column, method)
             if fine:
                 return f"column {column!r}: {fine:,} released values are finer than level {minimum}"
+            # every released value has an entry, so the level of the certificate need not be
+            # believed
             if not unknown:
                 return None
         level = self.levels.get(column)
@@ -137,6 +142,8 @@ class Released:
         many no entry knows.
         """
         minimum = method.minimum or 0
+        # a label that is coarse in one row and fine in another counts as coarse: levels differ in
+        # depth
         coarse = {TOP, *(label for row in method.hierarchy for label in row[minimum:])}
         fine = {label for row in method.hierarchy for label in row[:minimum]} - coarse
         encoded = self.dataset.encoded(column)
@@ -154,6 +161,7 @@ class Released:
         the purpose gives.
         """
         broken = []
+        # a purpose that lists data says their roles, one that takes any does not
         dataset = self.dataset if purpose.any_data else self._as_seen_by(purpose)
         for promise in purpose.models:
             try:
@@ -169,6 +177,7 @@ class Released:
     def _broken(self, model: Model, dataset: Table) -> str | None:
         try:
             needs = model.needs(dataset.schema)
+            # what such a model is about is not in the shared folder
             open_ended = (
                 needs.pairs
                 or needs.posteriors
@@ -207,6 +216,7 @@ class Released:
                 or not {Role.PLAIN, Role.QUASI, Role.SENSITIVE} & set(attribute.roles)
             ):
                 continue
+            # a column that the release treats as sensitive stays so, whatever the policy says
             roles = {*attribute.roles, ROLES[datum.group]} - {Role.PLAIN}
             schema[name] = dataclasses.replace(attribute, roles=tuple(roles))
         return self.dataset.with_schema(Schema(schema))
@@ -222,6 +232,7 @@ def read_released(folder: Path, original: Table | None = None) -> Released:
         if c.status == "fails"
     )
     table = SharedFolder(folder, certificate).released.in_memory("a policy")
+    # claims about a promise are named by it; against the original the same with a suffix
     verified = frozenset(
         claim.name.removesuffix(AGAINST_ORIGINAL)
         for claim in checked.claims

@@ -136,7 +136,11 @@ def _candidates(dataset: Table, *, searched: bool) -> Iterator[tuple[str, Any]]:
         dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE) for name in dataset.schema.quasi
     )
     for name, step in _STEPS.items():
-        if ordered or not searched if name == "mondrian" else searched:
+        # mondrian cuts along an order; the others search a lattice, where that is small enough
+        suits = searched
+        if name == "mondrian":
+            suits = ordered or not searched
+        if suits:
             yield name, registry.build("steps", step)
 
 
@@ -145,9 +149,8 @@ def _loss(step: Any, dataset: Table) -> float | None:
     keep the promise.
     """
     try:
-        return float(
-            step.plan(dataset, Goal((registry.build("models", PROMISE),), Seed.of(1))).score
-        )
+        goal = Goal((registry.build("models", PROMISE),), Seed.of(1))
+        return float(step.plan(dataset, goal).score)
     except SfumatoError:
         return None
 

@@ -224,18 +224,15 @@ def _fields(column: ColumnProposal) -> dict[str, Any]:
     return fields
 
 
-def flow(value: Any) -> str:
+def flow(value: object) -> str:
     """A value in YAML's flow style.
 
     >>> flow({"widths": [5, 10], "format": "%d.%m.%Y"})
     '{widths: [5, 10], format: "%d.%m.%Y"}'
     """
     if isinstance(value, Mapping):
-        return (
-            "{"
-            + ", ".join(f"{scalar(str(key))}: {flow(item)}" for key, item in value.items())
-            + "}"
-        )
+        entries = [f"{scalar(str(key))}: {flow(item)}" for key, item in value.items()]
+        return f"{{{', '.join(entries)}}}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str):

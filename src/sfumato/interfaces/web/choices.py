@@ -16,6 +16,7 @@ from typing import Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
+from sfumato.interfaces.web.fields import Fields
 
 # What is suppressed where a budget counts.
 BUDGETED = ("tuple", "cell")
@@ -38,7 +39,7 @@ def with_lattice_step(recipe: Recipe, **changes: Any) -> Recipe:
     return dataclasses.replace(recipe, steps=steps)
 
 
-def levels_of(recipe: Recipe) -> dict[str, Any]:
+def levels_of(recipe: Recipe) -> Fields:
     """What the lattice step says of levels, as the recipe writes it: ``3`` means 0 to 3."""
     step = lattice_step(recipe)
     return {} if step is None else dict(step.levels)
@@ -72,9 +73,7 @@ def with_node(recipe: Recipe, levels: Mapping[str, int], *, lost: int, records: 
     allows.
     """
     step = lattice_step(recipe)
-    changes: dict[str, Any] = {
-        "levels": {column: (level, level) for column, level in levels.items()}
-    }
+    changes: Fields = {"levels": {column: (level, level) for column, level in levels.items()}}
     if step.suppress in BUDGETED and allowed(step.budget, records) < lost:
         changes["budget"] = raised(lost, records)
     return with_lattice_step(recipe, **changes)
@@ -111,7 +110,7 @@ def left_open(recipe: Recipe, before: Iterable[Recipe]) -> Recipe:
     """
     if chosen_in(recipe) is None:
         return recipe
-    bounds: dict[str, Any] = {}
+    bounds: Fields = {}
     for earlier in before:
         if lattice_step(earlier) is not None and chosen_in(earlier) is None:
             levels, quasi = levels_of(earlier), recipe.schema.quasi

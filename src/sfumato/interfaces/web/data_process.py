@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.private_logging import raised_at
 from sfumato.interfaces.web.tasks import TASKS
 
@@ -116,9 +117,7 @@ def work(pipe: Connection) -> None:
         lanes[TASKS[task].lane].submit(_answer, bench, call, task, arguments, calls)
 
 
-def _answer(
-    bench: Bench, call: Call, task: str, arguments: dict[str, Any], calls: dict[int, Call]
-) -> None:
+def _answer(bench: Bench, call: Call, task: str, arguments: Fields, calls: dict[int, Call]) -> None:
     """Do one task and send what came of it."""
     answer: tuple[Any, ...]
     try:

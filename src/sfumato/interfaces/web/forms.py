@@ -30,6 +30,7 @@ from sfumato.core.parameters import Multiples, Naming, plain_data
 from sfumato.core.words import join_words, percent_tick
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
+from sfumato.interfaces.web.fields import Fields
 
 if typing.TYPE_CHECKING:
     from sfumato.core.schema import Schema
@@ -163,11 +164,11 @@ def form_of(subject: Any, schema: Schema | None = None) -> tuple[FormField, ...]
     return tuple(_field(name, declared[name], instance, schema) for name in names)
 
 
-def starting_values(cls: Any, schema: Schema | None) -> dict[str, Any]:
+def starting_values(cls: Any, schema: Schema | None) -> Fields:
     """What stands in required fields at first: the first example of the declaration, or the first
     column where only one has the role.
     """
-    start: dict[str, Any] = {}
+    start: Fields = {}
     for field in form_of(cls, schema):
         first = [choice.value for choice in field.choices if choice.group == field.choices[0].group]
         if field.required and field.examples:
@@ -183,7 +184,7 @@ def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
     """
     fields = {field.name: field for field in form_of(cls)}
     problems: dict[str, str] = {}
-    arguments: dict[str, Any] = {}
+    arguments: Fields = {}
     for name, entered in values.items():
         if name not in fields:
             raise ParameterError(
@@ -305,7 +306,7 @@ def _field(name: str, info: Any, subject: Any, schema: Schema | None) -> FormFie
     return dataclasses.replace(plain, **_widget_of(declared, schema))
 
 
-def _widget_of(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
+def _widget_of(declared: DeclaredType, schema: Schema | None) -> Fields:
     """The kind of a field and what only that kind has."""
     kinds, names = declared.types, declared.names
     if kinds == (bool,):
@@ -347,7 +348,7 @@ def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
     return words if all(isinstance(word, str) for word in words) else ()
 
 
-def _number(declared: DeclaredType) -> dict[str, Any]:
+def _number(declared: DeclaredType) -> Fields:
     low, open_low = _limit(declared.metadata, "ge", "gt")
     high, open_high = _limit(declared.metadata, "le", "lt")
     whole = float not in declared.types
@@ -372,7 +373,7 @@ def _limit(metadata: Sequence[Any], closed: str, opened: str) -> tuple[float | N
     return None, False
 
 
-def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> dict[str, Any] | None:
+def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> Fields | None:
     """One column, or several; None: the names stand deeper inside."""
     lists = [kind for kind in kinds if _items(kind) == (str,)]
     if set(kinds) - {str} != set(lists):
@@ -407,7 +408,7 @@ def _beside(own: Sequence[str], roles: Sequence[str]) -> int:
     return int(not set(own) <= set(roles))
 
 
-def _list_widget(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str, Any]:
+def _list_widget(kind: Any, names: Naming | None, schema: Schema | None) -> Fields:
     """Fields of lists and mappings."""
     if (pair := _pair(kind)) is not None:
         simple = pair[0] == (str,) and all(_in_one_line(part) for part in pair[1])

@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.errors import ParameterError
+from sfumato.interfaces.web.fields import Fields
 
 Row = tuple[str, ...]
 # Values that can be grouped by hand; more of them need a file.
@@ -59,7 +60,7 @@ class Grouping:
         """The label of the top."""
         return self.rows[0][-1] if self.rows else TOP
 
-    def to_dict(self, level: int, counts: Mapping[str, int]) -> dict[str, Any]:
+    def to_dict(self, level: int, counts: Mapping[str, int]) -> Fields:
         """The groups of a level and what stands in each, with records; what does not occur has
         none.
         """

@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.peer import is_own_user
 
 # What a page may load: from here only. The library that draws pages puts them into inline scripts,
@@ -58,8 +59,8 @@ MOST_BODY = 16 * MEGABYTE
 # Bytes of a request, and of one that brings a table.
 MOST_UPLOAD = 4096 * MEGABYTE
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[Fields], Awaitable[None]]
+Receive = Callable[[], Awaitable[Fields]]
 
 
 class TooMuch(Exception):
@@ -186,7 +187,7 @@ class Guard:
     ) -> None:
         begun = False
 
-        async def sending(message: dict[str, Any]) -> None:
+        async def sending(message: Fields) -> None:
             nonlocal begun
             begun = begun or message["type"] == "http.response.start"
             await send(self._with_headers(message, host))
@@ -208,7 +209,7 @@ class Guard:
         """
         remaining = self._limit(scope)
 
-        async def receiving() -> dict[str, Any]:
+        async def receiving() -> Fields:
             nonlocal remaining
             message = await receive()
             if message["type"] == "http.request":
@@ -219,7 +220,7 @@ class Guard:
 
         return receiving
 
-    def _with_headers(self, message: dict[str, Any], host: str) -> dict[str, Any]:
+    def _with_headers(self, message: Fields, host: str) -> Fields:
         if message["type"] != "http.response.start":
             return message
         own_headers = {
@@ -260,7 +261,7 @@ def _prefix_of(scope: Mapping[str, Any]) -> str:
     return f"/{first}" if slash else ""
 
 
-def _below_prefix(scope: Mapping[str, Any]) -> dict[str, Any]:
+def _below_prefix(scope: Mapping[str, Any]) -> Fields:
     """The same request as the application inside sees it: without the secret path, which is told in
     a header that nobody else can set.
     """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import recipe_files as recipes
 from sfumato.core.blocks import Block, ChartAxis, ChartBlock, Point, Series, TableBlock
 from sfumato.core.words import count_of, number, percent, plain_name
+from sfumato.interfaces.web.fields import Fields
 from sfumato.release.report.measures import title_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 RISKS = ("linkage", "marketer_risk", "prosecutor_risk")
 LOSSES = ("loss", "squared_error", "marginal_error")
-Pin = dict[str, Any]
+Pin = Fields
 Line = tuple[str, list[str], set[int]]
 
 

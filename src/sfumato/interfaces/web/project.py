@@ -31,6 +31,7 @@ from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_p
 from sfumato.core.recipe import Recipe
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.listeners import Listeners
 from sfumato.interfaces.web.uploads import at_home
 
@@ -121,7 +122,7 @@ class Project(Listeners):
         self._entries = _versions(self._journal)
         self._at: int = state.get("at", 0)
         self.data = Opened(**state.get("data", {}))
-        self.pins: tuple[dict[str, Any], ...] = tuple(state.get("pins", ()))
+        self.pins: tuple[Fields, ...] = tuple(state.get("pins", ()))
         # The register that releases of this project are written down in (``file``, ``to``,
         # ``person``, ``key``); empty: none.
         self.register: dict[str, str] = dict(state.get("register", {}))
@@ -289,7 +290,7 @@ class Project(Listeners):
         self._save()
         self.tell()
 
-    def set_pins(self, pins: tuple[dict[str, Any], ...]) -> None:
+    def set_pins(self, pins: tuple[Fields, ...]) -> None:
         """Keep candidates to be looked at side by side."""
         self.pins = pins
         self._save()
@@ -407,7 +408,7 @@ def _take_lock(path: Path) -> int:
     return handle
 
 
-def _state(path: Path) -> dict[str, Any]:
+def _state(path: Path) -> Fields:
     if not path.exists():
         return {}
     try:

@@ -4,13 +4,14 @@ fields, and the task gets the object.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from sfumato.core.parameters import Naming, parameters
 from sfumato.core.yaml_text import read_yaml
 from sfumato.data.table.formats import FORMATS
+from sfumato.interfaces.web.fields import Fields
 
 # Characters of a text that is pasted, at most.
 LONG = 1_000_000
@@ -41,7 +42,7 @@ class ReadingRequest:
     blanks: Annotated[bool, Field(title="Strip outer blanks")] = False
     unicode: Annotated[bool, Field(title="Make accents equal (NFC)")] = False
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Fields:
         """The options of ``read`` that were said.
 
         >>> ReadingRequest(header="no", missing_values="NA, -9").options()

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from sfumato.core.files import write_whole
 from sfumato.core.portable import endings_to
 from sfumato.errors import ParameterError, UnreadableInput, require
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.guard import Guard
 from sfumato.interfaces.web.login_links import OPEN, at_the_door
 from sfumato.interfaces.web.private_logging import keep_quiet
@@ -137,7 +138,7 @@ def application(workbench: Workbench) -> Any:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     enter(app, workbench)
     drawing.on_startup(workbench.begin)
-    look: dict[str, Any] = {
+    look: Fields = {
         "title": "sfumato",
         "language": "en-US",
         "dark": None,

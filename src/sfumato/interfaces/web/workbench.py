@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.folders import remember
 from sfumato.interfaces.web.listeners import Listeners
 from sfumato.interfaces.web.login_links import clear
@@ -73,7 +74,7 @@ class Workbench:
         self._jobs: list[Underway] = []
         # What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None:
         # no table is open.
-        self.opened: dict[str, Any] | None = None
+        self.opened: Fields | None = None
         # The levels that a search chose, by the version it was made for.
         self.searched: dict[int, dict[str, int]] = {}
         # Why the table could not be opened again; empty: it could, or there is none.
@@ -84,10 +85,10 @@ class Workbench:
         self._first = first
         self._read_as: Intake | None = None
         # What long work found and pages of all tabs show, by what it is about; gone with the table.
-        self.findings: dict[str, Any] = {}
+        self.findings: Fields = {}
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
         # What stages keep for all tabs, by a name of theirs.
-        self.remembered: dict[str, Any] = {}
+        self.remembered: Fields = {}
         # told when work begins, goes on or ends; a table was opened or is gone; another project was
         # opened
         self.work, self.openings, self.moves = Listeners(), Listeners(), Listeners()
@@ -185,12 +186,12 @@ class Workbench:
         if data.path is not None or data.example is not None:
             await self.open(path=data.path, example=data.example, options=data.options)
 
-    async def _read(self, data: Opened) -> dict[str, Any]:
+    async def _read(self, data: Opened) -> Fields:
         """Read a table as it was said, else as the recipe says."""
         recipe = None
         if self.project.has_recipe:
             recipe = self.project.recipe
-        how: dict[str, Any] = {
+        how: Fields = {
             "path": data.path,
             "example": data.example,
             "options": dict(data.options),
@@ -319,8 +320,6 @@ class Workbench:
         if self.job is not None:
             await self.worker.cancel(self.job.task)
 
-    async def _ask(self, task: str, version: int, arguments: dict[str, Any], **how: Any) -> Any:
-        recipe: dict[str, Any] = (
-            {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
-        )
+    async def _ask(self, task: str, version: int, arguments: Fields, **how: Any) -> Any:
+        recipe: Fields = {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
         return await self.worker.ask(task, **how, **recipe, **arguments)

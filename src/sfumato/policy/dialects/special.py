@@ -180,6 +180,7 @@ def _spread(concept: Concept) -> Iterator[tuple[Concept, ...]]:
         combined: list[tuple[Concept, ...]] = [()]
         for part in concept.parts:
             ways = list(_spread(part))
+            # unions multiply: (a or b) and (c or d) has four alternatives
             if len(combined) * len(ways) > MAX_UNION:
                 raise ParameterError(
                     f"the policy has more than {MAX_UNION} alternatives once its unions are"
@@ -245,6 +246,7 @@ def parse_functional(text: str, name: str = "the policy") -> Ontology:
 
 def _top(reader: _Reader, ontology: Ontology) -> Ontology:
     start = reader.peek()
+    # what says nothing about data
     if start in ("Prefix", "Declaration", "Import", "AnnotationAssertion", "Annotation"):
         reader.take()
         reader.skip_group()
@@ -256,6 +258,7 @@ def _top(reader: _Reader, ontology: Ontology) -> Ontology:
         names = reader.names()
         if start == "SubClassOf" and len(names) == 2:
             ontology.parents.setdefault(names[0], []).append(names[1])
+        # disjoint pairwise
         elif start == "DisjointClasses" and len(names) > 1:
             ontology.apart.extend((a, b) for i, a in enumerate(names) for b in names[i + 1 :])
         else:
@@ -315,11 +318,13 @@ def _data(reader: _Reader, name: str) -> Between:
     while reader.peek() != ")":
         facet = reader.take_name()
         value, _ = reader.number()
+        # of real numbers, an open end would need another form of interval
         if facet not in (*LOW, *HIGH) or ("Exclusive" in facet and not whole):
             reader.fail(
                 "a range has xsd:minInclusive and xsd:maxInclusive; Exclusive is for whole numbers"
                 " only"
             )
+        # of whole numbers, more than 3 is at least 4
         if facet in LOW:
             low = max(low, value + (facet == "xsd:minExclusive"))
         else:
@@ -377,6 +382,7 @@ class _Reader:
         return self.take()
 
     def expect(self, sign: str) -> None:
+        # step back, so that the message names the line of the wrong sign
         if self.take() != sign:
             self.at -= 1
             self.fail(f"{sign} is expected")

@@ -141,6 +141,7 @@ def decide(description: Concept, policy: Concept, vocabulary: Vocabulary) -> Cov
     for part in _cut(parts, right):
         reasons = [_missing(part, allowed, vocabulary, ()) for allowed in right]
         if all(reason is not None for reason in reasons):
+            # of all alternatives, the one that covers most tells what to change
             nearest = max((r for r in reasons if r is not None), key=lambda r: r.depth)
             return Coverage(False, nearest.text)
     return Coverage(True)
@@ -179,7 +180,9 @@ def _merged(conjuncts: Sequence[Concept], vocabulary: Vocabulary) -> Simple | No
             if interval is None:
                 return None
             intervals[part.property] = interval
+    # properties are functional: what several conjuncts say of one value holds together
     fillers = {name: _merged(parts, vocabulary) for name, parts in inner.items()}
+    # a part that nothing can be describes nothing, and adds nothing to a union
     if vocabulary.disjoint(names) or any(filler is None for filler in fillers.values()):
         return None
     return Simple(frozenset(names), {n: f for n, f in fillers.items() if f is not None}, intervals)
@@ -213,6 +216,9 @@ def _cut(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
     """The left parts with every interval replaced by points: one for each stretch that the right
     side tells apart.
     """
+    # The right side may cover an interval by several parts, none of which covers it alone: [0, 10]
+    # by [0, 5] and [5, 10]. Between two neighbouring ends of the right side all numbers are covered
+    # alike, so one of each stretch decides (PL, cf. the normalisation of intervals in SPECIAL).
     ends: dict[Path, set[float]] = {}
     for part in right:
         for path, interval in _intervals(part, ()):
@@ -220,6 +226,7 @@ def _cut(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
     for part in parts:
         intervals = list(_intervals(part, ()))
         choices = [_points(interval, ends.get(path, set())) for path, interval in intervals]
+        # the product of the stretches of all intervals: a few for real policies
         if math.prod(len(points) for points in choices) > MAX_PIECES:
             raise ParameterError(
                 f"the intervals of the description fall into more than {MAX_PIECES} parts"
@@ -239,6 +246,7 @@ def _points(interval: Between, ends: set[float]) -> list[float]:
     """One number of every stretch of an interval between ends: the ends themselves, and something
     between each two.
     """
+    # of whole numbers, a stretch may begin and end only at whole ones
     if interval.whole:
         ends = {*map(_down, ends), *map(_up, ends)}
     marks = sorted(
@@ -308,12 +316,14 @@ def _missing(part: Simple, allowed: Simple, vocabulary: Vocabulary, path: Path) 
                 covered,
             )
         covered += 1
+    # data and purpose first: what people ask for first is told first
     for name in sorted(allowed.fillers, key=lambda n: (_rank(n), n)):
         if name not in part.fillers:
             return _Reason(f"{where}{name} is not said", covered)
         below = _missing(part.fillers[name], allowed.fillers[name], vocabulary, (*path, name))
         if below is not None:
             return _Reason(below.text, covered + below.depth)
+        # a reason from a deep part is nearer to a pass than one from the surface
         covered += 1 + len(allowed.fillers[name].names)
     return None
 

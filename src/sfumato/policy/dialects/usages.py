@@ -81,6 +81,7 @@ class Graph:
         self.nodes: dict[str, Node] = {}
         tree = document.tree
         self._context(tree.get("@context"))
+        # one top node stands for itself, several stand in a list
         graph = tree.get("@graph")
         tops = graph if isinstance(graph, list) else [tree]
         for i, top in enumerate(tops):
@@ -362,6 +363,7 @@ def local(name: str) -> str:
 
 def policy_of_usages(usages: tuple[Usage, ...], *, name: str, findings: Findings) -> Policy:
     """The policy that uses amount to: one purpose each; prohibited purposes are not agreed to."""
+    # a purpose that one rule permits and another prohibits is refused
     forbidden = {p for usage in usages if not usage.permitted for p in usage.purposes}
     purposes: dict[str, Purpose] = {}
     for usage in usages:
@@ -422,6 +424,7 @@ def _datum(category: Category, findings: Findings) -> Datum:
     if category.minimum is not None or category.maximum is not None:
         levels = Anonymization(minimum=category.minimum, maximum=category.maximum)
     name = category.column or local(category.name)
+    # the group that our own export writes beside the category
     if category.group in Group.__members__:
         return Datum(name, Group(category.group), categories=(category.name,), anonymization=levels)
     guessed = _guessed(category.name)
@@ -439,6 +442,7 @@ def _guessed(category: str) -> Group:
         [category], "pd:Contact"
     ):
         return Group.EI
+    # DPV knows categories and no privacy groups: the nearest class decides
     if vocabulary.within([category], "dpv:SensitivePersonalData"):
         return Group.SD
     return Group.QID
@@ -479,6 +483,7 @@ def read_odrl(graph: Graph) -> tuple[Usage, ...]:
 
 
 def _rules(graph: Graph, policy: Node) -> Iterator[Usage]:
+    # nothing is fetched, so what is inherited stays unknown
     if any(True for _ in graph.values(policy, "odrl:inheritFrom")):
         problem = (
             "the policy inherits rules of another one, which may forbid more; write them into this"
@@ -521,6 +526,7 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
             and operator in AT_MOST
             and (period := _period(operator, right)) is not None
         ):
+            # of two limits the shorter holds
             days = period if days is None else min(days, period)
         elif permitted:
             problem = (
@@ -535,6 +541,7 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
                 rule.path,
                 f"{operand} is not read; the prohibition holds without it",
             )
+    # what narrows a permission must be understood; a prohibition may be taken wider
     refined = _refined(graph, rule, "odrl:target", "odrl:action", "odrl:assignee")
     measures = _duties(graph, policy, rule) if permitted else ()
     if permitted and (refined or measures is None):
@@ -548,6 +555,7 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
         graph.findings.note(
             "odrl_refinement", rule.path, f"{refined} is not read; the prohibition holds without it"
         )
+    # what a rule does not say, the policy says for all its rules
     targets = _parties(graph, rule, "odrl:target") or _parties(graph, policy, "odrl:target")
     actions = _parties(graph, rule, "odrl:action") or _parties(graph, policy, "odrl:action")
     assignees = _parties(graph, rule, "odrl:assignee") or _parties(graph, policy, "odrl:assignee")
@@ -605,6 +613,7 @@ def _period(operator: str, right: tuple[str, ...]) -> int | None:
     if right:
         match = re.fullmatch(r"P?(\d{1,6})D?", right[0])
     if match:
+        # less than 30 days is 29 at most
         return max(0, int(match[1]) - (operator == "odrl:lt"))
     return None
 
@@ -642,6 +651,7 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, .
             )
             continue
         models = [_model(graph, constraint) for constraint in graph.values(duty, "odrl:constraint")]
+        # a duty that cannot be read may ask for more than we would do
         if _refined(graph, duty, "odrl:action", "odrl:target") or None in models:
             return None
         duties += [model for model in models if model is not None] or [

@@ -11,15 +11,15 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from nicegui.element import Element
 
 from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.core.words import percent
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.parts import Words, element, text
 
-Spec = dict[str, Any]
+Spec = Fields
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 ACCENT, ALARM, SOFT = "var(--accent)", "var(--alarm)", "var(--soft)"
 LINE, INK, PAPER = "var(--line)", "var(--ink)", "var(--paper)"

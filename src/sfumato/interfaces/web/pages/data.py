@@ -10,6 +10,7 @@ from sfumato.core.schema import Kind, Role
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.interfaces.web import edits
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.open_table import Opening
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
@@ -50,11 +51,11 @@ class DataStage(StageView):
         self.place = element("div", "work", "stage-data")
         self.shows: tuple[Any, ...] | None = None
         self.columns: ColumnList | None = None
-        self.cards: list[dict[str, Any]] = []
+        self.cards: list[Fields] = []
         self.codes: dict[str, list[Any]] = {}
         # The reading of the table that the cards are about: a recipe that reads codes as missing
         # has it read again.
-        self.looked_at: dict[str, Any] | None = None
+        self.looked_at: Fields | None = None
         self.rows: RowPages | None = None
 
     async def changed(self) -> None:
@@ -153,7 +154,7 @@ class DataStage(StageView):
             with self.page.client:
                 self.columns.fill(rows=[self._row(card, reviewed) for card in self.cards])
 
-    def _row(self, card: dict[str, Any], reviewed: frozenset[str]) -> dict[str, Any]:
+    def _row(self, card: Fields, reviewed: frozenset[str]) -> Fields:
         """One line of the list; a role is a guess while nobody has touched it and it is the
         proposed one.
         """
@@ -171,7 +172,7 @@ class DataStage(StageView):
             "why": card["reasons"],
         }
 
-    def _say(self, single: dict[str, Any] | None) -> None:
+    def _say(self, single: Fields | None) -> None:
         """The first sentence: how far the quasi-identifiers single people out."""
         count = 0 if single is None else single["columns"]
         if single is None:

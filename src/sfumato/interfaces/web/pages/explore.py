@@ -12,6 +12,7 @@ from sfumato.core.words import join_words, number, percent, plain_name
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import choices, edits, pinned_candidates
 from sfumato.interfaces.web.catalogue import title_of
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages import candidates
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.charts import ChartWidget, draw_chart
@@ -37,7 +38,7 @@ AXES = {
 }
 # Points that the table has at most.
 MOST_SHOWN = 60
-Node = dict[str, Any]
+Node = Fields
 
 
 def draw(page: Page) -> None:
@@ -66,7 +67,7 @@ class Explore(StageView):
         self.pinning = {"version": "", "recipe": ""}
         # The point that is selected.
         self.levels: dict[str, int] | None = None
-        self.found: dict[str, Any] = {}
+        self.found: Fields = {}
         self.examples: dict[str, list[str | None]] = {}
         self.chart: ChartWidget | None = None
         self.card: Any = None
@@ -87,7 +88,7 @@ class Explore(StageView):
         """What the bench says of the recipe in use; it is not remembered here, since it changes
         with what is surveyed.
         """
-        recipes: dict[str, Any] = {"recipe": self.recipe, "open_recipe": self.open_recipe}
+        recipes: Fields = {"recipe": self.recipe, "open_recipe": self.open_recipe}
         return await self.workbench.worker.ask(task, **recipes, **arguments)
 
     async def survey(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from nicegui import ui
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import (
     FormChoice,
     FormError,
@@ -91,7 +92,7 @@ class FormOptions:
     """
 
     at_once: bool = True
-    values: dict[str, Any] = dataclasses.field(default_factory=dict)
+    values: Fields = dataclasses.field(default_factory=dict)
     opened: set[str] = dataclasses.field(default_factory=set)
     without: Collection[str] = ()
     folded: bool = True

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.words import count_of
 from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.parts import button, element, section, text
 from sfumato.interfaces.web.pages.widgets import GroupBoxes
 
@@ -25,7 +26,7 @@ class GroupEditor:
         self.column: str | None = None
         self.arrives = 0
 
-    async def ask(self, column: str) -> dict[str, Any] | str | None:
+    async def ask(self, column: str) -> Fields | str | None:
         """The groups of the column; words where there are none to change; None where it has no
         categories.
         """
@@ -37,14 +38,14 @@ class GroupEditor:
         if self.column != column:
             self.column, self.level = column, 1
         try:
-            groups: dict[str, Any] = await self.stage.workbench.answer(
+            groups: Fields = await self.stage.workbench.answer(
                 "groups", column=column, level=self.level
             )
         except SfumatoError as error:
             return str(error)
         return groups
 
-    def draw(self, column: str, groups: dict[str, Any] | str) -> None:
+    def draw(self, column: str, groups: Fields | str) -> None:
         """Draw the groups, or the way to them."""
         with section("Groups") as container:
             if self.arrives:
@@ -57,7 +58,7 @@ class GroupEditor:
                 self._draw_levels(groups)
                 self._draw_boxes(groups)
 
-    def _draw_boxes(self, groups: dict[str, Any]) -> None:
+    def _draw_boxes(self, groups: Fields) -> None:
         box = GroupBoxes(
             groups=groups["groups"],
             lost=groups["lost"] if groups["level"] == 1 else [],
@@ -69,7 +70,7 @@ class GroupEditor:
         box.on("move", lambda event: self._move(event.args))
         box.on("rename", lambda event: self._rename(event.args))
 
-    def _draw_levels(self, groups: dict[str, Any]) -> None:
+    def _draw_levels(self, groups: Fields) -> None:
         with element("div", "tools", role="group", aria_label="which level is grouped"):
             for level in range(1, groups["levels"] + 1):
                 words = "Put groups together"
@@ -107,7 +108,7 @@ class GroupEditor:
         arguments = {"old": str(gesture["old"]), "new": str(gesture["new"])}
         await self._change("rename", arguments, "renamed a group")
 
-    async def _change(self, act: str, arguments: dict[str, Any], words: str) -> None:
+    async def _change(self, act: str, arguments: Fields, words: str) -> None:
         answer = self.stage.workbench.answer(
             "regroup", column=self.stage.column, level=self.level, act=act, arguments=arguments
         )

@@ -9,6 +9,7 @@ from sfumato.core import registry
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import choices, edits
 from sfumato.interfaces.web.catalogue import kind_title
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.group_editor import GroupEditor
 from sfumato.interfaces.web.pages.hierarchy_files import HierarchyFiles
@@ -41,9 +42,9 @@ class HierarchyStage(StageView):
             self.side = element("nav", "side", aria_label="Quasi-identifiers")
             self.work = element("div", "work")
         self.column: str | None = None
-        self.draft: dict[str, Any] | None = None
+        self.draft: Fields | None = None
         self.draft_words = ""
-        self.lines: list[dict[str, Any]] = []
+        self.lines: list[Fields] = []
         self.levels: Levels | None = None
         self.turn = 0
         self.opened: set[str] = set()
@@ -114,7 +115,7 @@ class HierarchyStage(StageView):
 
     async def _ask_levels(
         self, column: str, draft: Mapping[str, Any] | None
-    ) -> tuple[dict[str, Any] | None, str]:
+    ) -> tuple[Fields | None, str]:
         spec = None if draft is None else dict(draft)
         try:
             question = self.workbench.answer(
@@ -260,7 +261,7 @@ class HierarchyStage(StageView):
         """Use a hierarchy that covers all values; one that does not is only shown."""
         await self._try(registry.write(hierarchy), sentence_of(hierarchy))
 
-    async def _try(self, spec: dict[str, Any], words: str) -> None:
+    async def _try(self, spec: Fields, words: str) -> None:
         answer, _, current = await self._ask_in_turn(spec)
         if not current:
             return
@@ -277,14 +278,14 @@ class HierarchyStage(StageView):
                 self._notice(answer, problem)
                 self._fill(answer)
 
-    async def _ask_in_turn(self, spec: dict[str, Any]) -> tuple[dict[str, Any] | None, str, bool]:
+    async def _ask_in_turn(self, spec: Fields) -> tuple[Fields | None, str, bool]:
         """What a hierarchy would do, and whether nothing else was tried meanwhile."""
         self.turn += 1
         turn = self.turn
         answer, problem = await self._ask_levels(str(self.column), spec)
         return answer, problem, turn == self.turn
 
-    async def look_at(self, spec: dict[str, Any], words: str) -> None:
+    async def look_at(self, spec: Fields, words: str) -> None:
         """Show a hierarchy that is not in use yet, and what can be done with it, wherever it was
         asked for.
         """
@@ -305,7 +306,7 @@ class HierarchyStage(StageView):
 
     # what it covers
 
-    def _notice(self, answer: dict[str, Any] | None, problem: str) -> None:
+    def _notice(self, answer: Fields | None, problem: str) -> None:
         """What has no place, before it fails; and what a draft would do."""
         with redrawn(self.notice):
             if self.draft is not None:
@@ -370,7 +371,7 @@ class HierarchyStage(StageView):
 
     # levels
 
-    def _levels(self, column: str, answer: dict[str, Any]) -> None:
+    def _levels(self, column: str, answer: Fields) -> None:
         with section("All levels side by side"):
             self._choice(column)
             # classes of this column alone tell what its hierarchy does by itself
@@ -389,7 +390,7 @@ class HierarchyStage(StageView):
         self.alone = which == "alone"
         await self._show()
 
-    def _fill(self, answer: dict[str, Any]) -> None:
+    def _fill(self, answer: Fields) -> None:
         if self.levels is None:
             return
         column = answer["column"]

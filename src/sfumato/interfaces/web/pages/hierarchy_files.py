@@ -8,11 +8,12 @@ import asyncio
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.interfaces.web import uploads
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import starting_values
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
@@ -104,7 +105,7 @@ class HierarchyFiles:
             for name, usual in (("delimiter", ";"), ("encoding", "utf-8"))
             if how[name] != usual
         }
-        spec: dict[str, Any] = {"file": {"path": str(copy), **options}}
+        spec: Fields = {"file": {"path": str(copy), **options}}
         await self.stage.look_at(spec, f"a file of {how['listed']:,} values")
 
     def _copied(self, path: Path) -> Path:

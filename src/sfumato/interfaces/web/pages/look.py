@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages import release_views
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.parts import button, element, hint, text, until_drawn
@@ -31,7 +32,7 @@ class LookStage(StageView):
         self.tab = page.stage.views[0][0]
         # The version whose release is shown; 0: the newest.
         self.version = 0
-        self.release: dict[str, Any] = {}
+        self.release: Fields = {}
         self.first = {"columns": 0, "rows": 0}
         self.pair: list[str] = []
         self.which = "all"

@@ -14,6 +14,7 @@ from sfumato.core.source import Intake
 from sfumato.core.words import size_in_words
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import uploads
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.folders import forget_recent, recent
 from sfumato.interfaces.web.forms import read_form
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
@@ -42,7 +43,7 @@ class Opening(StageView):
     def __init__(self, page: Page) -> None:
         super().__init__(page)
         # What stands in the form of how the file is read.
-        self.values: dict[str, Any] = {}
+        self.values: Fields = {}
         # The sheet or the table of a database that was chosen.
         self.part: dict[str, str] = {}
         self.path = ""
@@ -72,7 +73,7 @@ class Opening(StageView):
             self._recent()
         self._options("How is the file written?")
 
-    def draw_reading(self, opened: dict[str, Any]) -> None:
+    def draw_reading(self, opened: Fields) -> None:
         """How the open table was read, and another way; another table."""
         data = self.project.data
         text(_read_as(opened), "p", "soft")
@@ -119,7 +120,7 @@ class Opening(StageView):
         self._list_projects()
 
     def _list_projects(self) -> None:
-        about: dict[str, Any] = {"tabindex": 0, "aria_label": "recent projects"}
+        about: Fields = {"tabindex": 0, "aria_label": "recent projects"}
         with (
             self.page.client,
             redrawn(self.projects),
@@ -128,7 +129,7 @@ class Opening(StageView):
             for project in recent(besides=self.project.folder)[:MOST_PROJECTS]:
                 self._project(project)
 
-    def _project(self, project: dict[str, Any]) -> None:
+    def _project(self, project: Fields) -> None:
         folder, records = project["folder"], project.get("records")
         name = str(project.get("name") or Path(folder).name)
         with element("li"):
@@ -205,7 +206,7 @@ class Opening(StageView):
         )
         drop.on("done", lambda event: self._sent(str(event.args)))
 
-    def _options(self, words: str, opened: dict[str, Any] | None = None) -> None:
+    def _options(self, words: str, opened: Fields | None = None) -> None:
         """How the file is read; of an open table it can be read again otherwise."""
         with element("details", "options") as self.details:
             text(words, "summary", key="reading options")
@@ -217,7 +218,7 @@ class Opening(StageView):
             if opened is not None:
                 button("Read it again", self._open_path, key="read again")
 
-    def _part_of(self, opened: dict[str, Any]) -> None:
+    def _part_of(self, opened: Fields) -> None:
         """Which sheet or table is open, and the others; they are chosen in the same place."""
         kind, names = opened["parts"]["kind"], opened["parts"]["names"]
         if len(names) < 2:
@@ -233,7 +234,7 @@ class Opening(StageView):
 
         choice(PARTS[kind], offered, now, choose, key=f"reading {kind}")
 
-    def _ask_part(self, location: dict[str, Any], choose: Callable[[str], Any]) -> None:
+    def _ask_part(self, location: Fields, choose: Callable[[str], Any]) -> None:
         """A file that holds several: let one be chosen."""
         kind, names = location["kind"], location["names"]
         with self.page.client, redrawn(self.folder):
@@ -326,9 +327,7 @@ class Opening(StageView):
         except SfumatoError as error:
             self._complain(str(error))
 
-    def _known_part(
-        self, location: dict[str, Any], options: dict[str, Any]
-    ) -> dict[str, str] | None:
+    def _known_part(self, location: Fields, options: Fields) -> dict[str, str] | None:
         """The sheet or table that is meant, where that is clear: it was chosen, the recipe names
         it, or there is one. None: ask.
         """
@@ -349,7 +348,7 @@ class Opening(StageView):
             return {}
         return None
 
-    async def _open_part(self, location: dict[str, Any], name: str) -> None:
+    async def _open_part(self, location: Fields, name: str) -> None:
         try:
             self.part = {}
             options = read_form(ReadingRequest, self.values).options()
@@ -357,14 +356,14 @@ class Opening(StageView):
         except SfumatoError as error:
             self._complain(str(error))
 
-    async def _open_found(self, path: str, options: dict[str, Any]) -> None:
+    async def _open_found(self, path: str, options: Fields) -> None:
         is_other_table = path != self.project.data.path
         await self.workbench.open(path=path, options=options)
         if is_other_table:
             forget(self.project)
         self._write_down(options)
 
-    def _write_down(self, options: dict[str, Any]) -> None:
+    def _write_down(self, options: Fields) -> None:
         """A recipe that was there before says from now on how the table is read."""
         reading_options = {
             name: value for name, value in options.items() if name not in NOT_IN_RECIPE
@@ -391,7 +390,7 @@ class Opening(StageView):
             self.details.update()
 
 
-def _read_as(opened: dict[str, Any]) -> str:
+def _read_as(opened: Fields) -> str:
     """How a table was read, in a line."""
     format_, how = opened.get("format", ""), opened.get("read_as", {})
     words = f"{opened.get('name', 'the table')}, {opened.get('records', 0):,} rows"

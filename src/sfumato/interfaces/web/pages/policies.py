@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
@@ -41,12 +42,12 @@ class PolicyStage(StageView):
 
     def __init__(self, page: Page) -> None:
         super().__init__(page)
-        self.source: dict[str, Any] = {}
-        self.use: dict[str, Any] = {}
-        self.compliance: dict[str, Any] = {}
-        self.policy: dict[str, Any] | None = None
-        self.compiled: dict[str, Any] | None = None
-        self.verdict: dict[str, Any] | None = None
+        self.source: Fields = {}
+        self.use: Fields = {}
+        self.compliance: Fields = {}
+        self.policy: Fields | None = None
+        self.compiled: Fields | None = None
+        self.verdict: Fields | None = None
         self.version = 0
         self.problem = ""
 
@@ -77,7 +78,7 @@ class PolicyStage(StageView):
         """Draw the stage anew: something other than the recipe changed."""
         self.project.tell()
 
-    async def _work(self, task: str, title: str, **arguments: Any) -> dict[str, Any] | None:
+    async def _work(self, task: str, title: str, **arguments: Any) -> Fields | None:
         """Let a task work on the policy; what is refused is said in its place."""
         self.problem = ""
         workbench = self.workbench
@@ -171,7 +172,7 @@ class PolicyStage(StageView):
         )
         self.redraw()
 
-    def _draw_compiled(self, compiled: dict[str, Any]) -> None:
+    def _draw_compiled(self, compiled: Fields) -> None:
         with element("section", "card"):
             draw_blocks(compiled["blocks"])
             lines = changed_lines(self.recipe, compiled["recipe"])
@@ -196,7 +197,7 @@ class PolicyStage(StageView):
 
     # whether a release keeps it
 
-    def _draw_compliance(self, policy: dict[str, Any]) -> None:
+    def _draw_compliance(self, policy: Fields) -> None:
         hidden: list[str] = []
         if not policy["permits"]:
             hidden += PERMISSION_FIELDS
@@ -220,7 +221,7 @@ class PolicyStage(StageView):
         """Let the verb judge; what is refused is said in place."""
         self.verdict = None
         self.redraw()
-        policy: dict[str, Any] = self.policy or {}
+        policy: Fields = self.policy or {}
         project = self.project
         self.verdict = await self._work(
             "comply_policy",

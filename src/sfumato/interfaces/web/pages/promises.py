@@ -16,6 +16,7 @@ from sfumato.core.recipe import Agreement
 from sfumato.core.words import count_of, inflect
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.catalogue import meaning_of, sentence_of, summary_of, title_of
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import form_of
 from sfumato.interfaces.web.pages.add_dialog import Adding
 from sfumato.interfaces.web.pages.forms import (
@@ -130,7 +131,7 @@ class PromiseStage(StageView):
         with problems:
             for sentence in standing["problems"]:
                 text(sentence, "p", "problem")
-        today: dict[str, Any] = {"sizes": [], "records": []}
+        today: Fields = {"sizes": [], "records": []}
         if not standing["problems"]:
             today = await bench.answer("today")
         for card, verdict in zip(cards, standing["promises"], strict=False):
@@ -452,7 +453,7 @@ class PromiseCard:
             words = "What it implies"
             stage.details(f"{key}-implies", words, lambda: text(self.implies, "p"), "more")
 
-    def show_verdict(self, verdict: dict[str, Any], today: dict[str, Any]) -> None:
+    def show_verdict(self, verdict: Fields, today: Fields) -> None:
         """Say how the table stands today."""
         if verdict["problem"]:
             self.today.say("today: not known")
@@ -488,7 +489,7 @@ def crowd_field(model: Any) -> str | None:
     return next((name for name in names if getattr(model, name) == model.crowd), None)
 
 
-def records_under(today: dict[str, Any], largest: int) -> list[int]:
+def records_under(today: Fields, largest: int) -> list[int]:
     """Records in classes smaller than 0, 1, 2 … up to a number.
 
     >>> records_under({"sizes": [1, 3], "records": [7, 6]}, 4)
@@ -498,7 +499,7 @@ def records_under(today: dict[str, Any], largest: int) -> list[int]:
     return [0, *itertools.accumulate(of_size.get(size, 0) for size in range(largest))]
 
 
-def implied(verdict: dict[str, Any]) -> str:
+def implied(verdict: Fields) -> str:
     """What follows from a promise."""
     names = [title_of(name) for name in verdict["strong_enough"]]
     general = f"When strong enough it implies {', '.join(names) or 'no other model'}."

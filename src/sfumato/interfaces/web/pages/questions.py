@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.schema import Role, Schema
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
@@ -33,11 +34,11 @@ class QuestionStage(StageView):
     def __init__(self, page: Page) -> None:
         super().__init__(page)
         self.place: Any = None
-        self.start: dict[str, Any] = {}
+        self.start: Fields = {}
         # What stands in the two forms.
-        self.asking: dict[str, Any] = {}
+        self.asking: Fields = {}
         self.question = QuestionRequest()
-        self.state: dict[str, Any] = {}
+        self.state: Fields = {}
         self.expected: Any = None
 
     @property

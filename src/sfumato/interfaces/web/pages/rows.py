@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED, Words, button, element, text
 from sfumato.interfaces.web.pages.widgets import RowGrid
@@ -52,7 +53,7 @@ class RowPages:
 
     async def fill(self) -> None:
         """Ask for the rows; the answer is shown and not remembered."""
-        arguments: dict[str, Any] = {
+        arguments: Fields = {
             "sort": self.sort,
             "descending": self.descending,
             "revealed": list(self.shown),

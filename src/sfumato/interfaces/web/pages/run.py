@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.words import count_of
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
@@ -37,9 +38,9 @@ class RunStage(StageView):
     """The stage in one tab."""
 
     @property
-    def outcomes(self) -> dict[int, dict[str, Any]]:
+    def outcomes(self) -> dict[int, Fields]:
         """What came of the versions that were run, by number."""
-        outcomes: dict[int, dict[str, Any]] = outcomes_of(self.workbench)
+        outcomes: dict[int, Fields] = outcomes_of(self.workbench)
         return outcomes
 
     async def draw_start(self) -> None:
@@ -78,7 +79,7 @@ class RunStage(StageView):
                 )
             self._outcome(outcome, number)
 
-    def _outcome(self, outcome: dict[str, Any], number: int) -> None:
+    def _outcome(self, outcome: Fields, number: int) -> None:
         if outcome.get("said"):
             text(
                 outcome["said"],
@@ -97,7 +98,7 @@ class RunStage(StageView):
                             way["words"], lambda way=way: self.take(way, number), key=f"way-{at}"
                         )
 
-    def take(self, way: dict[str, Any], number: int) -> None:
+    def take(self, way: Fields, number: int) -> None:
         """Make one of the offered changes; only to the version it was worked out for."""
         if number != self.project.version:
             self.page.say(
@@ -107,9 +108,9 @@ class RunStage(StageView):
         self.page.edit(way["recipe"], way["sentence"])
 
 
-def outcomes_of(bench: Workbench) -> dict[int, dict[str, Any]]:
+def outcomes_of(bench: Workbench) -> dict[int, Fields]:
     """What came of the versions that were run, of this table, newest last."""
-    outcomes: dict[int, dict[str, Any]] = bench.remembered.setdefault(
+    outcomes: dict[int, Fields] = bench.remembered.setdefault(
         f"{MADE} {bench.project.data.digest}", {}
     )
     return outcomes
@@ -180,7 +181,7 @@ class RunUnderWay(UnderWay):
 # what came out
 
 
-def show(outcome: dict[str, Any]) -> None:
+def show(outcome: Fields) -> None:
     """A release as the command line tells it: the headline first."""
     draw_blocks(outcome["blocks"])
     with element("p", "next"):

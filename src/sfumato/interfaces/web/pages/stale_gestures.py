@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from nicegui.client import Client
 from nicegui.element import Element
+
+from sfumato.interfaces.web.fields import Fields
 
 # What somebody does on purpose; looking, typing on and leaving are told too, and nobody misses
 # them.
@@ -52,7 +53,7 @@ class Arriving:
         client.handle_event = self.take  # type: ignore[method-assign,assignment]
         client.remove_elements = self.remove  # type: ignore[method-assign]
 
-    def take(self, message: dict[str, Any]) -> None:
+    def take(self, message: Fields) -> None:
         """Hand a gesture to its part, or say that it came too late."""
         part, listener = self.client.elements.get(message["id"]), str(message.get("listener_id"))
         if part is not None and listener in part._event_listeners:

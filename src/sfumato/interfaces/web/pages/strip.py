@@ -5,11 +5,12 @@ way.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.edits import crowd_of
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
 from sfumato.interfaces.web.tasks import TASKS
@@ -48,7 +49,7 @@ async def draw_figures(page: Page) -> None:
         at_risk.say("not known")
 
 
-def records_below(today: dict[str, Any], size: int) -> int:
+def records_below(today: Fields, size: int) -> int:
     """Records in classes smaller than a size.
 
     >>> records_below({"sizes": [1, 3, 5], "records": [10, 6, 20]}, 5)
@@ -124,7 +125,7 @@ def draw_undo(page: Page, drawer: Drawer) -> None:
         keys,
         strict=True,
     ):
-        attributes: dict[str, Any] = {} if can else {"disabled": True}
+        attributes: Fields = {} if can else {"disabled": True}
         button(
             words,
             lambda act=act: page.attempt(act),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.exports import KINDS
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
@@ -34,7 +35,7 @@ class WriteForm(StageView):
 
     def __init__(self, page: Page) -> None:
         super().__init__(page)
-        self.values: dict[str, Any] = {}
+        self.values: Fields = {}
         # The folder that was filled in for another version.
         self.suggested = ""
         self.blocks: list[Block] = []
@@ -90,7 +91,7 @@ class WriteForm(StageView):
         script.
         """
         self.open = self.open or bool(self.register)
-        attributes: dict[str, Any] = {"open": True} if self.open else {}
+        attributes: Fields = {"open": True} if self.open else {}
         with element("details", "options", **attributes):
             text("Remember it in a register", "summary", key="register")
             hint(
@@ -146,7 +147,7 @@ class WriteForm(StageView):
 
         await self._wait(made_first(workbench, version, write))
 
-    async def _wait(self, work: Awaitable[dict[str, Any]]) -> dict[str, Any] | None:
+    async def _wait(self, work: Awaitable[Fields]) -> Fields | None:
         """Wait for work and show what came of it; what is refused is said under the form."""
         self.blocks, self.problem = [], ""
         self.page.redraw(self.result)

@@ -7,9 +7,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sfumato.core.portable import computed, raise_in
+from sfumato.interfaces.web.fields import Fields
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -41,7 +42,7 @@ def within(
     ... )
     7
     """
-    came: dict[str, Any] = {}
+    came: Fields = {}
 
     def inside() -> None:
         try:

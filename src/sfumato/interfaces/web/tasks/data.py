@@ -25,6 +25,7 @@ from sfumato.guidance.profiling.proposal import propose as look_at_all
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.interfaces.api import profile, read
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.table_locations import (
     absolute_location,
     one_table_hint,
@@ -54,9 +55,9 @@ def open_data(
     *,
     path: str | None,
     example: str | None,
-    options: dict[str, Any],
+    options: Fields,
     recipe: Recipe | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """Read a table as it was said, else as the recipe says, or make a bundled example; what was
     opened, in counts.
     """
@@ -81,7 +82,7 @@ def open_data(
     }
 
 
-def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Table:
+def _read(path: str, recipe: Recipe | None, options: Fields) -> Table:
     require_one_table(path)
     try:
         return read(path, engine="memory", recipe=recipe, **options).in_memory("the workbench")
@@ -93,7 +94,7 @@ def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Table:
         raise
 
 
-def look_at_path(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
+def look_at_path(bench: Bench, progress: Progress, *, path: str) -> Fields:
     """What stands at a path before it is opened: the ``path`` as it is opened, the ``kind`` of what
     must be chosen in it, and the ``names``.
     """
@@ -106,7 +107,7 @@ def look_at_path(bench: Bench, progress: Progress, *, path: str) -> dict[str, An
     return {"path": location, "kind": kind, "names": names}
 
 
-def propose(bench: Bench, progress: Progress) -> dict[str, Any]:
+def propose(bench: Bench, progress: Progress) -> Fields:
     """The proposed recipe, and why each column is what it is thought to be."""
     progress(0.0, "looking at the columns")
     proposal = profile(bench.data)
@@ -131,7 +132,7 @@ def describe_table(bench: Bench, recipe: Recipe) -> Table:
 # A card for every column.
 
 
-def columns(bench: Bench, progress: Progress) -> dict[str, Any]:
+def columns(bench: Bench, progress: Progress) -> Fields:
     """What is known of every column and what it is guessed to be: counts, words of ours and shapes,
     no value of it.
     """
@@ -149,7 +150,7 @@ def _proposal(bench: Bench) -> Proposal:
     return proposal
 
 
-def _card(column: ColumnProposal, data: Table) -> dict[str, Any]:
+def _card(column: ColumnProposal, data: Table) -> Fields:
     return {
         "name": column.name,
         "label": str(data.source.labels.get("variables", {}).get(column.name, "")),
@@ -219,7 +220,7 @@ def _commonest(values: pl.Series) -> list[int]:
 # What the columns say together, and what a column could become.
 
 
-def alone(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+def alone(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
     """How many records the quasi-identifiers single out together, as they are in the table."""
     table = describe_table(bench, recipe)
     quasi = table.schema.quasi
@@ -240,7 +241,7 @@ def without_hierarchies(dataset: Table) -> Table:
     return dataset.with_schema(Schema(plain))
 
 
-def suggest(bench: Bench, progress: Progress, *, columns: Sequence[str]) -> dict[str, Any]:
+def suggest(bench: Bench, progress: Progress, *, columns: Sequence[str]) -> Fields:
     """The hierarchy that would suit each of some columns, in the words of a recipe."""
     return {
         name: suggest_hierarchy(look_at(name, bench.data.column(name))).hierarchy
@@ -260,7 +261,7 @@ def rows(
     sort: str | None = None,
     descending: bool = False,
     revealed: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Fields:
     """One page of rows; columns that may name a person are left out unless they are asked for by
     name.
 

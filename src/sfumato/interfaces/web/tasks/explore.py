@@ -17,6 +17,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
 from sfumato.guidance.comparison import Candidate, CommonTerms, fair_terms, on_one_map, try_and_keep
 from sfumato.interfaces.web import choices
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.tasks.write import remembering
 from sfumato.release.alternatives import CELLS, alternatives_in, landscape_of, option_at
 from sfumato.release.make import make_release
@@ -53,7 +54,7 @@ class Surveyed:
 
 def survey(
     bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, made_for: int
-) -> dict[str, Any]:
+) -> Fields:
     """Look at every node of the lattice that the recipe's search chooses from, and keep it;
     ``open_recipe`` leaves the search its choice.
     """
@@ -102,7 +103,7 @@ def front(
     recipe: Recipe,
     open_recipe: Recipe,
     axes: tuple[str, str],
-) -> dict[str, Any]:
+) -> Fields:
     """The landscape of a recipe along two axes: what to draw, and the points nothing beats; of an
     older recipe where this one's is not known.
 
@@ -143,7 +144,7 @@ def _node_position(landscape: Landscape, levels: dict[str, int] | None) -> int |
     return landscape.position(levels)
 
 
-def _describe_landscape(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
+def _describe_landscape(landscape: Landscape, across: str, up: str) -> Fields:
     """What of a landscape is drawn; ``points`` has every node that is named by its number, with its
     levels.
     """
@@ -182,7 +183,7 @@ def nodes_near(
     open_recipe: Recipe,
     axes: tuple[str, str],
     at: tuple[float, float],
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """At most five nodes nearest to a point of the picture, each with its number and its levels."""
     landscape = _landscape(bench, recipe, open_recipe)
     nodes = landscape.near(*axes, at, MOST_NEAR).tolist()
@@ -260,7 +261,7 @@ def compare(
     *,
     pins: list[tuple[str, Recipe]],
     register: dict[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """Make, attack and measure every candidate alike: the map of them all, and of each its levels
     and what its contract says.
 
@@ -278,7 +279,7 @@ def compare(
             part = _part(progress, position, len(candidates), candidate.name)
             outcome, release = try_and_keep(bench.data, candidate, terms, part, remembered.memory)
             outcomes.append(outcome)
-            detail: dict[str, Any] = {"levels": {}, "contract": [], "drawn": False}
+            detail: Fields = {"levels": {}, "contract": [], "drawn": False}
             detail["together"] = _together(remembered, release)
             if release is not None:
                 rungs = levels_of(plan.describe() for _, plan in release.plans)

@@ -24,6 +24,7 @@ from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
 from sfumato.interfaces.web import choices, edits
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import starting_values
 from sfumato.interfaces.web.groups import Grouping
 from sfumato.interfaces.web.tasks.data import describe_table, without_hierarchies
@@ -219,7 +220,7 @@ def hierarchy_of(table: Table, column: str, spec: Mapping[str, Any] | None, base
 # The list of columns.
 
 
-def overview(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[dict[str, Any]]:
+def overview(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[Fields]:
     """Every quasi-identifier: how it is generalised, up to which level, and what has no place
     there.
     """
@@ -230,7 +231,7 @@ def overview(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[dict[s
     return [_line(bench, table, base, column) for column in base.columns]
 
 
-def _line(bench: Bench, table: Table, base: ClassTable, column: str) -> dict[str, Any]:
+def _line(bench: Bench, table: Table, base: ClassTable, column: str) -> Fields:
     hierarchy = table.schema[column].hierarchy
     line = {"column": column, "builder": None if hierarchy is None else hierarchy.name}
     try:
@@ -259,7 +260,7 @@ def levels(
     at: Mapping[str, int],
     hierarchy: Mapping[str, Any] | None = None,
     alone: bool = False,
-) -> dict[str, Any]:
+) -> Fields:
     """What each level of a column would show: its values, and the classes with the other columns at
     the levels ``at``, or of this column ``alone``.
 
@@ -347,7 +348,7 @@ def _classes_of_others(
 
 def _level(
     fitted: Fitted, classes: ClassTable, level: int, k: int, hierarchy: Hierarchy | None = None
-) -> dict[str, Any]:
+) -> Fields:
     labels, records = fitted.ladder.labels[level], fitted.records(level)
     nodes = [
         (name, int(n)) for name, n in zip(labels, records.tolist(), strict=True) if name != NOWHERE
@@ -389,7 +390,7 @@ def without_place(
     recipe: Recipe,
     column: str,
     hierarchy: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """The values that a hierarchy has no place for, the commonest first; for the owner's eyes."""
     table = describe_table(bench, recipe)
     fitted = _of_column(
@@ -406,7 +407,7 @@ def without_place(
 
 def begin(
     bench: Bench, progress: Progress, *, recipe: Recipe, column: str, builder: str
-) -> dict[str, Any] | None:
+) -> Fields | None:
     """A hierarchy of a kind that suits the column, in a recipe's words; None where somebody must
     say more first.
     """
@@ -464,9 +465,7 @@ def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[s
 # Groups of categories.
 
 
-def groups(
-    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int
-) -> dict[str, Any]:
+def groups(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int) -> Fields:
     """The groups of a level with what stands in each and how often it occurs, and the values
     without a group.
     """
@@ -485,7 +484,7 @@ def regroup(
     level: int,
     act: str,
     arguments: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> Fields:
     """The hierarchy after groups were changed (``move``, ``rename``, ``adopt``), in a recipe's
     words; it is not in use yet.
     """
@@ -505,7 +504,7 @@ def _counts(table: Table, column: str) -> dict[str, int]:
 # Files.
 
 
-def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
+def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> Fields:
     """How a hierarchy file is written: the sign between its levels and its encoding, and how many
     values it lists.
     """
@@ -523,7 +522,7 @@ def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> dict[str, An
 
 def export_hierarchy(
     bench: Bench, progress: Progress, *, recipe: Recipe, column: str, path: str
-) -> dict[str, Any]:
+) -> Fields:
     """Write the hierarchy of a column down in ARX's format, for the values that occur and have a
     place.
     """

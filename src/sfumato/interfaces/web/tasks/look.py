@@ -32,6 +32,7 @@ from sfumato.core.classes import count_rows
 from sfumato.core.words import count_of, number, percent, plain_name
 from sfumato.errors import ParameterError
 from sfumato.interfaces.api import why_alone
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.tasks import by_the_clock
 from sfumato.methods.formulas.binning import binned, table_after, table_before
 from sfumato.release.attack_run import AttackOptions
@@ -80,7 +81,7 @@ class WorkedOut:
     """
 
     dataset: Table
-    results: dict[str, Any] = dataclasses.field(default_factory=dict)
+    results: Fields = dataclasses.field(default_factory=dict)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What is known by a name, else what is made now."""
@@ -116,7 +117,7 @@ def made_versions(bench: Bench, progress: Progress) -> list[int]:
     return sorted(int(key.split()[1]) for key in keys if key.split()[1].isdigit())
 
 
-def look(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
+def look(bench: Bench, progress: Progress, *, of: int) -> Fields:
     """What a release is: ``created``, the columns that can be ``shown``, and ``blocks``."""
     release, pair = release_of(bench, of), _pair(bench, of)
     roles = pair.original.schema
@@ -208,7 +209,7 @@ def look_pair(bench: Bench, progress: Progress, *, of: int, first: str, second: 
 
 def look_rows(
     bench: Bench, progress: Progress, *, of: int, first: int, count: int, which: str
-) -> dict[str, Any]:
+) -> Fields:
     """Some rows of the original with what was released of each; direct identifiers are left out.
 
     ``which`` are all rows, those that were suppressed, those with a changed cell, or those that

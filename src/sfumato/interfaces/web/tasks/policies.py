@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import environment
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, VerdictBlock
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.requests import (
     LONG,
     NUMBER_FIELDS,
@@ -54,7 +55,7 @@ SECONDS = 5.0
 # How long may be computed on what a policy asks of the table: the recipe it makes, or whether a
 # release keeps it.
 SECONDS_ON_THE_TABLE = 120.0
-NOTHING: dict[str, Any] = {
+NOTHING: Fields = {
     "language": "",
     "prescribes": True,
     "permits": False,
@@ -83,7 +84,7 @@ def presets(bench: Bench, progress: Progress) -> list[dict[str, str]]:
     return rules
 
 
-def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> dict[str, Any]:
+def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> Fields:
     """A policy from a path (``preset:NAME`` too) or from its text: what is in it, and what was
     found.
 
@@ -116,9 +117,7 @@ def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> di
     )
 
 
-def _understood(
-    source: PolicySource, today: datetime.date, columns: Sequence[str]
-) -> dict[str, Any]:
+def _understood(source: PolicySource, today: datetime.date, columns: Sequence[str]) -> Fields:
     text, name = source.text, source.name
     findings = lint_text(text, name=name, today=today, columns=columns)
     answer = {**NOTHING, "name": name, "source": source}
@@ -141,7 +140,7 @@ def _understood(
 
 def _describe_policy(
     policy: Policy, language: str, source: PolicySource, findings: list[Remark]
-) -> dict[str, Any]:
+) -> Fields:
     purposes = {}
     for purpose in policy.purposes:
         purposes[purpose.name] = [recipient.name for recipient in purpose.recipients]
@@ -217,7 +216,7 @@ def compile_policy(
     recipe: Recipe,
     source: PolicySource,
     request: PolicyRequest,
-) -> dict[str, Any]:
+) -> Fields:
     """The ``recipe`` that enforces a policy on the table as it is described now; with ``keep``,
     what is promised now is promised too. ``blocks`` say what had to be decided.
     """
@@ -261,7 +260,7 @@ def comply_policy(
     within: str,
     source: PolicySource,
     request: ComplianceRequest,
-) -> dict[str, Any]:
+) -> Fields:
     """Whether a release keeps a policy, as ``sfumato policy comply`` says: ``holds`` and
     ``blocks``.
 

@@ -14,6 +14,7 @@ from sfumato.core.classes import count_classes
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.api import judge
 from sfumato.interfaces.web.choices import bounds_of, lattice_step
+from sfumato.interfaces.web.fields import Fields
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model, Verdict
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.data_process import Bench
 
 
-def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
     """How many records stand in classes of each size, on the quasi-identifiers as they are: sizes
     and records, ascending.
     """
@@ -31,7 +32,7 @@ def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]
     return {"sizes": sizes.tolist(), "records": (sizes * classes).tolist()}
 
 
-def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
     """How the table stands today against each promise of the recipe.
 
     ``problems`` is what is wrong with the columns, one sentence each. ``promises`` has one mapping
@@ -43,7 +44,7 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
     try:
         table = bench.data.with_schema(recipe.schema).checked()
     except SfumatoError as error:
-        unknown: dict[str, Any] = {
+        unknown: Fields = {
             "holds": None,
             "attained": "",
             "sentence": "",
@@ -62,7 +63,7 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
     }
 
 
-def _stands(bench: Bench, table: Any, recipe: Recipe, model: Model) -> dict[str, Any]:
+def _stands(bench: Bench, table: Any, recipe: Recipe, model: Model) -> Fields:
     implied = [
         promise.promise
         for promise in recipe.meet
@@ -112,7 +113,7 @@ def attained(model: Model, verdict: Verdict) -> str:
     return f"{degrees[0]} = {verdict.attained:.4g}"
 
 
-def combinations(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+def combinations(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
     """How many combinations of levels a search looks among, within the levels that its step
     allows; None: no step searches.
     """

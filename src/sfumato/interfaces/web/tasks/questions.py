@@ -16,6 +16,7 @@ from sfumato.core.schema import Role
 from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError, require
 from sfumato.interfaces.api import read
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 from sfumato.results.queries import Budget, SessionOptions, expected_error, session
 
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
 DIGITS = 12
 
 
-def budget_state(
-    bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str
-) -> dict[str, Any]:
+def budget_state(bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str) -> Fields:
     """What may be lost in total, what was spent and what is left; nothing of the data is looked
     at.
     """
@@ -82,11 +81,11 @@ def start_budget(
     *,
     recipe: Recipe,
     ledger: str,
-    source: dict[str, Any],
+    source: Fields,
     request: BudgetRequest,
-) -> dict[str, Any]:
+) -> Fields:
     """Begin a ledger: what all answers together may cost."""
-    start: dict[str, Any] = {"budget": Budget(request.epsilon, delta=request.delta)}
+    start: Fields = {"budget": Budget(request.epsilon, delta=request.delta)}
     start["protects"] = request.protects or ROW
     if request.protects is not None:
         start["contributions"] = request.contributions
@@ -134,7 +133,7 @@ def ask_question(
     *,
     recipe: Recipe,
     ledger: str,
-    source: dict[str, Any],
+    source: Fields,
     question: QuestionRequest,
     fresh: bool,
 ) -> list[list[Block]]:
@@ -167,7 +166,7 @@ def _session(
     progress: Progress,
     recipe: Recipe,
     ledger: str,
-    source: dict[str, Any],
+    source: Fields,
     **start: Any,
 ) -> Session:
     progress(0.0, "reading every cell for itself")
@@ -183,7 +182,7 @@ def _session(
     return session(table.with_schema(recipe.schema), ledger=path, **start)
 
 
-def _table(bench: Bench, recipe: Recipe, source: dict[str, Any]) -> Table:
+def _table(bench: Bench, recipe: Recipe, source: Fields) -> Table:
     """The table as ``sfumato query`` reads it; an example is in memory already."""
     if source["path"] is None:
         return dataclasses.replace(bench.data)

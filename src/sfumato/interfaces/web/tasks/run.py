@@ -14,6 +14,7 @@ from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.interfaces.api import RunOptions, run
 from sfumato.interfaces.web.choices import with_lattice_step
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.tasks.write import effect_of, opened_register
 from sfumato.release.alternatives import MOST_EFFORT_OF_A_GLANCE, alternatives_in_passing
 from sfumato.release.feasibility import feasible
@@ -39,7 +40,7 @@ def make(
     recipe: Recipe,
     key: str,
     register: dict[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """Make the release of a recipe, keep it as ``release <key>`` (the original is in it), and say
     what came out: whether one was ``made``, and ``blocks``.
 
@@ -121,9 +122,7 @@ def _tally(error: Unsatisfiable) -> Tally | None:
     return next((value for value in vars(error.closest).values() if isinstance(value, Tally)), None)
 
 
-def _ways(
-    data: Table, recipe: Recipe, error: Unsatisfiable, progress: Progress
-) -> list[dict[str, Any]]:
+def _ways(data: Table, recipe: Recipe, error: Unsatisfiable, progress: Progress) -> list[Fields]:
     """Small changes, each of which alone makes the recipe satisfiable: a larger budget, a smaller
     k, free levels, a promise less.
     """
@@ -141,7 +140,7 @@ def _ways(
     return ways[:MOST_WAYS]
 
 
-def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> dict[str, Any] | None:
+def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> Fields | None:
     tally = _tally(error)
     if tally is None or not tally.records:
         return None
@@ -165,7 +164,7 @@ def _with_step(recipe: Recipe, **changes: Any) -> Recipe | None:
     return None if changed.steps == recipe.steps else changed
 
 
-def _smaller(data: Table, recipe: Recipe, progress: Progress) -> dict[str, Any] | None:
+def _smaller(data: Table, recipe: Recipe, progress: Progress) -> Fields | None:
     """The largest k below the one that is promised for which there is a release, by halving."""
     position = next((i for i, model in enumerate(recipe.meet) if model.crowd), None)
     if position is None:
@@ -203,7 +202,7 @@ def _of_crowd(model: Any, k: int) -> Any:
     return next(model_of_k for model_of_k in models if model_of_k.crowd == k)
 
 
-def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:
+def _free_levels(data: Table, recipe: Recipe) -> Fields | None:
     """Levels as the search likes, where they are given."""
     changed = _with_step(recipe, levels={})
     if changed is None or not feasible(changed, data):
@@ -215,7 +214,7 @@ def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:
     }
 
 
-def _without(data: Table, recipe: Recipe, progress: Progress) -> Iterator[dict[str, Any]]:
+def _without(data: Table, recipe: Recipe, progress: Progress) -> Iterator[Fields]:
     """One promise less, where others are left."""
     for position, model in enumerate(recipe.meet if len(recipe.meet) > 1 else ()):
         progress(0.5, f"trying without {model.promise}")

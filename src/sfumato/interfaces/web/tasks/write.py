@@ -7,7 +7,7 @@ import functools
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.blocks import Block, Heading, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.data import Context
@@ -19,6 +19,7 @@ from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.api import verify
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.uploads import at_home
 from sfumato.release.attack_run import AttackOptions
@@ -61,7 +62,7 @@ def write(
     history: str,
     request: WriteRequest,
     register: dict[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """Write the release that was made of a version, read it back, and compute again all that its
     certificate says.
 
@@ -110,7 +111,7 @@ def write(
     return {"folder": str(release_folder), "holds": verification.holds, "blocks": blocks}
 
 
-def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]) -> dict[str, Any]:
+def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]) -> Fields:
     """Make the register that the page names, and its key where there is none, as
     ``sfumato register start`` does; what is there is never replaced.
     """
@@ -131,9 +132,7 @@ def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]
     return {"file": str(file), "key": str(key_path), "blocks": blocks}
 
 
-def ask_register(
-    bench: Bench, progress: Progress, *, key: str, register: dict[str, str]
-) -> dict[str, Any]:
+def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[str, str]) -> Fields:
     """What the release of a version would reveal together with those of a register; nothing is
     written, there or elsewhere.
     """
@@ -263,12 +262,12 @@ def _file_table(title: str, folder: Path) -> TableBlock:
     return TableBlock(("file", "size", "what it holds"), tuple(rows), title)
 
 
-def effect_of(release: TableRelease) -> dict[str, Any]:
+def effect_of(release: TableRelease) -> Fields:
     """What a version did, in numbers for the history: records released and lost, what the search
     made small, smallest class, the highest risk.
     """
     risks = {measure.name: measure.value for _, measure in release.risks}
-    effect: dict[str, Any] = {
+    effect: Fields = {
         "records": release.released.records,
         "suppressed": release.suppressed,
         "holds": release.holds,
