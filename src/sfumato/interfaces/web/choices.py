@@ -24,7 +24,7 @@ BUDGETED = ("tuple", "cell")
 FINE = 10_000
 
 
-def lattice_step(recipe: Recipe) -> Any | None:
+def lattice_step(recipe: Recipe) -> Any:
     """The lattice step of a recipe; None: there is none."""
     return next((step for step in reversed(recipe.steps) if step.surveys), None)
 

@@ -71,7 +71,7 @@ def _from_anywhere(recipe: Recipe) -> Recipe:
     for position, model in enumerate(meet):
         if model.population is not None:
             population = str(folder / model.population)
-            meet[position] = dataclasses.replace(model, population=population)
+            meet[position] = dataclasses.replace(model, population=population)  # type: ignore[type-var]
     return dataclasses.replace(recipe, schema=schema, meet=tuple(meet))
 
 

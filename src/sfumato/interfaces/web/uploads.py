@@ -53,8 +53,8 @@ def clean(name: str) -> str:
     """
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     cleaned = "".join(c for c in last if unicodedata.category(c)[0] != "C").strip().lstrip(".")
-    if len(uploaded_file.encode()) > LONGEST_NAME:
-        stem, dot, suffix = uploaded_file.rpartition(".")
+    if len(cleaned.encode()) > LONGEST_NAME:
+        stem, dot, suffix = cleaned.rpartition(".")
         end = dot + _cut(suffix, LONGEST_SUFFIX)
         cleaned = _cut(stem, LONGEST_NAME - len(end.encode())) + end
     return cleaned or "file"

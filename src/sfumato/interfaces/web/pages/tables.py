@@ -88,7 +88,7 @@ def badge(words: str) -> None:
 
 
 def draw_entry(
-    title: str, lines: Sequence[str], words: str, act: Callable[[], Any], **about: Any
+    title: str, lines: Sequence[str], words: str, act: Callable[..., Any], **about: Any
 ) -> ui.element:
     """Something to take from a list: its title, what is said of it, and the button that takes it;
     ``about`` says more about the button.
