@@ -108,7 +108,8 @@ class Policies:
             )
         encoded = dataset.encoded(by)
         # a missing value names nobody
-        owners: dict[str | None, str] = {**self.label_of, None: NOBODY}
+        owners: dict[str | None, str] = {None: NOBODY}
+        owners.update(self.label_of)
         names = [owners.get(label, NOBODY) for label in encoded.labels]
         column = pl.Series(COLUMN, names, dtype=pl.String).gather(encoded.codes).alias(COLUMN)
         return dataset.with_columns({COLUMN: column}).with_attribute(

@@ -155,7 +155,7 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
         raise RecipeError(f"{name}: {str(error).removeprefix('ContextAnswers: ')}") from None
 
 
-def _word(value: object) -> object:
+def _word(value: Any) -> Any:
     """YAML reads ``true`` where people mean yes."""
     if isinstance(value, bool):
         return "yes" if value else "no"

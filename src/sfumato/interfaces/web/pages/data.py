@@ -32,13 +32,12 @@ def draw(page: Page) -> None:
 
 async def open_problems(workbench: Workbench) -> int:
     """How many columns wait for somebody's decision: what the stage counts."""
-    if not workbench.ready:
+    if workbench.opened is None or not workbench.ready:
         return 0
-    attributes = workbench.recipe.schema.attributes
-    return sum(
-        name not in attributes or attributes[name].has(Role.ASK)
-        for name in workbench.opened["columns"]
-    )
+    attributes, undecided = workbench.recipe.schema.attributes, 0
+    for name in workbench.opened["columns"]:
+        undecided += name not in attributes or attributes[name].has(Role.ASK)
+    return undecided
 
 
 class DataStage(StageView):

@@ -159,7 +159,7 @@ class HierarchyStage(StageView):
         with redrawn(self.side):
             for line in self.lines:
                 name, top = line["column"], line["top"]
-                current = {"aria_current": "true"} if name == self.column else {}
+                current = {"aria_current": True} if name == self.column else {}
                 has_level = name in fixed or name in searched
                 words = "?"
                 if top is not None:
@@ -167,7 +167,7 @@ class HierarchyStage(StageView):
                 with element(
                     "button",
                     "pick",
-                    current and "on",
+                    bool(current) and "on",
                     key=f"column {name}",
                     type="button",
                     **current,

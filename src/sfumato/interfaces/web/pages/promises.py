@@ -388,10 +388,9 @@ class PromiseStage(StageView):
 
     def _bounds(self, key: str, agreement: Agreement, become: Callable[..., None]) -> None:
         """How far a metric may be off, and whether nothing is released where it is further."""
-        way = "at_least"
-        if agreement.at_least is None:
-            way = "at_most"
-        request = BoundRequest(way, getattr(agreement, way), agreement.refuse)
+        request = BoundRequest("at_most", agreement.at_most or 0.0, agreement.refuse)
+        if agreement.at_least is not None:
+            request = BoundRequest("at_least", agreement.at_least, agreement.refuse)
 
         def changed(request: BoundRequest, _: Any) -> None:
             bounds = {"at_most": None, "at_least": None, request.way: request.bound}

@@ -13,6 +13,7 @@ from sfumato.interfaces.web.edits import crowd_of
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -139,13 +140,13 @@ def draw_undo(page: Page, drawer: Drawer) -> None:
         text(f"Version {entry.version}: {entry.sentence}", "span", "unseen", role="status")
 
 
-class UnderWay:
+class UnderWay(StageView):
     """What is being done, how far it is, since when, and a button to end it; changed in place, so
     that nothing loses the focus.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        super().__init__(page)
         self.place = element("div", "underway")
         self.shown: Underway | None = None
         page.leaving(page.workbench.work.listen(self.update))
@@ -153,7 +154,7 @@ class UnderWay:
 
     def update(self) -> None:
         """Show the work under way as it is now."""
-        job = self.page.workbench.job
+        job = self.workbench.job
         if job is not self.shown:
             self.shown = job
             with self.page.client, redrawn(self.place):
@@ -176,7 +177,7 @@ class UnderWay:
             if TASKS[job.task].cancelled:
                 button(
                     "Cancel",
-                    self.page.workbench.cancel,
+                    self.workbench.cancel,
                     key="cancel",
                     data_is=begun,
                     label=f"Cancel: {job.title}",

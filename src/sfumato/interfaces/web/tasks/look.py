@@ -396,9 +396,9 @@ def _grouped(sizes: dict[int, int]) -> list[int]:
     """Records by group of class sizes."""
     positions = np.searchsorted(SIZES, list(sizes), side="right") - 1
     amounts = [size * count for size, count in sizes.items()]
-    if sizes:
-        return np.bincount(positions, weights=amounts, minlength=len(SIZES)).astype(int).tolist()
-    return [0] * len(SIZES)
+    records = np.zeros(len(SIZES), dtype=np.int64)
+    np.add.at(records, positions, amounts)
+    return [int(count) for count in records]
 
 
 # What others would try, and the utility.
