@@ -216,7 +216,9 @@ class DataStage(StageView):
                     lacks = f"{len(absent)} columns that the table lacks"
                 text(f"The recipe names {lacks}.", "p", "problem")
                 button(
-                    "Take them out of the recipe", lambda: self._drop(absent), key="drop columns"
+                    "Take them out of the recipe",
+                    lambda: self.page.edit(*edits.without_columns(self.recipe, absent)),
+                    key="drop columns",
                 )
             if absent or len(undecided) > len(schema.columns(Role.ASK)):
                 button(
@@ -246,16 +248,12 @@ class DataStage(StageView):
         with element("p", "tools"):
             text(f"Codes that often mean a missing value: {names}{remainder}.")
             button(
-                "Read them as missing", lambda: self._missing(open_), key="read codes as missing"
+                "Read them as missing",
+                lambda: self.page.edit(*edits.with_missing_codes(self.recipe, open_)),
+                key="read codes as missing",
             )
 
     # gestures
-
-    def _drop(self, columns: list[str]) -> None:
-        self.page.edit(*edits.without_columns(self.recipe, columns))
-
-    def _missing(self, codes: dict[str, list[Any]]) -> None:
-        self.page.edit(*edits.with_missing_codes(self.recipe, codes))
 
     async def _role(self, gesture: Any) -> None:
         columns, choice = self._columns_of(gesture), str(gesture.get("role"))

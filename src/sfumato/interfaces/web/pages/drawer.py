@@ -60,7 +60,7 @@ class Drawer(StageView):
             "aside", "drawer", id="drawer", tabindex=-1, aria_label="Recipe and history"
         )
         with self.aside:
-            self.inner = self.page.live(self._draw)
+            self.place = self.page.live(self._draw)
         self._tell()
 
     def switch(self, view: str, words: str, *classes: str) -> None:
@@ -103,7 +103,7 @@ class Drawer(StageView):
             self.aside.classes(add="open")
         else:
             self.aside.classes(remove="open")
-        self.page.redraw(self.inner)
+        self.page.redraw(self.place)
 
     def _draw(self) -> None:
         if not self.shown:
@@ -126,7 +126,7 @@ class Drawer(StageView):
                 pressed = kind == self.kind
                 button(
                     KINDS[kind].title,
-                    lambda kind=kind: self._show(kind),
+                    lambda kind=kind: self.change_view(kind=kind),
                     key=f"as {kind}",
                     aria_pressed=pressed,
                 )
@@ -143,7 +143,11 @@ class Drawer(StageView):
             if self.kind == "recipe":
                 button("Apply", self._apply, "strongly", key="apply")
                 if self.draft is not None:
-                    button("Take it as it is now", self._forget, key="forget draft")
+                    button(
+                        "Take it as it is now",
+                        lambda: self.change_view(draft=None),
+                        key="forget draft",
+                    )
             button("Copy", lambda: None, key="copy", data_copies="taken")
             text(
                 "Save",
@@ -156,10 +160,6 @@ class Drawer(StageView):
             element("span", "soft", "small", id="copied", role="status")
         if self.kind == "recipe":
             self._draw_last_change()
-
-    def _show(self, kind: str) -> None:
-        self.kind = kind
-        self.page.redraw(self.inner)
 
     def _draw_editor(self, words: str) -> None:
         project = self.project
@@ -205,12 +205,8 @@ class Drawer(StageView):
         self.draft = None if words == before else words
         if self.draft is not None and self.begun != self.project.version:
             self.page.redraw(
-                self.inner
+                self.place
             )  # it was changed while this was on its way: that is told now
-
-    def _forget(self) -> None:
-        self.draft = None
-        self.page.redraw(self.inner)
 
     async def _apply(self) -> None:
         """Make what was typed the recipe in use, as one version; all that is wrong with it is said
@@ -228,7 +224,7 @@ class Drawer(StageView):
             except SfumatoError:
                 self.draft = draft
                 raise
-            self.page.redraw(self.inner)
+            self.page.redraw(self.place)
         except SfumatoError as error:
             self._wrong(error.problems if isinstance(error, RecipeError) else [str(error)])
         finally:
@@ -259,12 +255,10 @@ class Drawer(StageView):
         older = len(project.log) - self.most
         if older > 0:
             button(
-                f"Show {min(older, PAGE):,} older versions", self._show_older, key="older versions"
+                f"Show {min(older, PAGE):,} older versions",
+                lambda: self.change_view(most=self.most + PAGE),
+                key="older versions",
             )
-
-    def _show_older(self) -> None:
-        self.most += PAGE
-        self.page.redraw(self.inner)
 
     def _draw_version(self, entry: Version) -> None:
         project = self.project
@@ -292,15 +286,11 @@ class Drawer(StageView):
                 )
                 button(
                     "Compare with now",
-                    lambda: self._compare(number),
+                    lambda: self.change_view(compared=number),
                     "small",
                     key=f"compare {number}",
                     label=f"Compare version {number} with now",
                 )
-
-    def _compare(self, version: int | None) -> None:
-        self.compared = version
-        self.page.redraw(self.inner)
 
     def _draw_comparison(self, version: int) -> None:
         project = self.project
@@ -317,7 +307,7 @@ class Drawer(StageView):
             self._draw_changes(differences, MANY)
             button(
                 "Close the comparison",
-                lambda: self._compare(None),
+                lambda: self.change_view(compared=None),
                 "quiet",
                 "small",
                 key="close comparison",

@@ -22,8 +22,6 @@ from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import badge, choice, pips, table, tabs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.pages.shell import Page
     from sfumato.interfaces.web.project import Project
@@ -74,7 +72,6 @@ class Explore(StageView):
         # The numbers of the nodes that the series of the picture show.
         self.drawn: list[list[int]] = []
         self.near: list[Node] = []
-        self.place: Any = None
 
     # asking
 
@@ -135,13 +132,11 @@ class Explore(StageView):
             "p",
         )
         with element("div", "row"):
-            button("Recode whole columns instead", self._recode, key="recode")
+            recode = edits.with_recoding(self.recipe)
+            button("Recode whole columns instead", lambda: self.page.edit(*recode), key="recode")
             button(
                 "Pin this, and the same by recoding whole columns", self._pin_both, key="pin both"
             )
-
-    def _recode(self) -> None:
-        self.page.edit(*edits.with_recoding(self.recipe))
 
     def _pin_both(self) -> None:
         project = self.project
@@ -212,7 +207,12 @@ class Explore(StageView):
     def _controls(self) -> None:
         with element("div", "row", "controls"):
             if self.found["few"]:
-                tabs("Picture", ["Plane", "Lattice"], self.view, self._turn)
+                tabs(
+                    "Picture",
+                    ["Plane", "Lattice"],
+                    self.view,
+                    lambda view: self.change_view(view=view),
+                )
             if self.view == "Plane" or not self.found["few"]:
                 names = {name: axis.title for name, axis in AXES.items()}
                 across, up = self.axes
@@ -222,16 +222,11 @@ class Explore(StageView):
                 badge("chosen by hand")
                 button("Let the search choose", self._leave_open, key="search chooses")
 
-    def _turn(self, view: str) -> None:
-        self.view = view
-        self.page.redraw(self.place)
-
     def _axis(self, position: int, name: str) -> None:
         across, up = (name, self.axes[1]) if position == 0 else (self.axes[0], name)
         if across == up:  # both axes cannot be the same: the one that is taken changes sides
             across, up = self.axes[1], self.axes[0]
-        self.axes, self.near = (across, up), []
-        self.page.redraw(self.place)
+        self.change_view(axes=(across, up), near=[])
 
     # the picture
 
@@ -372,11 +367,10 @@ class Explore(StageView):
     @property
     def selected(self) -> Node | None:
         """The point that is selected, where it is known."""
-        return self._with(self.levels)
-
-    def _with(self, levels: Mapping[str, int] | None) -> Node | None:
-        nodes = [*self.found["points"].items(), *((node["id"], node) for node in self.near)]
-        return next(({**point, "id": at} for at, point in nodes if point["levels"] == levels), None)
+        for at, point in self.found["points"].items():
+            if point["levels"] == self.levels:
+                return {**point, "id": at}
+        return next((node for node in self.near if node["levels"] == self.levels), None)
 
     def _choose_first(self) -> None:
         """Where nothing is selected, what is in use is; else the first point that nothing beats."""

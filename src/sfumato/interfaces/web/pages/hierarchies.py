@@ -231,12 +231,9 @@ class HierarchyStage(StageView):
                 "A missing value",
                 rules,
                 now,
-                lambda rule: self._rule(column, rule),
+                lambda rule: self.page.edit(*edits.with_missing(self.recipe, [column], rule)),
                 key="missing rule",
             )
-
-    def _rule(self, column: str, rule: str) -> None:
-        self.page.edit(*edits.with_missing(self.recipe, [column], rule))
 
     def hierarchy(self, column: str) -> Any:
         """The hierarchy that is looked at: the draft, else that of the recipe."""
@@ -413,7 +410,8 @@ class HierarchyStage(StageView):
         with element("div", "tools", data_heir="recode"):
             if choices.lattice_step(recipe) is None:
                 text("No step of the recipe gives whole columns a level.", "span", "soft")
-                button("Recode whole columns", self._recode, key="recode")
+                recode = edits.with_recoding(recipe)
+                button("Recode whole columns", lambda: self.page.edit(*recode), key="recode")
                 return
             if column in choices.bounds_of(recipe):
                 text("You chose the level.", "span", "soft")
@@ -435,9 +433,6 @@ class HierarchyStage(StageView):
 
     def _use_level(self, level: int | None) -> None:
         self.page.edit(*edits.with_level(self.recipe, str(self.column), level))
-
-    def _recode(self) -> None:
-        self.page.edit(*edits.with_recoding(self.recipe))
 
     async def _search(self) -> None:
         """Let the search choose levels for the recipe in use; nothing is released."""

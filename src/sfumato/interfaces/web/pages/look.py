@@ -40,7 +40,6 @@ class LookStage(StageView):
         self.page_of_report = "owner"
         self.seconds = 20
         self.drawn: tuple[str, int] | None = None
-        self.place: Any = None
 
     async def ask(self, task: str, **arguments: Any) -> Any:
         """What the bench says of the release that is shown."""
@@ -52,12 +51,6 @@ class LookStage(StageView):
         said at once, and what was there is gone.
         """
         return self.drawn != (self.tab, self.project.version)
-
-    def change_view(self, **changes: Any) -> None:
-        """Draw again with something changed."""
-        for name, value in changes.items():
-            setattr(self, name, value)
-        self.page.redraw(self.place)
 
     async def make(self) -> None:
         """Make the release of the recipe in use."""

@@ -33,7 +33,6 @@ class QuestionStage(StageView):
 
     def __init__(self, page: Page) -> None:
         super().__init__(page)
-        self.place: Any = None
         self.start: Fields = {}
         # What stands in the two forms.
         self.asking: Fields = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -15,6 +15,13 @@ class StageView:
 
     def __init__(self, page: Page) -> None:
         self.page, self.workbench = page, page.workbench
+        self.place: Any = None  # the live part that is drawn again when another view is asked for
+
+    def change_view(self, **changes: Any) -> None:
+        """Draw the stage again with something changed, such as ``view="Lattice"``."""
+        for name, value in changes.items():
+            setattr(self, name, value)
+        self.page.redraw(self.place)
 
     @property
     def project(self) -> Project:
