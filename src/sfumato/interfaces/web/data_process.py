@@ -95,6 +95,8 @@ def work(pipe: Connection) -> None:
     if hasattr(os, "setsid"):
         os.setsid()  # so that what it starts ends with it
     bench, calls = Bench(), dict[int, Call]()
+    # one thread a lane: tasks of a lane never run at the same time, so they need no locks of their
+    # own
     lanes = {"quick": ThreadPoolExecutor(1), "long": ThreadPoolExecutor(1)}
     sending = threading.Lock()
 
@@ -107,6 +109,7 @@ def work(pipe: Connection) -> None:
         try:
             word, number, *details = pipe.recv()
         except (EOFError, OSError):
+            # the server is gone; nothing here is worth waiting for
             os._exit(0)
         if word == "stop":
             if number in calls:
@@ -131,6 +134,7 @@ def _answer(bench: Bench, call: Call, task: str, arguments: Fields, calls: dict[
     except BaseException as error:  # noqa: BLE001
         # Whatever it is, the page must hear of it, and without a value of the data.
         answer = ("failed", call.number, "InternalError", _bug(task, error), None)
+    # before the answer is sent: a stop that arrives later is about nothing
     calls.pop(call.number, None)
     try:
         call.send(answer)

@@ -145,6 +145,7 @@ class FormField:
         """
         if self.kind not in ("number", "share") or self.low is None or self.high is None:
             return None
+        # a hundred steps where the declaration names none
         step = self.step or (self.high - self.low) / 100
         low = self.low + step if self.open_low else self.low
         high = self.high - step if self.open_high else self.high
@@ -223,6 +224,7 @@ def problems_by_field(message: str, class_name: str, names: Sequence[str]) -> di
     sentences: dict[str, str] = {}
     last = ""
     for part in message.removeprefix(f"{class_name}: ").split("; "):
+        # pydantic writes the field, and of a list the position: ``widths.0 should be greater``
         begins = re.match(r"(\w+)(?:\..*?(?= should| must|:))?:? ", part)
         names_field = begins is not None and begins[1] in names
         sentence = part[begins.end() :] if names_field and begins else part
@@ -359,6 +361,7 @@ def _number(declared: DeclaredType) -> Fields:
         "open_high": open_high,
         "whole": whole,
     }
+    # a number from 0 to 1 that need not be whole is a share, shown in percent
     if not whole and low is not None and low >= 0 and high is not None and high <= 1:
         return {"kind": "share", "step": 0.001 if high - low <= 0.1 else 0.01, **bounds}
     return {"kind": "number", "step": 1 if whole else None, **bounds}
@@ -414,6 +417,7 @@ def _list_widget(kind: Any, names: Naming | None, schema: Schema | None) -> Fiel
         simple = pair[0] == (str,) and all(_in_one_line(part) for part in pair[1])
         keys = offered_columns(schema, names.roles) if names is not None else ()
         if simple:
+            # one line a value: what nests deeper is typed as YAML
             return {"kind": "mapping", "choices": keys}
         return {"kind": "yaml"}
     items = _items(kind)
@@ -581,6 +585,7 @@ def number_in(text: str, *, whole: bool = False) -> int | float:
     >>> number_in("1,000"), number_in("0.5"), number_in("-3.0", whole=True)
     (1000, 0.5, -3)
     """
+    # 1,000 is a thousand, and 1,5 no number
     plain = re.sub(r"(?<=\d),(?=\d{3}\b)|\s", "", text)
     try:
         number = float(plain)

@@ -65,33 +65,30 @@ class Grouping:
         none.
         """
         level = min(max(level, 1), self.depth - 1)
-        fresh = level == self.depth - 1
         records: dict[tuple[str, str], int] = {}
+        placed = set()
         for row in self.rows:
             key = (row[level], row[level - 1])
             records[key] = records.get(key, 0) + counts.get(row[0], 0)
+            placed.update(row)
         boxes: dict[str, list[tuple[str, int]]] = {}
-        for (group, member), n in records.items():
-            boxes.setdefault(group, []).append((member, n))
-        single = {
-            group
-            for group, members in boxes.items()
-            if [member for member, _ in members] == [group]
-        }
-        placed = {row[0] for row in self.rows} | {label for row in self.rows for label in row[1:]}
+        for (group, member), count in records.items():
+            boxes.setdefault(group, []).append((member, count))
+        # a group of one label that has its own name is no group yet
+        groups, single = [], []
+        for group, members in boxes.items():
+            if [member for member, _ in members] == [group]:
+                single += members
+            else:
+                total = sum(count for _, count in members)
+                groups.append({"label": group, "records": total, "members": _ranked(members)})
         lost = [(value, n) for value, n in counts.items() if value not in placed and value != TOP]
         return {
             "level": level,
             "levels": self.depth - 1,
-            "fresh": fresh,
             "top": self.top,
-            "other": self.catch_all,
-            "groups": [
-                {"label": group, "records": sum(n for _, n in members), "members": _ranked(members)}
-                for group, members in boxes.items()
-                if group not in single
-            ],
-            "single": _ranked([member for group in single for member in boxes[group]]),
+            "groups": groups,
+            "single": _ranked(single),
             "lost": _ranked(lost),
         }
 

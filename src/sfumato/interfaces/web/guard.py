@@ -100,6 +100,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         heads = _heads(scope["headers"])
+        # behind TLS people come from other machines, whose users the system does not know
         if not self._tls and not is_own_user(scope.get("client"), scope.get("server")):
             await _refuse(scope, send, 403)
         elif self._lands(scope, heads):
@@ -119,6 +120,7 @@ class Guard:
             return 403
         if not self._knows(_prefix_of(scope), heads.get("cookie", "")):
             return 401
+        # other ports of this machine count as the same site, and not as the same origin
         if heads.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403
         length = heads.get("content-length") or "0"
@@ -144,6 +146,7 @@ class Guard:
             for name, _, value in (part.partition("=") for part in cookies.split(";"))
             if name.strip() == self._name
         ]
+        # in constant time: how long a comparison takes tells nothing
         return any(hmac.compare_digest(value.encode(), cookie.encode()) for value in values)
 
     def _lands(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
@@ -161,6 +164,7 @@ class Guard:
             or not hmac.compare_digest(token.encode(), self._token.encode())
         ):
             return False
+        # good once
         self._token = None
         return True
 

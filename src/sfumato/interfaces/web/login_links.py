@@ -40,6 +40,7 @@ def new_address(folder: Path) -> str | None:
     knock, answer = folder / KNOCK, folder / f"{ANSWER}{word}"
     try:
         knock.unlink(missing_ok=True)  # of somebody who gave up
+        # O_EXCL: a file that somebody else put there is not ours
         handle = open_private(knock, os.O_WRONLY | os.O_EXCL | NO_LINK)
         os.write(handle, word.encode())
         os.close(handle)

@@ -150,6 +150,7 @@ class Project(Listeners):
                 f"{self.folder}: the log does not know version {self._at}; the project is damaged"
             )
         for leftover in (*self.folder.glob(".*-*"), *(self.folder / "history").glob(".*-*")):
+            # whoever writes a file writes a draft first, then puts it in place
             leftover.unlink(
                 missing_ok=True
             )  # drafts of files: we hold the lock, so nobody writes them
@@ -248,9 +249,12 @@ class Project(Listeners):
         else:
             rebased = self._rebase(recipe)
         text = write_yaml(recipes.to_dict(rebased, base=self.folder))
+        # the same text is no new version: undo would do nothing
         if self._at and text == self._file(self._at).read_text(encoding="utf-8"):
             return self._at
         version = max(self._entries, default=0) + 1
+        # the version first, then the log, then the pointer: a crash between two of them leaves the
+        # old version in use
         write_whole(self._file(version), text.encode())
         self._append(NewVersion(version, self._at, sentence, _now()))
         self._point_to(version)
@@ -375,6 +379,7 @@ def _make(path: Path) -> None:
                 " not exist"
             )
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        # a folder that was there before may be open to others
         path.chmod(PRIVATE_FOLDER)
         for name in FOLDERS:
             (path / name).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)

@@ -80,6 +80,7 @@ class Reach:
             raise ParameterError(f"{self.host} is no address of this machine") from None
         listening = socket.socket(family, kind, number)
         try:
+            # so that the same port can be used again at once after a restart
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
             listening.listen(128)

@@ -81,6 +81,7 @@ async def take(
     nothing.
     """
     folder = folder_of(project)
+    # what is sent must not fill the disk
     limit = min(limit, max(0, shutil.disk_usage(folder).free // 2))
     partial = folder / f".{secrets.token_hex(8)}.part"  # two files of one name may come at once
     received = 0

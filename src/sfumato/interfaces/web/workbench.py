@@ -160,6 +160,7 @@ class Workbench:
         data = Opened(path=path, example=example, options=dict(options or {}))
         opened = await self._read(data)
         opened["changed"] = before.digest is not None and before.digest != opened["digest"]
+        # another table, or another sheet of the same file
         opened["other"] = (before.path, before.example, before.options.get("table")) != (
             (path, example, data.options.get("table"))
         )
@@ -175,6 +176,7 @@ class Workbench:
         self.opened, self.trouble = opened, ""
         self._answers.clear()
         self.searched.clear()
+        # the list of projects on the first page
         remember(self.project.folder, opened["name"], opened["records"])
         self.openings.tell()
 
@@ -272,11 +274,13 @@ class Workbench:
         number = self.project.version if version is None else version
         key = (task, number if TASKS[task].recipe else 0, repr(sorted(arguments.items())))
         if key not in self._answers:
+            # the future is kept, not its result: who asks meanwhile waits for the same one
             self._answers[key] = asyncio.ensure_future(self._ask(task, number, arguments))
             while len(self._answers) > KEPT_ANSWERS:
                 self._answers.popitem(last=False)
         self._answers.move_to_end(key)
         try:
+            # a page that is drawn anew gives up waiting; others may wait for the same answer
             return await asyncio.shield(self._answers[key])
         except Exception:
             self._answers.pop(key, None)  # what failed is asked again
@@ -295,6 +299,7 @@ class Workbench:
 
         def progress(share: float, words: str) -> None:
             job.share, job.words = share, words
+            # a search tells of every node it looks at
             if time.monotonic() - self._last_told >= PAUSE:
                 self._last_told = time.monotonic()
                 self.work.tell()

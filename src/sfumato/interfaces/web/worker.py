@@ -66,12 +66,14 @@ class BenchProcess:
         """Start the process; it is ready about a second later, and what is asked meanwhile
         waits.
         """
+        # spawn: a fork would copy the threads of the server in the middle of what they do
         context = multiprocessing.get_context("spawn")
         own_end, worker_end = context.Pipe()
         self._process = context.Process(
             target=work, args=(worker_end,), daemon=True, name="sfumato bench"
         )
         self._process.start()
+        # ours to close: else the pipe stays open when the process dies, and nobody hears of it
         worker_end.close()
         self._pipe = own_end
         loop = asyncio.get_running_loop()
@@ -110,6 +112,7 @@ class BenchProcess:
         for number in numbers:
             with contextlib.suppress(OSError, ValueError):
                 self._send(("stop", number))
+        # asked for every twentieth of a second
         for _ in range(int(PATIENCE * 20)):
             if not any(number in self._asked for number in numbers):
                 return
@@ -133,6 +136,7 @@ class BenchProcess:
         process, self._process = self._process, None
         if process is not None and process.pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError, AttributeError):
+                # the process leads a group of its own, so that what it started ends with it
                 os.killpg(process.pid, 9)
             process.kill()
             process.join(5)

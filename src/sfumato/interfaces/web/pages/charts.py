@@ -162,6 +162,7 @@ def _layers(block: ChartBlock, position: int, series: Series, where: Spec) -> li
     rows = [_row(block, position, at, series) for at in range(len(series.points))]
     if series.mark == "bar":
         mark["width" if block.kind == "columns" else "height"] = {"band": 0.5}
+        # what was is an outline, wider than what is
         if series.part == "before":
             mark |= {**OUTLINED, "opacity": 1}
             mark["width" if block.kind == "columns" else "height"] = {"band": 0.86}
@@ -180,6 +181,7 @@ def _layers(block: ChartBlock, position: int, series: Series, where: Spec) -> li
     layers: list[Spec] = [{"data": {"values": rows}, "mark": mark, "encoding": encoding}]
     alarming = [row for row in rows if row["alarm"]]
     if alarming:
+        # over the others, so that shape tells what colour tells
         layers.append({**layers[0], "data": {"values": alarming}})
         layers[-1]["mark"] = {**mark, "stroke": ALARM, "strokeWidth": 2, "fill": PAPER}
     return layers + _beside(rows, where)

@@ -123,6 +123,7 @@ class DrawnForm:
         for field in form_of(subject, schema):
             if field.name not in self.options.without:
                 self.fields[field.name] = field
+                # what was entered before the form was drawn anew goes before the declared value
                 self.values.setdefault(field.name, field.value)
         for name, offered in self.options.choices.items():
             choices = tuple(FormChoice(value, words) for value, words in offered.items())
@@ -135,6 +136,7 @@ class DrawnForm:
     def draw(self) -> None:
         """Draw all fields; of many that need not be filled in, those that were not stand apart."""
         fields = list(self.fields.values())
+        # a form always shows something: at least its first field
         required = [field for field in fields if field.required] or fields[:1]
         optional = [field for field in fields if field not in required]
         unset = [field for field in optional if self.values[field.name] == field.default]
@@ -283,6 +285,7 @@ def _number(form: DrawnForm, field: FormField, name: str) -> None:
     with element("div", "slider") as box:
         if form.options.class_size_field == field.name:
             form.counted_slider(box)
+            # a class size has no upper limit, so the slider ends at twice the value
             ends = (float(field.low or 1), float(largest_shown(value)), 1.0)
         if ends is not None and value is not None:
             _range(form, field, name, [round(end * percent, 6) for end in ends])
@@ -331,6 +334,7 @@ def _multiples(form: DrawnForm, field: FormField, name: str) -> None:
     if not sizes:
         return
     first_sizes = sorted({size for size in ROUND_SIZES if not field.whole or size > 1} | {sizes[0]})
+    # widths 5, 10, 40 are 5, then twice, then four times
     factors = [round(coarse / fine) for fine, coarse in itertools.pairwise(sizes)]
     positions = [first_sizes.index(sizes[0]), *factors]
 

@@ -89,6 +89,7 @@ class HierarchyStage(StageView):
     async def _show(self) -> None:
         """One column in full: asked for first, then drawn at once, so that nothing jumps."""
         self.turn += 1
+        # whoever asked before is not drawn when the answer comes
         turn, column = self.turn, str(self.column)
         answer, problem = await self._ask_levels(column, self.draft)
         groups = None

@@ -60,6 +60,7 @@ def exchange_contents(drawing: Element, container: Element) -> None:
         return
     old, slot = list(container.default_slot.children), drawing.default_slot
     before = [child.id for child in old]
+    # the slot itself moves: whoever still draws into it goes on in the page
     slot._parent = weakref.ref(container)
     container.slots["default"] = container.default_slot = slot
     drawing.slots["default"] = drawing.default_slot = Slot(drawing, "default")
@@ -74,6 +75,7 @@ def _exchange(old: list[Element], new: list[Element]) -> None:
     """Let new siblings take over the identities of the old ones they are the same as; the rest of
     the old ones is gone.
     """
+    # equal elements keep their order: the first old one becomes the first new one
     waiting: dict[Any, deque[Element]] = defaultdict(deque)
     for child in old:
         waiting[_kind(child)].append(child)
@@ -117,6 +119,7 @@ def _take_over(old: Element, new: Element) -> None:
     _exchange(*children)
     if stale and new.tag == "select":
         enter(new)
+    # only what says something else is sent to the browser
     if pending or was != new._to_dict():
         client.outbox.enqueue_update(new)
 

@@ -68,6 +68,7 @@ def _echo(field: Element, entered: str | bool | None, number: int) -> None:
     """
     if field.is_deleted:
         return
+    # of radio buttons, one that is chosen takes the choice from the others
     group = [field]
     if field.props.get("type") == "radio":
         group = [
@@ -113,6 +114,7 @@ def heard(before: Element, now: Element) -> bool:
         return False
     HEARD[now] = HEARD[before]
     now.props["data-heard"] = before.props["data-heard"]
+    # drawn after that was heard: it shows it already
     if now.props["data-drawn"] > HEARD[now][0]:
         return False
     for name in (AS_TYPED, AS_TYPED_IN_AREA, "^checked", "data-drawn"):

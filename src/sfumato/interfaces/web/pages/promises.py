@@ -471,6 +471,7 @@ class PromiseCard:
         crowd = self.model.crowd
         if crowd is None:
             return
+        # the slider counts in the browser, without asking for every position
         under = records_under(today, largest_shown(crowd))
         # where missing values equal every value, classes do not tell how many fail
         if under[crowd] == verdict["records"]:

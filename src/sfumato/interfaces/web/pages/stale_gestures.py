@@ -50,6 +50,7 @@ class Arriving:
         self.gone: OrderedDict[str, None] = OrderedDict()
         self.done: OrderedDict[str, None] = OrderedDict()
         self._take, self._remove = client.handle_event, client.remove_elements
+        # the library drops such gestures in silence
         client.handle_event = self.take  # type: ignore[method-assign,assignment]
         client.remove_elements = self.remove  # type: ignore[method-assign]
 

@@ -203,6 +203,7 @@ def _histogram(values: pl.Series) -> list[int]:
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):
         return []
+    # one outlier would flatten all other bars
     low, high = np.quantile(numbers, [0.01, 0.99])
     whole = bool((numbers == np.floor(numbers)).all())
     bins = min(BARS, int(high - low) + 1) if whole else BARS
@@ -316,6 +317,7 @@ def order_of(data: Table, column: str, descending: bool) -> NDArray[np.uint32]:
     values = data.column(column)
     if column in data.coded:  # text that is held as codes: the rank of a label stands for it
         encoded = data.encoded(column)
+        # ranks of a few labels are sorted faster than the texts of all rows
         labels = pl.Series(encoded.labels, dtype=pl.String)
         values = labels.rank("dense").gather(encoded.narrow.astype(np.uint32))
     ordered = pl.DataFrame({"v": values}).select(

@@ -71,6 +71,7 @@ def survey(
         landscape, plan = landscape_of(release)
         searched = dict(plan.levels)
     except Unsatisfiable:
+        # nothing stays within the budget: all nodes are still worth a look
         free = choices.with_lattice_step(survey_recipe, budget=1.0)
         release = make_release(table, free, dataclasses.replace(context, seed=Seed.of(None)))
         landscape, searched = landscape_of(release)[0], None
@@ -150,6 +151,7 @@ def _describe_landscape(landscape: Landscape, across: str, up: str) -> Fields:
     """
     landscape.along(across), landscape.along(up)
     if landscape.whole:
+        # thousands of nodes are drawn as one dot for each cell of a grid
         dots, times = landscape.thinned(across, up, CELLS)
         best = landscape.trade_off(up, across)[:MOST_POINTS]
     else:

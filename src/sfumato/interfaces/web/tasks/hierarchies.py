@@ -120,6 +120,7 @@ def _in_order(bound: Ladder, values: Sequence[str | None], positions: NDArray[np
         )  # nothing has a place: only the top is there
         labels.append((*level_labels, NOWHERE) if extra else tuple(level_labels))
         last = len(bound.labels[level]) if extra else 0
+        # what has no place climbs to the extra node; at the top there is only one
         up = np.full(below, last, dtype=np.int64)
         if level == 1:
             up[~lost] = bound.up[0][positions[~lost]]
@@ -136,6 +137,7 @@ def uncovered(hierarchy: Hierarchy, values: Sequence[str]) -> set[str]:
         return set()
     adopting = hierarchy.adopting(NOWHERE)
     if adopting is not None and hierarchy.catch_all is None:
+        # one call tells all: what is adopted has no place of its own
         rows = adopting.paths(values, [1] * len(values)).rows
         adopted = {row[0] for row in rows if len(row) > 2 and row[1] == NOWHERE}
         if adopted:
@@ -149,6 +151,7 @@ def _halved(hierarchy: Hierarchy, values: list[str]) -> list[str]:
         return []
     if len(values) == 1:
         return values
+    # n values of which m have no place take about m log n calls
     middle = len(values) // 2
     return _halved(hierarchy, values[:middle]) + _halved(hierarchy, values[middle:])
 
@@ -341,6 +344,7 @@ def _classes_of_others(
         ladders.append(ladder)
     memory: Lately = bench.recall_or_make("classes at levels", Lately)
     parts = (base.columns, table.schema, table.source.intake, column, sorted(chosen_levels.items()))
+    # the other columns at their levels are rolled up once, then every level of this column
     raised = dataclasses.replace(base, ladders=tuple(ladders))
     classes: ClassTable = memory.recall_or_make(parts, lambda: raised.roll_up(chosen_levels), KEPT)
     return classes

@@ -265,6 +265,7 @@ def _which(release: TableRelease, pair: TablePair, which: str) -> Any:
     if which == "changed":
         changed = np.zeros(len(pair.released), dtype=bool)
         for name in pair.columns:
+            # judged once for every distinct pair of values, then looked up by row
             changed |= ~pair.as_it_was(name)[pair.joint(name).which]
         return np.unique(pair.rows[changed])
     if which != "all":
@@ -298,6 +299,7 @@ def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> list[Bl
     """
     release, pair = release_of(bench, of), _pair(bench, of)
     quasi = release.original.schema.quasi
+    # sets of five columns where there are few columns, else fewer
     largest_set = next((size for size in (5, 4, 3, 2) if _sets(len(quasi), size) <= MOST_SETS), 1)
     if pair.aligned and 0 <= row < len(pair.original):
         position = _released_positions(pair)[row]

@@ -121,6 +121,7 @@ def _understood(source: PolicySource, today: datetime.date, columns: Sequence[st
     text, name = source.text, source.name
     findings = lint_text(text, name=name, today=today, columns=columns)
     answer = {**NOTHING, "name": name, "source": source}
+    # what cannot be read says nothing about uses
     if any(finding.severity == "error" for finding in findings):
         return {**answer, "blocks": _blocks(name, [], findings)}
     dialect = parse_document(text, name=name, findings=Findings(name))[1]

@@ -108,6 +108,7 @@ def error_expected(
     for name, statement in statements:
         groups = 1
         for axis in statement.by:
+            # an answer for each combination of groups, of which each gets a part of the rows
             groups *= len(axis.labels(declarations))
         bounds = None
         if statement.column is not None:

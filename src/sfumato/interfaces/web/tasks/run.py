@@ -144,6 +144,7 @@ def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> Fields | None:
     tally = _tally(error)
     if tally is None or not tally.records:
         return None
+    # rounded up to a tenth of a percent, so that it suffices
     share = math.ceil(tally.suppressed / tally.records * 1000) / 1000
     changed = _with_step(recipe, budget=min(1.0, share))
     if changed is None or share > MOST_LOST or not feasible(changed, data):
