@@ -135,9 +135,9 @@ class Document:
         while path:
             if path in self.lines:
                 return self.lines[path]
-            path = ""
-            if path != ROOT:
-                path = path[: max(path.rfind("."), path.rfind("["))]
+            if path == ROOT:
+                break
+            path = path[: max(path.rfind("."), path.rfind("["))]
         return None
 
 

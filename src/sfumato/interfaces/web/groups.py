@@ -66,7 +66,7 @@ class Grouping:
         """
         level = min(max(level, 1), self.depth - 1)
         records: dict[tuple[str, str], int] = {}
-        placed = set()
+        placed: set[str] = set()
         for row in self.rows:
             key = (row[level], row[level - 1])
             records[key] = records.get(key, 0) + counts.get(row[0], 0)
