@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.release.table_release import TableRelease
 
+Fields = dict[str, Any]
+
 
 # Candidates: recipes, and recipes that say ``{vary: [3, 5, 10]}`` where a value should be tried in
 # turn::
@@ -237,7 +239,7 @@ def _name_of(spec: Any) -> Any:
     return spec
 
 
-def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict[str, Any]:
+def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> Fields:
     """A model or step of which one field varies."""
     fields = {}
     if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping):
@@ -323,7 +325,7 @@ class Comparison(Reportable):
         """The same candidates under other axes."""
         risks = {name for o in self.outcomes for name in o.risks}
         utilities = {name for o in self.outcomes for name in o.utilities}
-        risk, utility = (None if name is None else known_as(name) for name in (risk, utility))
+        risk, utility = risk and known_as(risk), utility and known_as(utility)
         for axis, axes in ((risk, risks), (utility, utilities)):
             if axis is not None and axis not in axes:
                 raise ParameterError(
@@ -331,7 +333,7 @@ class Comparison(Reportable):
                 )
         return dataclasses.replace(self, risk=risk or self.risk, utility=utility or self.utility)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """The comparison as plain data: names, counts and rates."""
         return {
             "sfumato_comparison": 1,
@@ -531,7 +533,7 @@ def _outcome(
     )
 
 
-def _measure_risks(release: TableRelease, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
+def _measure_risks(release: TableRelease, terms: CommonTerms, progress: Progress) -> Fields:
     if not len(release.released):
         return {"risks": {}, "intervals": {}, "utilities": {}, "higher": ()}
     pair = release.pair
@@ -565,7 +567,7 @@ def _kept_worth(pair: TablePair, keep: tuple[str, ...]) -> dict[str, float]:
     return {}
 
 
-def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> CandidateOutcome:
+def _nothing(name: str, reason: str, recipe: Fields, started: float) -> CandidateOutcome:
     return CandidateOutcome(
         name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started
     )

@@ -23,7 +23,7 @@ from sfumato.policy.columns import (
     common_guarantee,
     described_columns,
 )
-from sfumato.policy.documents import Findings, Tree
+from sfumato.policy.documents import Findings, Tree, TreeView
 from sfumato.policy.lint import delete_by, expired, lint
 from sfumato.policy.people import COLUMN, Policies
 from sfumato.policy.policy import (
@@ -133,7 +133,7 @@ class Options:
     vault: str | None = None
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Options:
+    def of(cls, fields: TreeView) -> Options:
         """Options by name; what is not known is refused."""
         names = [field.name for field in dataclasses.fields(cls)]
         for name in fields:

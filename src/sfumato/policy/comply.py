@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.core.evidence import gather, judge_all
@@ -23,7 +23,7 @@ from sfumato.policy.dialects.dialect_detection import (
     usage_of_release,
 )
 from sfumato.policy.dialects.usages import Usage, local, policy_of_usages
-from sfumato.policy.documents import Findings, Tree, read_text
+from sfumato.policy.documents import Findings, Tree, TreeView, read_text
 from sfumato.policy.enforce import drift, read_record, refused_before
 from sfumato.policy.people import Policies, digest_of
 from sfumato.policy.policy import (
@@ -62,7 +62,7 @@ class Released:
     promises that do.
     """
 
-    certificate: Mapping[str, Any]
+    certificate: TreeView
     dataset: Table
     problems: tuple[str, ...]
     original: Table | None = None
@@ -422,7 +422,7 @@ def _levels(purpose: Purpose, released: Released) -> tuple[list[str], list[str]]
 
 
 def _against_people(
-    policies: Policies, use: Use, record: Mapping[str, Any] | None, notes: list[str]
+    policies: Policies, use: Use, record: TreeView | None, notes: list[str]
 ) -> list[str]:
     """People's own policies cannot be read off a file that hides who is who; the owner's record
     vouches for them.

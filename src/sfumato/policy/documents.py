@@ -19,6 +19,7 @@ from sfumato.errors import RecipeError, UnreadableInput
 
 # A mapping of a JSON document, as it is read and written.
 Tree = dict[str, Any]
+TreeView = Mapping[str, Any]
 Severity = Literal["error", "warning", "note"]
 # Findings that an error message spells out.
 SHOWN = 20

@@ -18,7 +18,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy.compile import Compiled, compile_policies
 from sfumato.policy.dialects.own_format import plain
-from sfumato.policy.documents import Tree
+from sfumato.policy.documents import Tree, TreeView
 from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
@@ -110,7 +110,7 @@ def _digest(value: Any) -> str:
     ).hexdigest()
 
 
-def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
+def drift(record: TreeView, policies: Policies) -> list[str]:
     """What changed in the policies since the record was made, part by part."""
     changes = []
     before = {str(p.get("name")): p for p in record.get("policies", []) if isinstance(p, Mapping)}
@@ -138,7 +138,7 @@ def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
     return changes
 
 
-def _reassigned(record: Mapping[str, Any], policies: Policies) -> bool:
+def _reassigned(record: TreeView, policies: Policies) -> bool:
     before = str(record.get("who_has_which", ""))
     return bool(before) and before != _who_has_which(policies, before.partition(":")[0])
 
@@ -159,7 +159,7 @@ def _changed(policy: Policy, parts: Any) -> list[str]:
     return changes
 
 
-def refused_before(record: Mapping[str, Any]) -> set[Any]:
+def refused_before(record: TreeView) -> set[Any]:
     """The digests of people's own policies that did not allow the use when the release was made."""
     labels = {r.get("policy") for r in record.get("refused", []) if isinstance(r, Mapping)}
     own = [p for p in record.get("own_policies", []) if isinstance(p, Mapping)]

@@ -19,7 +19,11 @@ def test_all_who_listen_are_told_until_they_leave() -> None:
 def test_one_that_leaves_while_others_are_told_disturbs_nobody() -> None:
     listeners, calls = Listeners(), []
     leaves: list[Listener] = []
-    leaves.append(listeners.listen(lambda: leaves[0]()))
+
+    def leave_when_told() -> None:
+        leaves.pop()()
+
+    leaves.append(listeners.listen(leave_when_told))
     listeners.listen(lambda: calls.append("told"))
     listeners.tell()
     assert calls == ["told"]

@@ -150,9 +150,7 @@ def look_at(
         separation=separation(sizes),
     )
     spread = values.gather_every(max(1, -(-values.len() // SPREAD)))
-    small_counts = None
-    if card.distinct <= MOST_COUNTED:
-        small_counts = counts
+    small_counts = counts if card.distinct <= MOST_COUNTED else None
     codes = codes_in(counts.values, counts.counts)
     return ProfiledColumn(
         card, load or (lambda: original), spread, small_counts, sample, matches, codes

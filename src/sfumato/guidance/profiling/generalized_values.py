@@ -228,9 +228,7 @@ def _open_ends(
     opened: dict[str, Decimal] = {}
     for text, label in labels.items():
         if label.width is None:
-            side = "open_above"
-            if label.low is None:
-                side = "open_below"
+            side = "open_below" if label.low is None else "open_above"
             if (
                 opened.setdefault(side, label.limit) != label.limit
                 or counts[text] < FEWEST_IN_OPEN_END

@@ -278,9 +278,9 @@ def _by_name(match: Match, facts: _Facts) -> Recognition | None:
         return None
     if match.concept == "free text" and texts and facts.have("blank") < 0.3:
         return None
-    concept = "person name"
-    if match.concept != "name":
-        concept = match.concept
+    concept = match.concept
+    if concept == "name":
+        concept = "person name"
     return Recognition(concept, f"the name says {concept}", _SURE_BY_NAME.get(match.concept, 0.85))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -204,12 +205,9 @@ def _shared_prefix(names: list[str]) -> str:
     """Letters all columns begin with (``iage, isex, irace``); none for two columns, whose names may
     agree by chance.
     """
-    first, last = min(names, default=""), max(names, default="")
-    length = next(
-        (i for i, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]),
-        len(first),
-    )
-    return first[:length] if len(names) > 2 else ""
+    if len(names) <= 2:
+        return ""
+    return os.path.commonprefix(names)  # noqa: RUF071 - letters, not parts of a path
 
 
 def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:

@@ -25,6 +25,8 @@ from sfumato.guidance.profiling.proposed_steps import K, attribute_of, means_for
 if TYPE_CHECKING:
     from sfumato.guidance.profiling.table_relations import TableGuess
 
+FieldView = Mapping[str, Any]
+
 # People the designs are tried on, with all their rows; of more people some are drawn, with a fixed
 # seed.
 PEOPLE_TRIED = 3_000
@@ -42,14 +44,12 @@ COMMON = 1 / 3
 L = 2
 CHILD_MEANS: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
 
-Spec = Mapping[str, Any]
-
 
 @dataclasses.dataclass(frozen=True)
 class ProposedLine:
     """A promise or a step in recipe syntax, and why it is proposed, or why not."""
 
-    spec: Spec
+    spec: FieldView
     why: str
 
 
@@ -90,9 +90,9 @@ class _Cost:
         return f"{percent(self.people)} of the people and {percent(self.rows)} of the rows would go"
 
 
-COUNTS: Spec = {"persons_k_anonymity": {"k": K, "knows": "counts"}}
-ONE_ROW: Spec = {"persons_k_anonymity": {"k": K, "knows": "any", "facts": 1}}
-OWN: Spec = {"persons_k_anonymity": {"k": K, "knows": "own"}}
+COUNTS: FieldView = {"persons_k_anonymity": {"k": K, "knows": "counts"}}
+ONE_ROW: FieldView = {"persons_k_anonymity": {"k": K, "knows": "any", "facts": 1}}
+OWN: FieldView = {"persons_k_anonymity": {"k": K, "knows": "own"}}
 WHY = {
     "counts": (
         "whoever knows the own columns and how many rows somebody has finds 5 persons or more"
@@ -122,9 +122,9 @@ def design_of(
 class _Design:
     """Promises about persons, and how much company the people's table should give everybody."""
 
-    persons: tuple[Spec, ...]
+    persons: tuple[FieldView, ...]
     larger: int = 1
-    secrets: tuple[Spec, ...] = ()
+    secrets: tuple[FieldView, ...] = ()
 
     def knows(self, word: str) -> bool:
         return any(spec["persons_k_anonymity"]["knows"] == word for spec in self.persons)
@@ -148,7 +148,7 @@ class _Trial:
     guesses: tuple[TableGuess, ...]
     people: Any
     everybody: int
-    own_means: Spec
+    own_means: FieldView
     results: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
     """What was left by all steps but the last, and the detail lost, of designs that were tried."""
 
@@ -213,7 +213,7 @@ class _Trial:
             if design is not best
         ]
 
-    def _cheapest(self, persons: tuple[Spec, ...]) -> tuple[_Design, _Cost]:
+    def _cheapest(self, persons: tuple[FieldView, ...]) -> tuple[_Design, _Cost]:
         """The way to keep some promises that costs least."""
         sizes = LARGER if _has_quasi(self.top) else LARGER[:1]
         designs = [
@@ -237,7 +237,7 @@ class _Trial:
                 refused.append(ProposedLine(spec, cost.words))
         return design, refused
 
-    def _about_secrets(self, design: _Design) -> Iterator[Spec]:
+    def _about_secrets(self, design: _Design) -> Iterator[FieldView]:
         knows = "counts" if design.knows("counts") else "own"
         views = self.people.shown()
         quasi_columns = set()
@@ -359,11 +359,11 @@ def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:
     return trial.lines(_Design((OWN,)))
 
 
-def _built(family: str, spec: Spec) -> Any:
+def _built(family: str, spec: FieldView) -> Any:
     return registry.build(family, dict(spec), shape=Shape.TABLES)
 
 
-def _placed(step: Spec, placing: Mapping[str, Any]) -> Spec:
+def _placed(step: FieldView, placing: FieldView) -> FieldView:
     """A step of ordinary tables, in recipe syntax, with the table it works in and what it aims at
     there.
     """

@@ -16,6 +16,8 @@ from sfumato.core.words import percent
 from sfumato.guidance.comparison import Candidate
 from sfumato.guidance.recommendation.terms import ProposedTerms
 
+FieldView = Mapping[str, Any]
+
 # The step that a profile of the table names; its twin among the others is left out.
 PROFILE = "as profile proposes"
 BUDGETS = (0.02, 0.05)
@@ -48,7 +50,7 @@ class TriedMeans:
 
 
 def candidates_for(
-    dataset: Table, base: Recipe, terms: ProposedTerms, proposed: Mapping[str, Any] | None
+    dataset: Table, base: Recipe, terms: ProposedTerms, proposed: FieldView | None
 ) -> tuple[TriedMeans, ...]:
     """One candidate of every family that has something to work on.
 
@@ -89,7 +91,7 @@ def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def _with(
-    name: str, family: str, recipe: Recipe, *steps: Mapping[str, Any], other_promise: str = ""
+    name: str, family: str, recipe: Recipe, *steps: FieldView, other_promise: str = ""
 ) -> TriedMeans:
     built = tuple(registry.build("steps", step) for step in steps)
     return TriedMeans(
@@ -110,14 +112,12 @@ def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMea
     limited = dataclasses.replace(base, limits=dict(terms.limits))
     masked = []
     for word, p, retain in STRENGTHS if free else ():
-        steps: list[dict[str, Any]] = [
-            *(
-                [{"rank_swap": {"columns": ordered, "p": p, "variant": "p_distribution"}}]
-                if ordered
-                else []
-            ),
-            *([{"pram": {"columns": nominal, "retain": retain}}] if nominal else []),
-        ]
+        steps: list[dict[str, Any]] = []
+        if ordered:
+            swap = {"columns": ordered, "p": p, "variant": "p_distribution"}
+            steps.append({"rank_swap": swap})
+        if nominal:
+            steps.append({"pram": {"columns": nominal, "retain": retain}})
         masked.append(
             _with(
                 f"swapped and randomised {word}",
@@ -144,9 +144,7 @@ def _synthetic_candidates(base: Recipe) -> list[TriedMeans]:
     ]
 
 
-def contract_of(
-    lines: tuple[Mapping[str, Any], ...], document: Mapping[str, Any]
-) -> dict[str, Any]:
+def contract_of(lines: tuple[FieldView, ...], document: FieldView) -> dict[str, Any]:
     """A recipe document with lines of a contract that refuse what breaks them."""
     refusing = []
     for line in lines:

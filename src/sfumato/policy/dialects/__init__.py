@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.core.parameters import ExtensibleMembers
 from sfumato.errors import InternalError
-from sfumato.policy.documents import ROOT, Document, Findings, read_json
+from sfumato.policy.documents import ROOT, Document, Findings, TreeView, read_json
 
 if TYPE_CHECKING:
     from sfumato.policy.dialects.special import Concept
@@ -47,7 +47,7 @@ class Dialect:
     openings: ClassVar[tuple[str, ...]] = ()
     """How a text starts that is in this language and no JSON."""
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether the tree of a JSON document is in this language."""
         return False
 

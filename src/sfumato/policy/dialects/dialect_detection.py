@@ -5,12 +5,11 @@ and what a usage language permits.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
 
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.policy.dialects import ALL, Dialect
@@ -23,6 +22,7 @@ from sfumato.policy.documents import (
     ROOT,
     Document,
     Findings,
+    TreeView,
     read_json,
     read_text,
     require_mapping,
@@ -151,7 +151,7 @@ def read_concept_text(text: str, name: str) -> tuple[Concept | tuple[Usage, ...]
 
 
 def usage_of_release(
-    certificate: Mapping[str, Any],
+    certificate: TreeView,
     *,
     purpose: str,
     recipient: str | None = None,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,15 @@ from sfumato.policy.dialects.usages import (
     policy_of_usages,
     read_odrl,
 )
-from sfumato.policy.documents import Document, Findings, PolicyError, Remark, Tree, as_json
+from sfumato.policy.documents import (
+    Document,
+    Findings,
+    PolicyError,
+    Remark,
+    Tree,
+    TreeView,
+    as_json,
+)
 from sfumato.policy.policy import (
     Datum,
     Group,
@@ -324,7 +332,7 @@ def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[Tree]:
     return [measure_node(m.name, vars(m)) for m in models]
 
 
-def measure_node(name: str, fields: Mapping[str, Any]) -> Tree:
+def measure_node(name: str, fields: TreeView) -> Tree:
     """A model of ours as a measure with its parameters."""
     node: Tree = {"@type": TERMS.get(name, "sf:OtherModel")}
     if name not in TERMS:
@@ -343,7 +351,7 @@ def _kept_days(retention: Retention) -> int | None:
     return retention.amount * {"day": 1, "month": 30, "year": 365}[retention.unit]
 
 
-def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None) -> Tree:
+def release_to_dpv(certificate: TreeView, record: TreeView | None = None) -> Tree:
     """What was released, in DPV terms: columns and roles, measures with promised and attained
     parameters, and no data values.
 
@@ -375,7 +383,7 @@ def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | N
     return node
 
 
-def _attained(certificate: Mapping[str, Any]) -> list[Tree]:
+def _attained(certificate: TreeView) -> list[Tree]:
     """The promises of a certificate with what was attained; ``sf:has_k`` is what holds,
     ``sf:promised_k`` what was asked for.
     """
@@ -414,11 +422,11 @@ class LinkedData(Dialect):
         return PermittedUses(read_usages(document, findings))
 
 
-def _linked(tree: Mapping[str, Any]) -> bool:
+def _linked(tree: TreeView) -> bool:
     return "@context" in tree or "@graph" in tree or "@type" in tree
 
 
-def _names_odrl(tree: Mapping[str, Any]) -> bool:
+def _names_odrl(tree: TreeView) -> bool:
     return "odrl" in json.dumps(tree).lower()
 
 
@@ -429,7 +437,7 @@ class Dpv(LinkedData):
     title = "DPV"
     writable = True
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Linked data that does not name ODRL."""
         return _linked(tree) and not _names_odrl(tree)
 
@@ -444,6 +452,6 @@ class Odrl(LinkedData):
     name = "odrl"
     title = "ODRL"
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Linked data that names ODRL."""
         return _linked(tree) and _names_odrl(tree)

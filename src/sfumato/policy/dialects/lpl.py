@@ -20,7 +20,16 @@ from typing import Any, Literal
 
 from sfumato.core.data_files import read_data_file
 from sfumato.policy.dialects import Dialect
-from sfumato.policy.documents import Document, Findings, Place, PolicyError, Remark, Tree, as_json
+from sfumato.policy.documents import (
+    Document,
+    Findings,
+    Place,
+    PolicyError,
+    Remark,
+    Tree,
+    TreeView,
+    as_json,
+)
 from sfumato.policy.policy import (
     Anonymization,
     Datum,
@@ -701,7 +710,7 @@ class Lpl(Dialect):
         return name
 
 
-def _purposes(tree: Mapping[str, Any]) -> Any:
+def _purposes(tree: TreeView) -> Any:
     return next(
         (tree[key] for key in tree if str(key).lower() in ("purposelist", "purposes")), None
     )
@@ -712,7 +721,7 @@ class LplA(Lpl):
 
     name = "lpl-a"
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether there are purposes, not wrapped."""
         purposes = _purposes(tree)
         return purposes is not None and not isinstance(purposes, Mapping)
@@ -727,7 +736,7 @@ class LplB(Lpl):
 
     name = "lpl-b"
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether there are purposes, wrapped."""
         return isinstance(_purposes(tree), Mapping)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from sfumato.policy.dialects import Dialect
-from sfumato.policy.documents import ROOT, Document, Findings, PolicyError, Tree, as_json
+from sfumato.policy.documents import ROOT, Document, Findings, PolicyError, Tree, TreeView, as_json
 from sfumato.policy.policy import Policy
 
 MARK = "sfumato_policy"
@@ -112,7 +111,7 @@ class Ours(Dialect):
     title = "sfumato"
     writable = True
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether the version is there."""
         return MARK in tree
 

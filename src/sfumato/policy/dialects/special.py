@@ -26,6 +26,7 @@ from sfumato.policy.documents import (
     Place,
     PolicyError,
     Remark,
+    TreeView,
     require_small,
 )
 
@@ -566,7 +567,7 @@ class Special(Dialect):
     prescribes = False
     permits = True
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether a property of the core model or a word for concepts is there."""
         return any(str(key).rsplit(":", 1)[-1] in KEYS for key in tree)
 
@@ -581,7 +582,7 @@ class SpecialFunctional(Special):
     name = "special-functional"
     openings = ("Object", "Data", "Prefix(", "Ontology(", "SubClassOf(")
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """No JSON is functional syntax."""
         return False
 

@@ -20,7 +20,7 @@ from sfumato.policy.dialects.subsumption import (
     decide,
     subsumes,
 )
-from sfumato.policy.documents import ROOT, Document, Findings, Tree
+from sfumato.policy.documents import ROOT, Document, Findings, Tree, TreeView
 from sfumato.policy.policy import (
     Anonymization,
     Datum,
@@ -129,7 +129,7 @@ class Graph:
             elif isinstance(part, Mapping):
                 self._definitions(part)
 
-    def _definitions(self, definitions: Mapping[str, Any]) -> None:
+    def _definitions(self, definitions: TreeView) -> None:
         for term, meaning in definitions.items():
             target = meaning.get("@id") if isinstance(meaning, Mapping) else meaning
             if term == "@vocab" and isinstance(target, str):
@@ -152,7 +152,7 @@ class Graph:
             return f"{self.vocabulary}:{name}"
         return full
 
-    def _node(self, tree: Mapping[str, Any], path: str) -> Ref:
+    def _node(self, tree: TreeView, path: str) -> Ref:
         identifier = tree.get("@id", tree.get("uid", tree.get("id")))
         name = self.short(identifier) if isinstance(identifier, str) else f"_:{len(self.nodes)}"
         self.nodes.setdefault(name, Node(name, (), {}, path))
