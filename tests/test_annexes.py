@@ -99,14 +99,14 @@ def called(*words):
 assert called("--help") == 0
 assert called("demo", "-o", {out!r}, "-q") == 0
 if {part!r} != "interfaces/web":
-    from sfumato.interfaces.web.data_process import Bench, found
+    from sfumato.interfaces.web.data_process import Bench, task_function
     from sfumato.interfaces.web.pages.stages import all_stages
     names = [stage.import_module() and stage.name for stage in all_stages()]
     assert ("Policies" in names) == ({part!r} != "policy"), names
     bench = Bench()
-    found("open_data")(bench, print, path=None, example="hospital", options={{}})
-    recipe = found("propose")(bench, print)["recipe"]
-    assert found("make")(bench, print, recipe=recipe, key="1")["made"] is not None
+    task_function("open_data")(bench, print, path=None, example="hospital", options={{}})
+    recipe = task_function("propose")(bench, print)["recipe"]
+    assert task_function("make")(bench, print, recipe=recipe, key="1")["made"] is not None
 stored = read_digests()
 for name in {cases!r}:
     with tempfile.TemporaryDirectory() as folder:

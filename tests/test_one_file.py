@@ -217,7 +217,7 @@ class Names(Dialect):
 
     name = "names"
     title = "NAMES"
-    written = True
+    writable = True
     openings = ("name ",)
 
     def document(self, text, name, findings):

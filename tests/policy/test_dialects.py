@@ -178,7 +178,7 @@ def test_a_language_is_called_as_it_is_entered_and_does_something():
         assert dialect.name == name
         assert dialect.title
         assert dialect.prescribes or dialect.permits
-        assert dialect.written == (dialect.text is not Dialect.text)
+        assert dialect.writable == (dialect.text is not Dialect.text)
         assert dialect.prescribes == (dialect.policy is not Dialect.policy)
         assert dialect.permits == (dialect.permission is not Dialect.permission)
 

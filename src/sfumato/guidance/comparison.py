@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.release.table_release import TableRelease
 
+Fields = dict[str, Any]
+
 
 # Candidates: recipes, and recipes that say ``{vary: [3, 5, 10]}`` where a value should be tried in
 # turn::
@@ -102,7 +104,9 @@ def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tu
     candidates: list[Candidate] = []
     for file in files:
         document = _varied(recipes.read_document(file), variations, file.name)
-        label = file.stem if len(files) > 1 or not variations else ""
+        label = ""
+        if len(files) > 1 or not variations:
+            label = file.stem
         candidates += _candidates(document, label or file.stem, file.parent)
     if len(candidates) > MOST_CANDIDATES:
         raise ParameterError(
@@ -133,40 +137,36 @@ def expanded(document: Any) -> Iterator[tuple[str, Any]]:
     >>> [told for told, _ in expanded({"meet": [{"k_anonymity": {"k": {"vary": [3, 5]}}}]})]
     ['k=3', 'k=5']
     """
-    places = list(_varying(document, ()))
-    options = [_at(document, place)[VARY] for place in places]
+    paths = list(_varying(document, ()))
+    options = [_at(document, path)[VARY] for path in paths]
     for combination in itertools.product(*options):
-        concrete = copy.deepcopy(document)
-        for place, value in zip(places, combination, strict=True):
-            _at(concrete, place[:-1])[place[-1]] = value
-        yield (
-            ", ".join(
-                f"{place[-1]}={value}" for place, value in zip(places, combination, strict=True)
-            ),
-            concrete,
-        )
+        concrete, words = copy.deepcopy(document), []
+        for path, value in zip(paths, combination, strict=True):
+            _at(concrete, path[:-1])[path[-1]] = value
+            words.append(f"{path[-1]}={value}")
+        yield ", ".join(words), concrete
 
 
-def _varying(node: Any, place: Place) -> Iterator[Place]:
+def _varying(node: Any, path: Place) -> Iterator[Place]:
     """Where values vary, in the order of the document."""
     if isinstance(node, Mapping) and set(node) == {VARY}:
         options = node[VARY]
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
             raise RecipeError(
-                f"{'.'.join(map(str, place))}: vary needs a list of values, like {{vary: [3, 5,"
+                f"{'.'.join(map(str, path))}: vary needs a list of values, like {{vary: [3, 5,"
                 " 10]}"
             )
-        yield place
+        yield path
     elif isinstance(node, Mapping):
         for key, below in node.items():
-            yield from _varying(below, (*place, key))
+            yield from _varying(below, (*path, key))
     elif isinstance(node, Sequence) and not isinstance(node, str):
         for position, below in enumerate(node):
-            yield from _varying(below, (*place, position))
+            yield from _varying(below, (*path, position))
 
 
-def _at(document: Any, place: Place) -> Any:
-    for key in place:
+def _at(document: Any, path: Place) -> Any:
+    for key in path:
         document = document[key]
     return document
 
@@ -181,24 +181,24 @@ def _varied(document: Any, variations: Sequence[str], name: str) -> Any:
             raise ParameterError(f"{text!r} varies nothing; write it like k_anonymity.k=3,5,10")
         options = [read_yaml(part.strip(), "--vary") for part in values.split(",")]
         homes = _homes_of(varied, owner, name, field) if owner else _only_home(varied, name, field)
-        for section, place in homes:
-            spec = varied[section][place]
-            varied[section][place] = _with_options(spec, _named(spec), field, options)
+        for section, position in homes:
+            spec = varied[section][position]
+            varied[section][position] = _with_options(spec, _name_of(spec), field, options)
     return varied
 
 
 def _members(document: Any) -> Iterator[tuple[str, int, str]]:
     """The models and steps of a document: section, place in it, and name."""
     for section in ("meet", "steps"):
-        for place, one in enumerate(document.get(section) or []):
-            yield section, place, known_as(str(_named(one)))
+        for position, spec in enumerate(document.get(section) or []):
+            yield section, position, known_as(str(_name_of(spec)))
 
 
 def _homes_of(document: Any, owner: str, name: str, field: str) -> list[tuple[str, int]]:
     """Where a model or step of this name stands."""
     homes = [
-        (section, place)
-        for section, place, member in _members(document)
+        (section, position)
+        for section, position, member in _members(document)
         if member == known_as(owner)
     ]
     if not homes:
@@ -211,8 +211,8 @@ def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
     refused.
     """
     homes = [
-        (section, place, member)
-        for section, place, member in _members(document)
+        (section, position, member)
+        for section, position, member in _members(document)
         if _has(section, member, field)
     ]
     owners = sorted({member for _, _, member in homes})
@@ -223,23 +223,27 @@ def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
         raise ParameterError(
             f"{len(owners)} models or steps of {name} have a field {field!r}; write {either}"
         )
-    return [(section, place) for section, place, _ in homes]
+    return [(section, position) for section, position, _ in homes]
 
 
 def _has(section: str, member: str, field: str) -> bool:
     members = registry.family("models" if section == "meet" else "steps")
-    return member in members and field in {one.name for one in dataclasses.fields(members[member])}
+    return member in members and field in {
+        declared.name for declared in dataclasses.fields(members[member])
+    }
 
 
-def _named(spec: Any) -> Any:
-    return next(iter(spec), None) if isinstance(spec, Mapping) else spec
+def _name_of(spec: Any) -> Any:
+    if isinstance(spec, Mapping):
+        return next(iter(spec), None)
+    return spec
 
 
-def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict[str, Any]:
+def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> Fields:
     """A model or step of which one field varies."""
-    fields = (
-        dict(spec[owner]) if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping) else {}
-    )
+    fields = {}
+    if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping):
+        fields = dict(spec[owner])
     return {owner: {**fields, field: {VARY: options}}}
 
 
@@ -298,7 +302,8 @@ class Comparison(Reportable):
         utility, safest first.
         """
         ranked = sorted(
-            (o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure
+            (o for o in self.outcomes if o.holds and self._coordinates(o) is not None),
+            key=self._sure,
         )
         front: list[CandidateOutcome] = []
         for outcome in ranked:
@@ -306,7 +311,7 @@ class Comparison(Reportable):
                 front.append(outcome)
         return tuple(front)
 
-    def _place(self, outcome: CandidateOutcome) -> tuple[float, float] | None:
+    def _coordinates(self, outcome: CandidateOutcome) -> tuple[float, float] | None:
         """Risk and loss, both better when lower; None where one of them was not measured."""
         if self.risk not in outcome.risks or self.utility not in outcome.utilities:
             return None
@@ -314,13 +319,13 @@ class Comparison(Reportable):
         return outcome.risks[self.risk], -worth if self.utility in outcome.higher else worth
 
     def _sure(self, outcome: CandidateOutcome) -> tuple[float, float]:
-        return self._place(outcome) or (float("inf"), float("inf"))
+        return self._coordinates(outcome) or (float("inf"), float("inf"))
 
     def with_axes(self, *, risk: str | None = None, utility: str | None = None) -> Comparison:
         """The same candidates under other axes."""
         risks = {name for o in self.outcomes for name in o.risks}
         utilities = {name for o in self.outcomes for name in o.utilities}
-        risk, utility = (None if name is None else known_as(name) for name in (risk, utility))
+        risk, utility = risk and known_as(risk), utility and known_as(utility)
         for axis, axes in ((risk, risks), (utility, utilities)):
             if axis is not None and axis not in axes:
                 raise ParameterError(
@@ -328,7 +333,7 @@ class Comparison(Reportable):
                 )
         return dataclasses.replace(self, risk=risk or self.risk, utility=utility or self.utility)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """The comparison as plain data: names, counts and rates."""
         return {
             "sfumato_comparison": 1,
@@ -378,8 +383,10 @@ class Comparison(Reportable):
             if count > 1 and name != self.utility
         ]
         return {
-            f"{one.risk}-{one.utility}".replace(" ", "_"): chart_candidates(one.to_dict())
-            for one in maps
+            f"{map_comparison.risk}-{map_comparison.utility}".replace(" ", "_"): chart_candidates(
+                map_comparison.to_dict()
+            )
+            for map_comparison in maps
         }
 
     def write(self, folder: str | Path, *, force: bool = False, pictures: bool = False) -> Path:
@@ -412,12 +419,16 @@ class Comparison(Reportable):
     def blocks(self) -> Sequence[Block]:
         """Who is on the front, a row a candidate, the map, and what its axes mean."""
         plain = self.to_dict()
-        axes = [told for told in (describe_risk_axis(plain), describe_utility_axis(plain)) if told]
+        axes = [
+            description
+            for description in (describe_risk_axis(plain), describe_utility_axis(plain))
+            if description
+        ]
         return [
             Paragraph(describe_front(plain), "strong"),
             candidate_table(plain),
             chart_candidates(plain),
-            *(Paragraph(told, "quiet") for told in axes),
+            *(Paragraph(description, "quiet") for description in axes),
             *(Paragraph(f"{o.name}: {o.reason}", "quiet") for o in self.outcomes if o.reason),
         ]
 
@@ -426,8 +437,8 @@ def order_of(
     outcomes: Sequence[CandidateOutcome], names: Sequence[str]
 ) -> tuple[CandidateOutcome, ...]:
     """Outcomes in the order the candidates were given."""
-    place = {name: i for i, name in enumerate(names)}
-    return tuple(sorted(outcomes, key=lambda o: place[o.name]))
+    position = {name: i for i, name in enumerate(names)}
+    return tuple(sorted(outcomes, key=lambda o: position[o.name]))
 
 
 # One candidate, run, attacked and measured. What is refused is measured too: the map shows what it
@@ -450,8 +461,8 @@ class CommonTerms:
     keep: tuple[str, ...] = ()
 
 
+# The error of the tables of the columns that must survive, alike for all means.
 KEPT_ERROR = "kept_marginal_error"
-"""The error of the tables of the columns that must survive, alike for all means."""
 
 
 def try_candidate(
@@ -495,7 +506,7 @@ def _outcome(
     started: float,
     progress: Progress,
 ) -> CandidateOutcome:
-    measures = _measured(release, terms, progress)
+    measures = _measure_risks(release, terms, progress)
     broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
     broken += [
         limit.sentence
@@ -522,7 +533,7 @@ def _outcome(
     )
 
 
-def _measured(release: TableRelease, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
+def _measure_risks(release: TableRelease, terms: CommonTerms, progress: Progress) -> Fields:
     if not len(release.released):
         return {"risks": {}, "intervals": {}, "utilities": {}, "higher": ()}
     pair = release.pair
@@ -551,30 +562,29 @@ def _kept_worth(pair: TablePair, keep: tuple[str, ...]) -> dict[str, float]:
     if not keep:
         return {}
     measures = evaluate(pair, ({"marginal_error": {"columns": list(keep)}},)).measures
-    return {KEPT_ERROR: measures[0].value} if measures else {}
+    if measures:
+        return {KEPT_ERROR: measures[0].value}
+    return {}
 
 
-def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> CandidateOutcome:
+def _nothing(name: str, reason: str, recipe: Fields, started: float) -> CandidateOutcome:
     return CandidateOutcome(
         name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started
     )
 
 
+# Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the
+# same of every release, each beside a control. Singling out is last: it starts from a released row,
+# which is somebody's or nobody's, and not from a person.
 USUAL_RISKS = ("linkage", "linkability", "membership", "inference", "singling_out")
-"""Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the
-same of every release, each beside a control. Singling out is last: it starts from a released row,
-which is somebody's or nobody's, and not from a person.
-"""
+# Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error
+# judges every release that is somebody's records, and tables of columns judge drawn ones as well.
 DEFAULT_UTILITIES = ("loss", "squared_error", "marginal_error")
-"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error
-judges every release that is somebody's records, and tables of columns judge drawn ones as well.
-"""
+# What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of
+# it.
 FOR_DRAWN = (*USUAL_RISKS[1:], "copied_records")
-"""What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of
-it.
-"""
+# The folder in which finished candidates are remembered.
 DONE = ".sfumato-compare"
-"""The folder in which finished candidates are remembered."""
 
 
 def compare(
@@ -605,7 +615,7 @@ def compare(
         if (earlier := _remembered(remember, keys[c.name], c.name)) is not None
     }
     open_ones = [c for c in candidates if c.name not in finished]
-    for outcome in _tried(dataset, open_ones, terms, workers or os.cpu_count() or 1):
+    for outcome in _try_candidate(dataset, open_ones, terms, workers or os.cpu_count() or 1):
         finished[outcome.name] = outcome
         _remember(remember, keys[outcome.name], outcome)
         progress(len(finished) / len(candidates), outcome.name)
@@ -642,16 +652,14 @@ def _axis(measures: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
     """The first of the usual axes that was measured on all that came out, else what was measured on
     the most.
     """
-    whole = [name for name in usual if all(name in one for one in measures)]
-    counts = collections.Counter(name for one in measures for name in one)
-    return (
-        whole[0]
-        if whole or not counts
-        else max(counts, key=lambda name: (counts[name], name in usual))
-    )
+    whole = [name for name in usual if all(name in names for names in measures)]
+    counts = collections.Counter(name for names in measures for name in names)
+    if whole or not counts:
+        return whole[0]
+    return max(counts, key=lambda name: (counts[name], name in usual))
 
 
-def _tried(
+def _try_candidate(
     dataset: Table, candidates: Sequence[Candidate], terms: CommonTerms, workers: int
 ) -> Iterator[CandidateOutcome]:
     """Outcomes as they come in; a single worker runs in this process."""

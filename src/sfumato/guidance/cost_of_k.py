@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
+    from sfumato.release.table_release import TableRelease
 
 USUAL_K = (3, 5, 10, 20)
+# What is taken for a release to everyone where nobody says otherwise; see ``published_thresholds``
+# in :mod:`sfumato.methods.formulas.choice_of_k`.
 PUBLIC_RISK = 0.09
-"""What is taken for a release to everyone where nobody says otherwise; see ``published_thresholds``
-in :mod:`sfumato.methods.formulas.choice_of_k`.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,23 +94,22 @@ class KForTable:
         )
 
     def _choice(self) -> str:
-        required_k, most = self.asked.strict, self.reachable
-        if most == required_k:
+        required_k, reachable = self.asked.strict, self.reachable
+        if reachable == required_k:
             paid = next(price for price in self.prices if price.k == required_k)
             return (
                 f"Choose k = {required_k:,}: the recipe reaches it at a loss of"
                 f" {percent(paid.loss)}."
             )
-        if most is None:
+        if reachable is None:
             return (
                 "The recipe reaches none of these; let its steps suppress or generalise more to"
                 f" reach k = {required_k:,}."
             )
         return (
-            f"The recipe does not reach k = {required_k:,}; k = {most:,}, which it reaches,"
-            " bounds the"
-            f" risk by {risk_of(most):.4g} and not by {self.asked.risk:g}. Let its steps suppress"
-            " or generalise more."
+            f"The recipe does not reach k = {required_k:,}; k = {reachable:,}, which it reaches,"
+            f" bounds the risk by {risk_of(reachable):.4g} and not by {self.asked.risk:g}. Let its"
+            " steps suppress or generalise more."
         )
 
 
@@ -125,12 +124,12 @@ def choose_for(
     tried with the steps of the recipe.
     """
     weight, records = dataset.schema.only(Role.WEIGHT), len(dataset)
-    people = None if weight is None else round(float(dataset.column(weight).sum()))
-    sample = (
-        {"population": people, "records": records}
-        if people is not None and people >= records
-        else {}
-    )
+    people = None
+    if weight is not None:
+        people = round(float(dataset.column(weight).sum()))
+    sample = {}
+    if people is not None and people >= records:
+        sample = {"population": people, "records": records}
     sizes = sorted({*USUAL_K, k_for(risk)})
     return KForTable(choose_k(risk, **sample), records, prices(dataset, recipe, sizes, progress))
 
@@ -143,8 +142,8 @@ def prices(
     """
     sizes = assess(dataset.drop(dataset.schema.dropped_columns)).class_sizes
     prices_of_sizes = []
-    for place, k in enumerate(class_sizes):
-        progress(place / len(class_sizes), f"k = {k}")
+    for position, k in enumerate(class_sizes):
+        progress(position / len(class_sizes), f"k = {k}")
         exposed = sum(size * count for size, count in sizes.items() if size < k)
         prices_of_sizes.append(Price(k, risk_of(k), exposed, *_paid(dataset, recipe, k)))
     progress(1.0)
@@ -153,8 +152,8 @@ def prices(
 
 def _paid(dataset: Table, recipe: Recipe, k: int) -> tuple[int | None, float | None]:
     promise = registry.build("models", {"k_anonymity": k})
-    others = tuple(model for model in recipe.goals if type(model) is not type(promise))
-    trial = dataclasses.replace(recipe, meet=(promise, *others), limits={}, contract=())
+    other_models = tuple(model for model in recipe.goals if type(model) is not type(promise))
+    trial = dataclasses.replace(recipe, meet=(promise, *other_models), limits={}, contract=())
     try:
         release = make_release(dataset, trial, Context(Seed(0), refuse=False))
     except Unsatisfiable:
@@ -164,6 +163,6 @@ def _paid(dataset: Table, recipe: Recipe, k: int) -> tuple[int | None, float | N
     return release.suppressed, _loss(release)
 
 
-def _loss(release: Any) -> float:
+def _loss(release: TableRelease) -> float:
     measures = evaluate(release.pair, [registry.build("utility", "loss")]).measures
     return float(measures[0].value) if measures else 1.0

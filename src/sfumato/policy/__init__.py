@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from sfumato.core.parameters import Members
 
+# What can be done with policies, and where that is. The nouns offer it and ask here, since whatever
+# does it is built on them.
 VERBS = Members(
     __name__,
     {
@@ -17,6 +19,3 @@ VERBS = Members(
         "use": "compile:Use",
     },
 )
-"""What can be done with policies, and where that is. The nouns offer it and ask here, since
-whatever does it is built on them.
-"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from sfumato.policy.dialects.dialect_detection import read_concept_text
 from sfumato.policy.dialects.special import (
@@ -21,6 +21,7 @@ from sfumato.policy.dialects.special import (
     core_property,
 )
 from sfumato.policy.dialects.usages import Usage
+from sfumato.policy.documents import Tree
 
 TITLES = {
     "hasData": "data",
@@ -51,7 +52,7 @@ class UsageClause:
     names: tuple[str, ...]
     counterpart: Counterpart
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """Plain data."""
         return {**dataclasses.asdict(self), "names": list(self.names)}
 
@@ -64,9 +65,9 @@ def clauses_of(text: str, name: str = "the policy") -> list[UsageClause]:
     >>> [(one.subject, one.words, one.counterpart) for one in clauses_of(policy)]
     [('place of storage', 'eu', 'none'), ('purpose', 'dpv:Marketing', 'said')]
     """
-    what, _ = read_concept_text(text, name)
-    clauses = list(_of_usages(what) if isinstance(what, tuple) else _of_concept(what))
-    return sorted(clauses, key=lambda one: (ORDER.index(one.counterpart), one.use))
+    document, _ = read_concept_text(text, name)
+    clauses = list(_of_usages(document) if isinstance(document, tuple) else _of_concept(document))
+    return sorted(clauses, key=lambda clause: (ORDER.index(clause.counterpart), clause.use))
 
 
 def _of_usages(usages: tuple[Usage, ...]) -> Iterator[UsageClause]:
@@ -96,7 +97,9 @@ def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
         for part in concept.parts:
             yield from _of_part(number, part, permitted=permitted)
         return
-    name = core_property(concept.property) if isinstance(concept, Some | Between) else ""
+    name = ""
+    if isinstance(concept, Some | Between):
+        name = core_property(concept.property)
     inside = concept.concept if isinstance(concept, Some) else concept
     if name == "hasData":
         yield from _of_data(number, inside, permitted=permitted)
@@ -106,9 +109,9 @@ def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Usag
         counterpart: Counterpart = "said" if name in SAID else "none"
         if name == "hasProcessing":
             counterpart = "release"
-        subject = (
-            "days of storage" if name == "durationInDays" else TITLES.get(name, name or "besides")
-        )
+        subject = "days of storage"
+        if name != "durationInDays":
+            subject = TITLES.get(name, name or "besides")
         words = in_words(inside).removeprefix(f"{name} ")
         yield UsageClause(number, permitted, subject, words, _names(inside), counterpart)
 
@@ -136,9 +139,9 @@ def _is_measure(concept: Concept) -> bool:
     if not isinstance(concept, Named):
         return False
     plain = concept.name.rsplit(":", 1)[-1].rsplit("#", 1)[-1].lower()
-    ours = concept.name.startswith("sf:")
+    is_own_term = concept.name.startswith("sf:")
     return (
-        ours
+        is_own_term
         or "anonym" in plain
         or plain.endswith(("diverse", "close", "closeness", "diversity", "private"))
     )
@@ -149,11 +152,9 @@ def _names(concept: Concept) -> tuple[str, ...]:
         return (concept.name,)
     if isinstance(concept, Some):
         return _names(concept.concept)
-    return (
-        ()
-        if isinstance(concept, Between)
-        else tuple(name for part in concept.parts for name in _names(part))
-    )
+    if isinstance(concept, Between):
+        return ()
+    return tuple(name for part in concept.parts for name in _names(part))
 
 
 def in_words(concept: Concept) -> str:
@@ -182,4 +183,6 @@ def _span(low: float, high: float) -> str:
         return f"{low:g}"
     if math.isinf(high):
         return f"at least {low:g}"
-    return f"at most {high:g}" if low <= 0 else f"{low:g} to {high:g}"
+    if low <= 0:
+        return f"at most {high:g}"
+    return f"{low:g} to {high:g}"

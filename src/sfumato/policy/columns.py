@@ -69,8 +69,11 @@ class Guarantee:
     @property
     def floors(self) -> dict[str, int]:
         """The largest minimum level of each column."""
-        wishes = [self.everybody, *self.own.values()]
-        return {c: max(w.get(c, 0) for w in wishes) for w in wishes for c in w}
+        floors: dict[str, int] = {}
+        for wish in (self.everybody, *self.own.values()):
+            for column, level in wish.items():
+                floors[column] = max(level, floors.get(column, 0))
+        return floors
 
 
 def common_guarantee(
@@ -99,11 +102,15 @@ def common_guarantee(
     decisions: list[Decision] = []
     groups, withheld = _groups(purposes, columns, decisions)
     pseudonyms = _pseudonyms(purposes, groups, decisions)
+    # direct identifiers are dropped and pseudonyms replace a value: neither has levels
     levelled = {c: g for c, g in groups.items() if Group.EI not in g and c not in pseudonyms}
     everybody = _minima(shared, levelled)
+    # per person: a recoded value must be as coarse as its own person asks
     wishes = {label: _minima([purpose], levelled) for label, purpose in own.items()}
     caps, left_out = _settled(everybody, wishes, _caps(purposes, levelled), on_conflict, decisions)
+    # people who are left out have no say in the promises
     purposes_left = [*shared, *(p for label, p in own.items() if label not in left_out)]
+    protected = [c for c, g in groups.items() if Group.SD in g] or sensitive
     return Guarantee(
         groups=groups,
         withheld=withheld,
@@ -111,9 +118,7 @@ def common_guarantee(
         own={label: wish for label, wish in wishes.items() if label not in left_out},
         caps=caps,
         pseudonyms=pseudonyms,
-        models=_models(
-            purposes_left, [c for c, g in groups.items() if Group.SD in g] or sensitive, decisions
-        ),
+        models=_models(purposes_left, protected, decisions),
         left_out=left_out,
         decisions=tuple(decisions),
     )
@@ -127,6 +132,7 @@ def _groups(
     withheld = []
     for column in columns if listing else ():
         data = [p.datum(column) for p in listing]
+        # a purpose may use what it lists and nothing else
         unlisted = sum(datum is None for datum in data)
         if unlisted:
             withheld.append(column)
@@ -141,6 +147,7 @@ def _groups(
             for datum in data
             if datum is not None and datum.anonymization is not None
         ]
+        # deleting and suppressing a whole column are the same to a release
         withholding = [method.method for method in methods if demand_of(method) == "withheld"]
         if withholding:
             withheld.append(column)
@@ -164,6 +171,7 @@ def _groups(
 def _merged(groups: frozenset[Group]) -> frozenset[Group]:
     if Group.EI in groups:
         return frozenset({Group.EI})
+    # not sensitive counts only where nobody says otherwise
     return (groups - {Group.NSD}) or frozenset({Group.NSD})
 
 
@@ -172,7 +180,9 @@ def _minima(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]])
     minima: dict[str, int] = {}
     for purpose in purposes:
         for datum in purpose.data:
-            level = datum.anonymization.minimum if datum.anonymization else None
+            level = None
+            if datum.anonymization:
+                level = datum.anonymization.minimum
             if level and datum.name in groups:
                 minima[datum.name] = max(level, minima.get(datum.name, 0))
     return minima
@@ -182,7 +192,9 @@ def _caps(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]]) -
     caps: dict[str, int] = {}
     for purpose in purposes:
         for datum in purpose.data:
-            level = datum.anonymization.maximum if datum.anonymization else None
+            level = None
+            if datum.anonymization:
+                level = datum.anonymization.maximum
             if level is not None and Group.QID in groups.get(datum.name, ()):
                 caps[datum.name] = min(level, caps.get(datum.name, level))
     return caps
@@ -200,6 +212,7 @@ def _settled(
     left_out: list[str] = []
     settled = dict(caps)
     for column, cap in caps.items():
+        # people whose own minimum nobody can keep under this cap
         above = [label for label, wish in own.items() if wish.get(column, 0) > cap]
         floor = max([everybody.get(column, 0), *(own[label][column] for label in above)])
         if floor <= cap:
@@ -210,6 +223,7 @@ def _settled(
             decisions.append(
                 Decision("cap_lifted", column, f"{conflict}; privacy goes first, the cap is lifted")
             )
+        # leaving people out does not help where the floor is everybody's
         elif on_conflict == "suppress_rows" and everybody.get(column, 0) <= cap:
             left_out += [label for label in above if label not in left_out]
             decisions.append(
@@ -236,6 +250,7 @@ def _models(
         except UnknownPromise as error:
             findings.error("unknown_model", promise.name, str(error))
     findings.raise_errors()
+    # 5-anonymity follows from 10-anonymity: only the strongest are promised
     strong_models, dropped = strongest(models)
     decisions += [
         Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped
@@ -247,12 +262,16 @@ def _pseudonyms(
     purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]], decisions: list[Decision]
 ) -> dict[str, str]:
     listing = [p for p in purposes if not p.any_data]
-    strengths = [
-        {c: strength_of(m.name) for m in p.pseudonymizations for c in m.data} for p in listing
-    ]
+    strengths: list[dict[str, str]] = []  # by policy: the method that each column gets
+    for purpose in listing:
+        by_column: dict[str, str] = {}
+        for method in purpose.pseudonymizations:
+            by_column |= dict.fromkeys(method.data, strength_of(method.name))
+        strengths.append(by_column)
     agreed: dict[str, str] = {}
     for column in dict.fromkeys(c for methods in strengths for c in methods if c in groups):
         methods = [m[column] for m in strengths if column in m]
+        # an identifier may stay only where every policy names pseudonyms for it
         if len(methods) < len(listing) and Group.EI in groups[column]:
             without = len(listing) - len(methods)
             reason = (
@@ -261,6 +280,7 @@ def _pseudonyms(
             )
             decisions.append(Decision("pseudonyms", column, reason))
             continue
+        # the list of strengths goes from the strongest to the weakest
         agreed[column] = min(methods, key=STRENGTH.index)
         if len(set(methods)) > 1:
             decisions.append(
@@ -303,6 +323,7 @@ def merged_hierarchy(column: str, rows: Sequence[Row], findings: Findings) -> An
         findings.error("hierarchy_disagrees", column, problem)
     if torn:
         return None
+    # entries without a common top get one, else no level makes all values equal
     if len({row[-1] for row in rows}) > 1 or depths == {1}:
         rows = [(*row, TOP) for row in rows]
     return registry.build("hierarchies", {"table": {"rows": [list(row) for row in rows]}})
@@ -338,6 +359,7 @@ def check_entries(
         )
         findings.error("hierarchy_disagrees_with_table", column, problem)
         return
+    # an entry may stop below the top: only its own levels are compared
     wrong = sum(tuple(path[: len(row)]) != row for path, row in zip(paths, rows, strict=True))
     if wrong:
         problem = (
@@ -365,11 +387,11 @@ ROLES = {
     Group.SD: Role.SENSITIVE,
     Group.NSD: Role.KEEP,
 }
+# Roles that only the table knows.
 DESIGN = (Role.WEIGHT, *UNITS, Role.STRATUM)
-"""Roles that only the table knows."""
 
+# Stands above values that nobody has whose data are used.
 LEFT_OUT = "left out"
-"""Stands above values that nobody has whose data are used."""
 
 Entries = Mapping[str, Sequence[tuple[str, ...]]]
 
@@ -447,7 +469,9 @@ def _hierarchy(
     decisions: list[Decision],
 ) -> Hierarchy | None:
     original = dataset.schema.attributes.get(column)
-    own = original.hierarchy if original is not None else None
+    own = None
+    if original is not None:
+        own = original.hierarchy
     rows = entries.get(column, ())
     if Role.DROP in roles:
         return None

@@ -23,7 +23,7 @@ from sfumato.policy.columns import (
     common_guarantee,
     described_columns,
 )
-from sfumato.policy.documents import Findings
+from sfumato.policy.documents import Findings, Tree, TreeView
 from sfumato.policy.lint import delete_by, expired, lint
 from sfumato.policy.people import COLUMN, Policies
 from sfumato.policy.policy import (
@@ -133,7 +133,7 @@ class Options:
     vault: str | None = None
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Options:
+    def of(cls, fields: TreeView) -> Options:
         """Options by name; what is not known is refused."""
         names = [field.name for field in dataclasses.fields(cls)]
         for name in fields:
@@ -217,10 +217,10 @@ def _sound(policies: Policies, dataset: Table) -> list[Decision]:
     findings = Findings("the policies")
     for name, policy in named_policies:
         remarks = lint(policy, columns=dataset.columns)
-        findings.extend(
-            dataclasses.replace(f, path=f"{name}: {f.path}") if f.severity == "error" else f
-            for f in remarks
-        )
+        # several policies are judged: an error says which one is wrong
+        errors = [remark for remark in remarks if remark.severity == "error"]
+        findings.extend(dataclasses.replace(e, path=f"{name}: {e.path}") for e in errors)
+        findings.extend(remark for remark in remarks if remark.severity != "error")
     findings.raise_errors()
     return [Decision(f.rule, f.path, f.message) for f in findings if f.rule == "datum_not_in_table"]
 
@@ -309,14 +309,14 @@ class _Steps:
             self.findings.error("no_model", "$.models", problem)
         return tuple(strong_models)
 
-    def steps(self, refused: Mapping[str, str]) -> list[dict[str, Any]]:
+    def steps(self, refused: Mapping[str, str]) -> list[Tree]:
         """Authorise, pseudonymize, personal levels, anonymize."""
         steps = []
         if self.merged.own or refused or self.merged.left_out:
             steps.append({"authorised": {"by": COLUMN, "allowed": list(self.merged.own)}})
         return [*steps, *self._pseudonymize(), *self._personal(), self.recoding(caps=True)]
 
-    def _pseudonymize(self) -> list[dict[str, Any]]:
+    def _pseudonymize(self) -> list[Tree]:
         """One step for each method; a hash without a key is replaced by one with a key, or by a
         random table.
         """
@@ -336,43 +336,48 @@ class _Steps:
             {"pseudonymize": self._fields(method, names)} for method, names in by_method.items()
         ]
 
-    def _fields(self, method: str, names: Sequence[str]) -> dict[str, Any]:
+    def _fields(self, method: str, names: Sequence[str]) -> Tree:
         keyed = method == "keyed" or self.options.vault is not None
-        return {
-            "columns": list(names),
-            "method": method,
-            "domain": self.use.purpose,  # pseudonyms of different purposes cannot be linked
-            **({"key": dict(self.options.key)} if keyed and self.options.key else {}),
-            **({"vault": self.options.vault} if self.options.vault else {}),
-        }
+        # the purpose as domain: pseudonyms of different purposes cannot be linked
+        fields: Tree = {"columns": list(names), "method": method}
+        fields["domain"] = self.use.purpose
+        if keyed and self.options.key:
+            fields["key"] = dict(self.options.key)
+        if self.options.vault:
+            fields["vault"] = self.options.vault
+        return fields
 
-    def _personal(self) -> list[dict[str, Any]]:
+    def _personal(self) -> list[Tree]:
         everybody = dict(self.merged.floors if self.options.floor else self.merged.everybody)
         own = {label: dict(wish) for label, wish in self.merged.own.items()}
-        if self.options.floor or not any(own.values()):
-            own = {}
-        if not everybody and not own:
-            return []
-        by = {"own": own, "by": COLUMN} if own else {}
-        return [{"personal_levels": {**({"levels": everybody} if everybody else {}), **by}}]
+        fields: Tree = {}
+        if everybody:
+            fields["levels"] = everybody
+        # under one floor for all, nobody's own levels are left to keep
+        if not self.options.floor and any(own.values()):
+            fields |= {"own": own, "by": COLUMN}
+        return [{"personal_levels": fields}] if fields else []
 
     def capped(self) -> list[str]:
         """The columns whose cap lies below the top of their hierarchy."""
         return sorted(c for c, cap in self.merged.caps.items() if cap < self.tops.get(c, 0))
 
-    def recoding(self, *, caps: bool, budget: float | None = None) -> dict[str, Any]:
+    def recoding(self, *, caps: bool, budget: float | None = None) -> Tree:
         """The search for the least loss that keeps the promises, from everybody's minimum up to the
         caps.
         """
         floors = self.merged.floors if self.options.floor else self.merged.everybody
         lowest = {c: level for c, level in floors.items() if Group.QID in self.merged.groups[c]}
         highest = {c: self.merged.caps[c] for c in self.capped()} if caps else {}
-        levels = {
-            c: [lowest[c], highest.get(c, self.tops[c])] if c in lowest else highest[c]
-            for c in (*lowest, *highest)
-        }
-        share = self.options.budget if budget is None else budget
-        return {"global_recoding": {**({"levels": levels} if levels else {}), "budget": share}}
+        # a column with a minimum has a range of levels, one with only a cap its highest level
+        levels: Tree = {}
+        for column, level in lowest.items():
+            levels[column] = [level, highest.get(column, self.tops[column])]
+        for column, level in highest.items():
+            levels.setdefault(column, level)
+        fields: Tree = {"levels": levels} if levels else {}
+        fields["budget"] = self.options.budget if budget is None else budget
+        return {"global_recoding": fields}
 
 
 def _within_caps(recipe: Recipe, dataset: Table, compiled: _Steps) -> tuple[Recipe, list[Decision]]:
@@ -390,7 +395,9 @@ def _within_caps(recipe: Recipe, dataset: Table, compiled: _Steps) -> tuple[Reci
     lifted = rule == "privacy"
     last = compiled.recoding(caps=not lifted, budget=None if lifted else 1.0)
     steps = (*recipe.steps[:-1], registry.build("steps", last))
-    how = "the caps are lifted" if lifted else "rows of failing classes are dropped"
+    how = "rows of failing classes are dropped"
+    if lifted:
+        how = "the caps are lifted"
     return dataclasses.replace(recipe, steps=steps), [
         Decision("caps_too_low", names, f"{problem}; {how}")
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.core.evidence import gather, judge_all
@@ -22,8 +22,8 @@ from sfumato.policy.dialects.dialect_detection import (
     tells_of_uses,
     usage_of_release,
 )
-from sfumato.policy.dialects.usages import local, policy_of_usages
-from sfumato.policy.documents import Findings, read_text
+from sfumato.policy.dialects.usages import Usage, local, policy_of_usages
+from sfumato.policy.documents import Findings, Tree, TreeView, read_text
 from sfumato.policy.enforce import drift, read_record, refused_before
 from sfumato.policy.people import Policies, digest_of
 from sfumato.policy.policy import (
@@ -62,7 +62,7 @@ class Released:
     promises that do.
     """
 
-    certificate: Mapping[str, Any]
+    certificate: TreeView
     dataset: Table
     problems: tuple[str, ...]
     original: Table | None = None
@@ -73,14 +73,15 @@ class Released:
         """The level of each recoded column, as the certificate's plan says."""
         levels: dict[str, int] = {}
         for plan in self.certificate.get("plan", []):
+            # levels that one step raised and another raised further: the last word is the highest
             everybody = plan.get("personal_levels", {}).get("everybody", {})
-            recoded = {c: place["level"] for c, place in plan.get("levels", {}).items()}
+            recoded = {c: entry["level"] for c, entry in plan.get("levels", {}).items()}
             for column, level in (*everybody.items(), *recoded.items()):
                 levels[column] = max(level, levels.get(column, 0))
         return levels
 
     @property
-    def described(self) -> tuple[str, ...]:
+    def described_columns(self) -> tuple[str, ...]:
         """The columns that the recipe knows, the dropped ones among them."""
         return tuple(self.certificate.get("recipe", {}).get("columns", {}))
 
@@ -96,8 +97,10 @@ class Released:
         """
         methods: dict[str, str] = {}
         for step in self.certificate.get("plan", []):
+            # a method that we do not know counts as the weakest
             strength = STRENGTH_OF.get(step.get("pseudonyms", {}).get("method", ""), UNKEYED)
             for column in step.get("masked", {}) if "pseudonyms" in step else ():
+                # the list of strengths goes from the strongest to the weakest
                 methods[column] = max(strength, methods.get(column, strength), key=STRENGTH.index)
         return methods
 
@@ -115,32 +118,34 @@ class Released:
         entry knows, and without entries, the level of the certificate counts, which is one of the
         hierarchy that was used.
         """
-        least = method.minimum or 0
+        minimum = method.minimum or 0
         if method.hierarchy:
             fine, unknown = self._finer(column, method)
             if fine:
-                return f"column {column!r}: {fine:,} released values are finer than level {least}"
+                return f"column {column!r}: {fine:,} released values are finer than level {minimum}"
+            # every released value has an entry, so the level of the certificate need not be
+            # believed
             if not unknown:
                 return None
         level = self.levels.get(column)
         if level is None:
             return (
-                f"column {column!r} must be at level {least} at least; the certificate names no"
+                f"column {column!r} must be at level {minimum} at least; the certificate names no"
                 " level for it"
             )
-        return (
-            f"column {column!r} is at level {level}, below the minimum of {least}"
-            if level < least
-            else None
-        )
+        if level < minimum:
+            return f"column {column!r} is at level {level}, below the minimum of {minimum}"
+        return None
 
     def _finer(self, column: str, method: Anonymization) -> tuple[int, int]:
         """How many released values are below the minimum level by the policy's entries, and how
         many no entry knows.
         """
-        least = method.minimum or 0
-        coarse = {TOP, *(label for row in method.hierarchy for label in row[least:])}
-        fine = {label for row in method.hierarchy for label in row[:least]} - coarse
+        minimum = method.minimum or 0
+        # a label that is coarse in one row and fine in another counts as coarse: levels differ in
+        # depth
+        coarse = {TOP, *(label for row in method.hierarchy for label in row[minimum:])}
+        fine = {label for row in method.hierarchy for label in row[:minimum]} - coarse
         encoded = self.dataset.encoded(column)
         counts = dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
         hit = sum(count for label, count in counts.items() if label in fine)
@@ -156,6 +161,7 @@ class Released:
         the purpose gives.
         """
         broken = []
+        # a purpose that lists data says their roles, one that takes any does not
         dataset = self.dataset if purpose.any_data else self._as_seen_by(purpose)
         for promise in purpose.models:
             try:
@@ -171,6 +177,7 @@ class Released:
     def _broken(self, model: Model, dataset: Table) -> str | None:
         try:
             needs = model.needs(dataset.schema)
+            # what such a model is about is not in the shared folder
             open_ended = (
                 needs.pairs
                 or needs.posteriors
@@ -178,15 +185,15 @@ class Released:
                 or (needs.reference and self.original is None)
             )
             if open_ended:
-                return (
-                    None
-                    if self._promised(model)
-                    else f"{model.promise} cannot be told from the shared folder alone"
-                )
+                if self._promised(model):
+                    return None
+                return f"{model.promise} cannot be told from the shared folder alone"
             (verdict,) = judge_all(gather(dataset, [model], original=self.original), [model])
         except SfumatoError as error:
             return f"{model.promise} cannot be judged: {error}"
-        return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"
+        if verdict.holds:
+            return None
+        return f"{verdict.promise} does not hold: {verdict.sentence}"
 
     def _promised(self, model: Model) -> bool:
         """Whether a promise that was verified implies the model; one that nobody could check is not
@@ -209,6 +216,7 @@ class Released:
                 or not {Role.KEEP, Role.QUASI, Role.SENSITIVE} & set(attribute.roles)
             ):
                 continue
+            # a column that the release treats as sensitive stays so, whatever the policy says
             roles = {*attribute.roles, ROLES[datum.group]} - {Role.KEEP}
             schema[name] = dataclasses.replace(attribute, roles=tuple(roles))
         return self.dataset.with_schema(Schema(schema))
@@ -224,6 +232,7 @@ def read_released(folder: Path, original: Table | None = None) -> Released:
         if c.status == "fails"
     )
     table = SharedFolder(folder, certificate).released.in_memory("a policy")
+    # claims about a promise are named by it; against the original the same with a suffix
     verified = frozenset(
         claim.name.removesuffix(AGAINST_ORIGINAL)
         for claim in checked.claims
@@ -233,6 +242,7 @@ def read_released(folder: Path, original: Table | None = None) -> Released:
 
 
 SAFE_HARBOR = "safe_harbor"
+# Method of the step that makes pseudonyms → its strength in the words of policies.
 STRENGTH_OF = {
     "random_table": RANDOM,
     "keyed": KEYED,
@@ -241,7 +251,6 @@ STRENGTH_OF = {
     "counter": COUNTER,
     "unkeyed_hash": UNKEYED,
 }
-"""Method of the step that makes pseudonyms → its strength in the words of policies."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,7 +271,7 @@ class Compliance:
     def __bool__(self) -> bool:
         return self.holds
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """The outcome as plain data."""
         return {"holds": self.holds, **{k: list(v) for k, v in dataclasses.asdict(self).items()}}
 
@@ -321,7 +330,9 @@ def _statement(policy: Policy, use: Use, numbers: Mapping[str, Sequence[str]]) -
             )
             met += f" in the columns that were named ({looked_at}); no other column was looked at"
         return f"{met}; {policy.rule.limit}"
-    to = "" if use.recipient is None else f" to {use.recipient}"
+    to = ""
+    if use.recipient is not None:
+        to = f" to {use.recipient}"
     return f"nothing in policy {policy.name!r} speaks against purpose {use.purpose!r}{to}"
 
 
@@ -337,7 +348,9 @@ def _against(
     levels, notes = _levels(purpose, released)
     reasons += [*levels, *released.models_broken(purpose)]
     if policy.rule is not None and SAFE_HARBOR in policy.rule.checks:
-        reasons += check_numbers(released.dataset, numbers, released.described, year=use.today.year)
+        reasons += check_numbers(
+            released.dataset, numbers, released.described_columns, year=use.today.year
+        )
     return [f"{policy.name}: {reason}" for reason in reasons], [
         f"{policy.name}: {note}" for note in notes
     ]
@@ -409,7 +422,7 @@ def _levels(purpose: Purpose, released: Released) -> tuple[list[str], list[str]]
 
 
 def _against_people(
-    policies: Policies, use: Use, record: Mapping[str, Any] | None, notes: list[str]
+    policies: Policies, use: Use, record: TreeView | None, notes: list[str]
 ) -> list[str]:
     """People's own policies cannot be read off a file that hides who is who; the owner's record
     vouches for them.
@@ -481,9 +494,9 @@ def hold_against(
     )
     for path in usages:
         answer = permitted(Path(path), usage, today=use.today)
-        broken = (
-            _columns_of_use(Path(path), folder, use.purpose, original) if answer.allowed else []
-        )
+        broken = []
+        if answer.allowed:
+            broken = _columns_of_use(Path(path), folder, use.purpose, original)
         if broken:
             compliance = dataclasses.replace(
                 compliance,
@@ -510,15 +523,17 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     The purpose of that name is held against them, or every purpose where none has it: the use may
     lie within any of them.
     """
-    what, _ = read_concept_text(read_text(path), path.name)
-    usages = what if isinstance(what, tuple) else ()
-    columns = [
-        dataclasses.replace(
-            usage, data=tuple(category for category in usage.data if category.column)
-        )
-        for usage in usages
-        if usage.permitted and any(category.column for category in usage.data)
-    ]
+    document, _ = read_concept_text(read_text(path), path.name)
+    usages = document if isinstance(document, tuple) else ()
+    columns: list[Usage] = []
+    complete = True  # every kind of data says which column it is
+    for usage in usages:
+        if not usage.permitted:
+            continue
+        with_column = tuple(category for category in usage.data if category.column)
+        complete = complete and len(with_column) == len(usage.data)
+        if with_column:
+            columns.append(dataclasses.replace(usage, data=with_column))
     if not columns:
         return []
     findings = Findings(path.name)
@@ -526,15 +541,12 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     findings.raise_errors()
     exact = [p for p in policy.purposes if p.name == local(purpose)]
     released = read_released(folder, original)
-    complete = all(
-        category.column for usage in usages if usage.permitted for category in usage.data
-    )
     broken: list[str] = []
     for candidate in exact or policy.purposes:
         listed = tuple(candidate.data)
         if not complete:  # a kind of data without a column may be any other column
-            others = [c for c in released.dataset.columns if candidate.datum(c) is None]
-            listed += tuple(Datum(column, Group.NSD) for column in others)
+            unlisted = [c for c in released.dataset.columns if candidate.datum(c) is None]
+            listed += tuple(Datum(column, Group.NSD) for column in unlisted)
         restricted = dataclasses.replace(candidate, data=listed)
         broken += _columns(restricted, released)
         broken += _levels(restricted, released)[0]

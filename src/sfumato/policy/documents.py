@@ -17,9 +17,12 @@ from sfumato.errors import RecipeError, UnreadableInput
 # What is wrong with a policy: named findings with the place in the document, collected and told at
 # once.
 
+# A mapping of a JSON document, as it is read and written.
+Tree = dict[str, Any]
+TreeView = Mapping[str, Any]
 Severity = Literal["error", "warning", "note"]
+# Findings that an error message spells out.
 SHOWN = 20
-"""Findings that an error message spells out."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +41,10 @@ class Remark:
     line: int | None = None
 
     def __str__(self) -> str:
-        place = self.path if self.line is None else f"line {self.line}, {self.path}"
-        return f"{self.severity} {self.rule} ({place}): {self.message}"
+        position = self.path if self.line is None else f"line {self.line}, {self.path}"
+        return f"{self.severity} {self.rule} ({position}): {self.message}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """The finding as plain data."""
         return dataclasses.asdict(self)
 
@@ -106,8 +109,8 @@ class Findings:
 
 
 MAX_BYTES = 16 * 1024 * 1024
+# More than any policy nests; deeper documents are refused before anything walks them.
 MAX_DEPTH = 60
-"""More than any policy nests; deeper documents are refused before anything walks them."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 ROOT = "$"
 
@@ -119,19 +122,23 @@ class Document:
     tree: Any
     name: str
     text: str = ""
-    places: Mapping[str, int] | None = None
+    line_numbers: Mapping[str, int] | None = None
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """Path → line; worked out when somebody asks, since most documents have no findings."""
-        return dict(_json_lines(self.text)) if self.places is None else self.places
+        if self.line_numbers is None:
+            return dict(_json_lines(self.text))
+        return self.line_numbers
 
     def line(self, path: str) -> int | None:
         """The line of a path, or of the nearest part around it that has one."""
         while path:
             if path in self.lines:
                 return self.lines[path]
-            path = path[: max(path.rfind("."), path.rfind("["))] if path != ROOT else ""
+            if path == ROOT:
+                break
+            path = path[: max(path.rfind("."), path.rfind("["))]
         return None
 
 
@@ -163,7 +170,7 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     require_small(text, name)
     repeated: list[str] = []
 
-    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def mapping(pairs: list[tuple[str, Any]]) -> Tree:
         entries = dict(pairs)
         if len(entries) < len(pairs):
             repeated.extend(
@@ -189,7 +196,7 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     return Document(tree, name, text)
 
 
-def as_json(tree: Any) -> str:
+def as_json(tree: object) -> str:
     """Plain data as indented JSON text."""
     return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
 
@@ -200,9 +207,9 @@ def require_mapping(document: Document, findings: Findings) -> None:
         findings.fail("unknown_dialect", ROOT, "a policy must be an object with named parts", 1)
 
 
-def require_shallow(tree: Any, name: str) -> None:
+def require_shallow(tree: object, name: str) -> None:
     """Refuse a document that nests deeper than any policy."""
-    layer: list[Any] = [tree]
+    layer = [tree]
     for _ in range(MAX_DEPTH):
         layer = [below for node in layer for below in _below(node)]
         if not layer:
@@ -210,13 +217,13 @@ def require_shallow(tree: Any, name: str) -> None:
     raise UnreadableInput(f"{name} is nested more than {MAX_DEPTH} levels deep; that is no policy")
 
 
-def _below(node: Any) -> list[Any]:
+def _below(node: object) -> list[object]:
     if isinstance(node, dict):
         return list(node.values())
     return node if isinstance(node, list) else []
 
 
-def _no_constant(text: str) -> Any:
+def _no_constant(text: str) -> NoReturn:
     raise ValueError(text)
 
 
@@ -259,7 +266,9 @@ def _next_part(part: list[Any]) -> None:
 def _path_of(part: list[Any] | None) -> str:
     if part is None:
         return ROOT
-    return f"{part[0]}.{part[2]}" if part[1] is None else f"{part[0]}[{part[1]}]"
+    if part[1] is None:
+        return f"{part[0]}.{part[2]}"
+    return f"{part[0]}[{part[1]}]"
 
 
 # A place in a document: reads what is expected there and notes what is not, so that one reader fits
@@ -316,57 +325,57 @@ class Place:
 
     def text(self, *names: str, default: str = "") -> str:
         """Text, or a number written as one."""
-        place = self.at(*names)
-        if place is None:
+        node = self.at(*names)
+        if node is None:
             return default
-        if isinstance(place.value, bool) or not isinstance(place.value, str | int | float):
-            place.error("not_a_text", f"{names[0]} must be text")
+        if isinstance(node.value, bool) or not isinstance(node.value, str | int | float):
+            node.error("not_a_text", f"{names[0]} must be text")
             return default
-        return str(place.value).strip()
+        return str(node.value).strip()
 
-    def name(self, what: str) -> str:
+    def name(self, kind: str) -> str:
         """The name that everything of a kind must have."""
         name = self.value.strip() if isinstance(self.value, str) else self.text("name")
         if not name:
-            self.error("name_missing", f"a {what} needs a name")
+            self.error("name_missing", f"a {kind} needs a name")
         return name
 
     def flag(self, *names: str, default: bool = False) -> bool:
         """True or false, also written as text."""
-        place = self.at(*names)
-        if place is None:
+        node = self.at(*names)
+        if node is None:
             return default
-        if isinstance(place.value, bool):
-            return place.value
-        text = str(place.value).strip().lower()
+        if isinstance(node.value, bool):
+            return node.value
+        text = str(node.value).strip().lower()
         if text not in TRUE + FALSE:
-            place.error("not_a_flag", f"{names[0]} must be true or false")
+            node.error("not_a_flag", f"{names[0]} must be true or false")
         return text in TRUE
 
-    def items(self, name: str, single: str, *others: str) -> list[Place]:
+    def items(self, name: str, single: str, *synonyms: str) -> list[Place]:
         """The parts of a list: an array, or wrapped as ``name: {single: [...]}``; one part may
         stand without a list.
         """
-        place = self.at(name, *others)
-        if place is None or place.value in ("", [], {}):
+        node = self.at(name, *synonyms)
+        if node is None or node.value in ("", [], {}):
             return []
-        inner = place.at(single)
-        if inner is not None and not isinstance(place.value, list):
-            place = inner
-        if isinstance(place.value, list):
+        inner = node.at(single)
+        if inner is not None and not isinstance(node.value, list):
+            node = inner
+        if isinstance(node.value, list):
             return [
-                Place(part, f"{place.path}[{i}]", self.document, self.findings)
-                for i, part in enumerate(place.value)
+                Place(part, f"{node.path}[{i}]", self.document, self.findings)
+                for i, part in enumerate(node.value)
             ]
-        if isinstance(place.value, Mapping | str):
-            return [place]
-        place.error("not_a_list", f"{name} must be a list")
+        if isinstance(node.value, Mapping | str):
+            return [node]
+        node.error("not_a_list", f"{name} must be a list")
         return []
 
-    def pairs(self, name: str, single: str, *others: str) -> tuple[tuple[str, str], ...]:
+    def pairs(self, name: str, single: str, *synonyms: str) -> tuple[tuple[str, str], ...]:
         """A list of ``{key, value}``."""
         pairs = []
-        for item in self.items(name, single, *others):
+        for item in self.items(name, single, *synonyms):
             key = item.text("key")
             if not key:
                 item.error("key_missing", f"an attribute of {name} needs a key and a value")
@@ -383,12 +392,12 @@ class Place:
             for item in self.items(names[0], "label", *names[1:])
         )
 
-    def only(self, *known: str) -> None:
+    def only(self, *names: str) -> None:
         """Note what nobody reads, so that nothing is ignored in silence."""
         if not isinstance(self.value, Mapping):
             self.error("not_an_object", "an object with named parts is expected here")
             return
-        lower = {name.lower() for name in known}
+        lower = {name.lower() for name in names}
         for key in self.value:
             if str(key).lower() not in lower:
                 self.note(

@@ -18,6 +18,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy.compile import Compiled, compile_policies
 from sfumato.policy.dialects.own_format import plain
+from sfumato.policy.documents import Tree, TreeView
 from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
@@ -41,9 +42,7 @@ MARK = "sfumato_compliance"
 VERSION = 1
 
 
-def compliance_record(
-    release: TableRelease, compiled: Compiled, policies: Policies
-) -> dict[str, Any]:
+def compliance_record(release: TableRelease, compiled: Compiled, policies: Policies) -> Tree:
     """What was enforced: policies and their digests, decisions, levels, suppressed rows, verdicts.
     No data values.
     """
@@ -53,8 +52,10 @@ def compliance_record(
         "purpose": compiled.use.purpose,
         "recipient": compiled.use.recipient,
         "delete_by": None if compiled.delete_by is None else compiled.delete_by.isoformat(),
-        "policies": [_described(policy, policy.name) for policy in policies.everybody],
-        "own_policies": [_described(policy, label) for label, policy in policies.groups.items()],
+        "policies": [_describe_policy(policy, policy.name) for policy in policies.everybody],
+        "own_policies": [
+            _describe_policy(policy, label) for label, policy in policies.groups.items()
+        ],
         "people": len(policies.label_of),
         "who_has_which": _who_has_which(policies, environment.fresh_salt(16)),
         "refused": [
@@ -78,7 +79,7 @@ def _who_has_which(policies: Policies, salt: str) -> str:
     return f"{salt}:{_digest([salt, pairs])}"
 
 
-def _described(policy: Policy, name: str) -> dict[str, Any]:
+def _describe_policy(policy: Policy, name: str) -> Tree:
     return {
         "name": name,
         "version": policy.version,
@@ -97,9 +98,9 @@ def parts_of(policy: Policy) -> Iterator[tuple[str, str]]:
         for key, value in fields.items():
             yield f"purpose {purpose.name}, {key.replace('_', ' ')}", _digest(value)
         yield f"purpose {purpose.name}", _digest(True)
-    rest = plain(policy)
-    rest.pop("purposes", None)
-    for key, value in rest.items():
+    document = plain(policy)
+    document.pop("purposes", None)
+    for key, value in document.items():
         yield key.replace("_", " "), _digest(value)
 
 
@@ -109,7 +110,7 @@ def _digest(value: Any) -> str:
     ).hexdigest()
 
 
-def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
+def drift(record: TreeView, policies: Policies) -> list[str]:
     """What changed in the policies since the record was made, part by part."""
     changes = []
     before = {str(p.get("name")): p for p in record.get("policies", []) if isinstance(p, Mapping)}
@@ -137,7 +138,7 @@ def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
     return changes
 
 
-def _reassigned(record: Mapping[str, Any], policies: Policies) -> bool:
+def _reassigned(record: TreeView, policies: Policies) -> bool:
     before = str(record.get("who_has_which", ""))
     return bool(before) and before != _who_has_which(policies, before.partition(":")[0])
 
@@ -158,14 +159,14 @@ def _changed(policy: Policy, parts: Any) -> list[str]:
     return changes
 
 
-def refused_before(record: Mapping[str, Any]) -> set[Any]:
+def refused_before(record: TreeView) -> set[Any]:
     """The digests of people's own policies that did not allow the use when the release was made."""
     labels = {r.get("policy") for r in record.get("refused", []) if isinstance(r, Mapping)}
     own = [p for p in record.get("own_policies", []) if isinstance(p, Mapping)]
     return {p.get("digest") for p in own if p.get("name") in labels}
 
 
-def read_record(folder: Path) -> dict[str, Any] | None:
+def read_record(folder: Path) -> Tree | None:
     """The record beside a shared folder, if there is one."""
     for file in (folder / FILE, folder.resolve().parent / "owner" / FILE):
         if not file.is_file():
@@ -188,7 +189,7 @@ class Enforced:
 
     release: TableRelease
     compiled: Compiled
-    record: dict[str, Any]
+    record: Tree
 
     def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the release with ``owner/compliance.json``; all of it or nothing."""

@@ -86,11 +86,11 @@ def _within(findings: Findings, above: Purpose, below: Purpose, path: str) -> No
         ("recipients", {r.name for r in below.recipients} - {r.name for r in above.recipients}),
         ("legal bases", {b.name for b in below.legal_bases} - {b.name for b in above.legal_bases}),
     )
-    for what, more in parts:
-        if more:
+    for kind, excess in parts:
+        if excess:
             problem = (
-                f"sub-purpose {below.name!r} has {what} that {above.name!r} does not have:"
-                f" {', '.join(sorted(more))}"
+                f"sub-purpose {below.name!r} has {kind} that {above.name!r} does not have:"
+                f" {', '.join(sorted(excess))}"
             )
             findings.error("sub_purpose_wider", path, problem)
     if (above.opt_out, above.required) != (below.opt_out, below.required):
@@ -165,20 +165,24 @@ def located(findings: Iterable[Remark], document: Document, dialect: Dialect) ->
     """Findings about nouns, with the line of the document they came from."""
     return [
         Remark(
-            f.rule, f.severity, f.path, f.message, f.line or document.line(dialect.place(f.path))
+            f.rule,
+            f.severity,
+            f.path,
+            f.message,
+            f.line or document.line(dialect.source_path(f.path)),
         )
         for f in findings
     ]
 
 
-def _unique(findings: Findings, names: Sequence[str], path: str, what: str) -> None:
+def _unique(findings: Findings, names: Sequence[str], path: str, kind: str) -> None:
     for name, count in Counter(names).items():
         if count > 1:
-            place = f"{path}[{len(names) - 1 - names[::-1].index(name)}]"
+            path_of_name = f"{path}[{len(names) - 1 - names[::-1].index(name)}]"
             findings.error(
-                f"duplicate_{what}",
-                place,
-                f"there are {count} of the name {name!r}; each {what} needs its own",
+                f"duplicate_{kind}",
+                path_of_name,
+                f"there are {count} of the name {name!r}; each {kind} needs its own",
             )
 
 
@@ -232,15 +236,15 @@ def _purpose(findings: Findings, purpose: Purpose, path: str, today: datetime.da
 
 def _data(findings: Findings, purpose: Purpose, path: str) -> None:
     for i, datum in enumerate(purpose.data):
-        place = f"{path}.data[{i}]"
+        datum_path = f"{path}.data[{i}]"
         if not datum.categories:
             findings.warning(
                 "no_category",
-                place,
+                datum_path,
                 f"datum {datum.name!r} has no data category; give it at least one",
             )
         if datum.anonymization is not None:
-            _levels(findings, datum.name, datum.anonymization, f"{place}.anonymization")
+            _levels(findings, datum.name, datum.anonymization, f"{datum_path}.anonymization")
 
 
 def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> None:
@@ -259,7 +263,9 @@ def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> 
         )
         findings.warning("no_minimum", path, problem)
     if (low is None) != (high is None):
-        missing_level = "minimum" if low is None else "maximum"
+        missing_level = "maximum"
+        if low is None:
+            missing_level = "minimum"
         findings.warning(
             "level_missing",
             path,
@@ -369,8 +375,8 @@ def _against_table(findings: Findings, purpose: Purpose, path: str, columns: Seq
 
 # Linting files of any dialect.
 
+# The rule that a file breaks which is no text, or not the JSON or XML it seems to be.
 UNREADABLE = "unreadable"
-"""The rule that a file breaks which is no text, or not the JSON or XML it seems to be."""
 
 
 def lint_file(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from sfumato.policy.comply import Compliance
     from sfumato.policy.enforce import Enforced
 
+# The column that holds the neutral name of each row's policy; it is never released.
 COLUMN = "policy"
-"""The column that holds the neutral name of each row's policy; it is never released."""
 NOBODY = "no policy"
 SUFFIXES = (".json", ".jsonld", ".xml")
 
@@ -73,7 +73,7 @@ class Policies:
             everybody=tuple(everybody),
             groups={label: policy for policy, label in labels.items()},
             label_of={person: labels[bare[id(policy)]] for person, policy in own.items()},
-            entries={place: tuple(rows) for place, rows in entries.items()},
+            entries={key: tuple(rows) for key, rows in entries.items()},
         )
 
     @classmethod
@@ -107,10 +107,10 @@ class Policies:
                 " names policies"
             )
         encoded = dataset.encoded(by)
-        names = [
-            NOBODY if label is None else self.label_of.get(label, NOBODY)
-            for label in encoded.labels
-        ]
+        # a missing value names nobody
+        owners: dict[str | None, str] = {None: NOBODY}
+        owners.update(self.label_of)
+        names = [owners.get(label, NOBODY) for label in encoded.labels]
         column = pl.Series(COLUMN, names, dtype=pl.String).gather(encoded.codes).alias(COLUMN)
         return dataset.with_columns({COLUMN: column}).with_attribute(
             COLUMN, Attribute((Role.DROP,))

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from sfumato.policy.enforce import Enforced
     from sfumato.policy.people import Policies
 
+# How documents of ours are read: nothing unknown, and no value in an error.
 STRICT = {"extra": "forbid", "hide_input_in_errors": True}
-"""How documents of ours are read: nothing unknown, and no value in an error."""
 
+# The purpose of rules that hold whatever data are used for.
 ANY = "any"
-"""The purpose of rules that hold whatever data are used for."""
 
 
 class Group(StrEnum):
@@ -57,7 +57,7 @@ class Anonymization:
     bounds what may be lost.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     method: str = "Generalization"
     minimum: int | None = None
     maximum: int | None = None
@@ -69,7 +69,7 @@ class Anonymization:
 class Datum:
     """One column as the policy sees it."""
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     group: Group
     type: str = "other"
@@ -85,7 +85,7 @@ class PrivacyModel:
     data.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     data: tuple[str, ...] = ()
     parameters: tuple[tuple[str, str], ...] = ()
@@ -97,7 +97,7 @@ class Pseudonymization:
     pseudonyms.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     data: tuple[str, ...] = ()
     target: str = ""
@@ -108,7 +108,7 @@ class Pseudonymization:
 class Entity:
     """A person, a legal entity or a public authority that has a part in the policy."""
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     classification: str = ""
     type: str = ""
@@ -120,7 +120,7 @@ class Recipient:
     safeguards.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     classification: str = ""
     required: bool = False
@@ -136,7 +136,7 @@ class Retention:
     ended.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     kind: Literal["indefinite", "after_purpose", "fixed_date"] = "indefinite"
     date: datetime.date | None = None
     amount: int | None = None
@@ -147,7 +147,7 @@ class Retention:
 class LegalBasis:
     """What makes the processing lawful: consent, contract, legal obligation …"""
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     category: str = ""
 
@@ -161,7 +161,7 @@ class Purpose:
     not listed: they keep their own roles.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     required: bool = False
     opt_out: bool = False
@@ -187,7 +187,7 @@ class Purpose:
 class Rule:
     """Where a rule comes from: what it says, its source, its date, and what it does not cover."""
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     title: str
     text: str
     source: str
@@ -202,7 +202,7 @@ class Policy:
     answers for them.
     """
 
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     name: str
     version: str = ""
     language: str = ""
@@ -334,11 +334,11 @@ def _our_name(policy_name: str) -> tuple[str, dict[str, Any]]:
             " stand for it"
         )
     models = registry.family("models")
-    ours: dict[str, tuple[str, dict[str, Any]]] = {
+    own_names: dict[str, tuple[str, dict[str, Any]]] = {
         name.replace("_", ""): (name, {}) for name in models
     }
     # plain name in policies → our name and the fields that the name itself settles
-    names = {**ours, **read_data_file(__package__, "model_names")}
+    names = {**own_names, **read_data_file(__package__, "model_names")}
     match: tuple[str, dict[str, Any]] | None = names.get(plain)
     if match is None:
         raise UnknownPromise(
@@ -380,15 +380,14 @@ def strongest(models: Sequence[Model]) -> tuple[list[Model], list[tuple[Model, M
 # Anonymization methods as policies name them, and what each asks of the released column.
 
 GENERALIZATION, SUPPRESSION, DELETION = "Generalization", "Suppression", "Deletion"
+# Plain name in policies → the method. Every other name is refused, since nothing could be done for
+# it.
 METHOD_NAMES = {
     "generalization": GENERALIZATION,
     "generalisation": GENERALIZATION,
     "suppression": SUPPRESSION,
     "deletion": DELETION,
 }
-"""Plain name in policies → the method. Every other name is refused, since nothing could be done for
-it.
-"""
 
 
 class UnknownMethod(ValueError):
@@ -443,10 +442,9 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
 # Pseudonymization methods as policies name them, from the strongest to the weakest.
 
 RANDOM, KEYED, COUNTER, UNKEYED = "random table", "keyed hash", "counter", "unkeyed hash"
+# Random tables say nothing about the value; keyed hashes nothing without the key; counters the
+# order; unkeyed hashes of few values everything.
 STRENGTH = (RANDOM, KEYED, COUNTER, UNKEYED)
-"""Random tables say nothing about the value; keyed hashes nothing without the key; counters the
-order; unkeyed hashes of few values everything.
-"""
 WORDS = (
     (RANDOM, ("random", "table", "uuid", "mapping", "tokenization")),
     (KEYED, ("hmac", "keyed", "mac", "aes", "encryption", "pid")),
@@ -490,7 +488,7 @@ def instead_of_unkeyed(*, key: bool) -> str:
     return "keyed" if key else "random_table"
 
 
-def told_of_unkeyed(who: str, *, key: bool | None) -> str:
+def told_of_unkeyed(subject: str, *, key: bool | None) -> str:
     """What is said about a hash without a key, by whoever meets it; ``key`` is None where it is not
     known whether there is one.
 
@@ -505,4 +503,4 @@ def told_of_unkeyed(who: str, *, key: bool | None) -> str:
         )
     else:
         used = f"{instead_of_unkeyed(key=key)} is used in its place"
-    return f"{who}: a hash without a key can be undone by trying all values; {used}"
+    return f"{subject}: a hash without a key can be undone by trying all values; {used}"

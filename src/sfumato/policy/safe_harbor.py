@@ -16,10 +16,9 @@ from sfumato.errors import ParameterError, did_you_mean
 if TYPE_CHECKING:
     from sfumato.core.table import Table
 
+# Military mail: no census counts people there. Areas of single offices are not listed and not
+# recognised.
 WITHOUT_RESIDENTS = frozenset(f"{area:03d}" for area in (*range(90, 99), 340, *range(962, 967)))
-"""Military mail: no census counts people there. Areas of single offices are not listed and not
-recognised.
-"""
 
 
 @functools.cache
@@ -90,9 +89,9 @@ def check_numbers(
             labels = {
                 v.zfill(AREA_DIGITS): c for v, c in labels.items()
             }  # numbers have lost the zeros in front
-        for count, what in CHECKS[kind](labels, year):
+        for count, problem in CHECKS[kind](labels, year):
             if count:
-                broken.append(f"column {column!r}: {count:,} values {what}")
+                broken.append(f"column {column!r}: {count:,} values {problem}")
     return broken
 
 

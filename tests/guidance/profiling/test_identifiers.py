@@ -65,7 +65,7 @@ VALUES = {
 def test_values_are_recognised_whatever_the_column_is_called(what):
     found = detect_identifier("column7", pl.Series(VALUES[what]))
     assert found is not None
-    assert found.what == what
+    assert found.concept == what
     assert found.confidence >= 0.5
 
 
@@ -84,15 +84,15 @@ def test_values_are_recognised_whatever_the_column_is_called(what):
 def test_national_ids_are_recognised_by_their_check_digits(module, length):
     found = detect_identifier("column7", pl.Series(valid_numbers(module, length)))
     assert found is not None
-    assert found.what == "national id number"
+    assert found.concept == "national id number"
     assert found.reason.startswith("100 % of the values have the check digits of an id number")
 
 
 def test_ids_with_letters_and_ids_that_lost_their_zeros():
-    assert detect_identifier("x", pl.Series(spanish_ids())).what == "national id number"
+    assert detect_identifier("x", pl.Series(spanish_ids())).concept == "national id number"
     as_numbers = [int(text) for text in valid_numbers("nl.bsn", 9, 60)]
     assert min(as_numbers) < 10**8  # some began with a zero
-    assert detect_identifier("x", pl.Series(as_numbers)).what == "national id number"
+    assert detect_identifier("x", pl.Series(as_numbers)).concept == "national id number"
 
 
 def test_every_validator_can_be_called_on_anything():
@@ -186,12 +186,12 @@ def test_what_is_not_an_identifier(name, values):
     ],
 )
 def test_names_alone_are_enough_where_the_values_do_not_object(name, values, what):
-    assert detect_identifier(name, pl.Series(values)).what == what
+    assert detect_identifier(name, pl.Series(values)).concept == what
 
 
 def test_a_name_with_no_values_is_still_a_name():
-    assert detect_identifier("email", pl.Series([], dtype=pl.String)).what == "e-mail address"
-    assert detect_identifier("email", pl.Series([None, None])).what == "e-mail address"
+    assert detect_identifier("email", pl.Series([], dtype=pl.String)).concept == "e-mail address"
+    assert detect_identifier("email", pl.Series([None, None])).concept == "e-mail address"
     assert detect_identifier("x", pl.Series([None, None])) is None
 
 
@@ -219,7 +219,7 @@ def test_given_names_in_many_rows_make_a_column_of_people():
         "Lars",
     ]
     names = pl.Series([f"{first} {last}" for first in given for last in ("Aaa", "Bbb", "Ccc")])
-    assert detect_identifier("x", names).what == "person name"
+    assert detect_identifier("x", names).concept == "person name"
     assert (
         detect_identifier("city", names) is None
     )  # the name of the column overrules a look that can deceive
@@ -228,14 +228,14 @@ def test_given_names_in_many_rows_make_a_column_of_people():
 def test_a_few_mail_addresses_inside_other_text_are_enough():
     texts = [f"note {i}" for i in range(98)] + ["write to a@example.org", "ask b@example.org"]
     found = detect_identifier("x", pl.Series(texts))
-    assert found.what == "free text"
+    assert found.concept == "free text"
     assert found.reason == "2 % of the values contain an e-mail address"
 
 
 def test_long_sentences_are_free_text_and_few_long_labels_are_not():
     sentence = "the patient was seen on ward {} and complained about number {}"
     assert (
-        detect_identifier("x", pl.Series([sentence.format(i, -i) for i in range(50)])).what
+        detect_identifier("x", pl.Series([sentence.format(i, -i) for i in range(50)])).concept
         == "free text"
     )
     labels = [
@@ -250,9 +250,10 @@ def test_long_sentences_are_free_text_and_few_long_labels_are_not():
 
 def test_codes_that_differ_in_every_row_number_the_records():
     assert (
-        detect_identifier("x", pl.Series([f"rec-{i}-org" for i in range(100)])).what == "record id"
+        detect_identifier("x", pl.Series([f"rec-{i}-org" for i in range(100)])).concept
+        == "record id"
     )
-    assert detect_identifier("x", pl.Series([*range(7, 107)])).what == "record id"
+    assert detect_identifier("x", pl.Series([*range(7, 107)])).concept == "record id"
     assert detect_identifier("x", pl.Series([f"rec-{i % 50}-org" for i in range(100)])) is None
     assert (
         detect_identifier("x", pl.Series([i * i for i in range(100)])) is None
@@ -262,4 +263,4 @@ def test_codes_that_differ_in_every_row_number_the_records():
 def test_no_more_than_ten_thousand_values_are_looked_at_and_they_are_spread():
     values = pl.Series(["x"] * 10_000 + [f"u{i}@example.org" for i in range(90_000)])
     assert sample_of(values).cells == 10_000
-    assert detect_identifier("column", values).what == "e-mail address"
+    assert detect_identifier("column", values).concept == "e-mail address"

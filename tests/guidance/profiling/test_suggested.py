@@ -18,7 +18,7 @@ from sfumato.core.hierarchy import bind
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.generalized_values import intervals_around, widths_for
 from sfumato.guidance.profiling.kinds import _vocabularies, known_order
-from sfumato.guidance.profiling.proposed_hierarchies import kept, suggest
+from sfumato.guidance.profiling.proposed_hierarchies import prefix_lengths, suggest
 
 DRAW = random.Random(5)
 DAYS = [datetime.date(1950, 1, 1) + datetime.timedelta(days=17 * i) for i in range(300)]
@@ -140,7 +140,7 @@ def test_one_outlier_does_not_coarsen_the_widths():
 
 @given(st.integers(1, 10**7))
 def test_kept_numbers_fall_and_stay_below_the_values(distinct):
-    numbers = kept(distinct)
+    numbers = prefix_lengths(distinct)
     assert numbers == sorted(numbers, reverse=True)
     assert numbers[0] < max(distinct, 3)
     assert 1 < numbers[-1] <= numbers[0] <= 64

@@ -368,7 +368,7 @@ def _pictures() -> tuple[str, bytes]:
     """
     from sfumato.interfaces.web.pages import assets
 
-    return assets.kept_at().name, assets.made().encode()
+    return assets.kept_at().name, assets.make_script().encode()
 
 
 def _give_pictures(home: Path) -> None:

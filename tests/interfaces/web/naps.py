@@ -75,7 +75,7 @@ def unsendable(bench: Bench, progress: Any) -> Any:
 
 
 def count(bench: Bench, progress: Any, *, what: int = 0) -> int:
-    calls = bench.known("calls", list)
+    calls = bench.recall_or_make("calls", list)
     calls.append(what)
     return len(calls)
 
@@ -87,4 +87,4 @@ def keep_and_stop(bench: Bench, progress: Any) -> None:
 
 
 def what_is_kept(bench: Bench, progress: Any) -> list[str]:
-    return list(bench.made)
+    return list(bench.store)

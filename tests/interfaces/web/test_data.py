@@ -23,8 +23,8 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.interfaces.web import edits, uploads
-from sfumato.interfaces.web.data_process import Bench, found
+from sfumato.interfaces.web import choices, edits, uploads
+from sfumato.interfaces.web.data_process import Bench, task_function
 from sfumato.interfaces.web.project import Project
 from sfumato.interfaces.web.reviewed_columns import check, checked, forget
 
@@ -36,7 +36,7 @@ def quiet(share: float, words: str = "") -> None:
 
 
 def asked(bench: Bench, task: str, **given: Any) -> Any:
-    return found(task)(bench, quiet, **given)
+    return task_function(task)(bench, quiet, **given)
 
 
 def bench_of(frame: pl.DataFrame) -> Bench:
@@ -148,7 +148,7 @@ def test_direct_and_undecided_columns_are_shown_only_when_asked_for() -> None:
     answer = asked(bench, "rows", recipe=recipe, page=1)
     assert SECRET not in json.dumps(answer)
     assert [column["hidden"] for column in answer["columns"]] == [True, False, False, False]
-    shown = asked(bench, "rows", recipe=recipe, page=1, shown=["name"])
+    shown = asked(bench, "rows", recipe=recipe, page=1, revealed=["name"])
     assert shown["cells"][0][:2] == [f"{SECRET} 0", f"{SECRET} 1"]
     undecided = recipe_of(PEOPLE.replace("illness: {role: sensitive}", "illness: {role: ask}"))
     assert asked(bench, "rows", recipe=undecided, page=1)["columns"][3]["hidden"]
@@ -216,7 +216,7 @@ def test_a_role_given_to_many_brings_hierarchies_and_takes_levels() -> None:
         and quasi.sentence == "illness: quasi"
     )
     plain = edits.with_role(recipe, ["age", "job", "illness", "name"], "keep", {})
-    assert plain.recipe.schema.quasi == () and edits.bounds_of(plain.recipe) == {}
+    assert plain.recipe.schema.quasi == () and choices.bounds_of(plain.recipe) == {}
     assert plain.sentence == "4 columns: keep"
     assert recipes.parse(recipes.dump(plain.recipe)).schema == plain.recipe.schema
 
@@ -231,19 +231,19 @@ def test_every_choice_of_a_role_is_read_back(choice: str) -> None:
 
 def test_a_level_is_set_and_left_to_the_search() -> None:
     recipe = recipe_of(PEOPLE)
-    assert edits.set_levels(recipe) == {"age": 1}
-    assert edits.set_levels(edits.with_level(recipe, "job", 0).recipe) == {"age": 1, "job": 0}
-    assert edits.bounds_of(edits.with_level(recipe, "age", None).recipe) == {}
+    assert choices.set_levels(recipe) == {"age": 1}
+    assert choices.set_levels(edits.with_level(recipe, "job", 0).recipe) == {"age": 1, "job": 0}
+    assert choices.bounds_of(edits.with_level(recipe, "age", None).recipe) == {}
     bare = dataclasses.replace(recipe, steps=())
     assert edits.with_level(bare, "age", 2).recipe == bare
-    assert edits.recoding(edits.with_recoding(bare).recipe) is not None
+    assert choices.lattice_step(edits.with_recoding(bare).recipe) is not None
 
 
 def test_a_hierarchy_with_fewer_levels_loses_the_level_that_was_set() -> None:
     recipe = edits.with_level(recipe_of(PEOPLE), "age", 4).recipe
     same = edits.with_hierarchy(recipe, "age", sf.intervals(2, 4, 8), "intervals", top=4)
     less = edits.with_hierarchy(recipe, "age", sf.suppress(), "all or nothing", top=1)
-    assert edits.set_levels(same.recipe) == {"age": 4} and edits.set_levels(less.recipe) == {}
+    assert choices.set_levels(same.recipe) == {"age": 4} and choices.set_levels(less.recipe) == {}
 
 
 def test_the_crowd_is_that_of_the_strongest_promise() -> None:
@@ -273,7 +273,7 @@ def test_columns_that_were_looked_at_are_remembered(tmp_path: Path) -> None:
 
 def test_columns_that_are_gone_leave_the_recipe_with_their_levels() -> None:
     changed = edits.without_columns(recipe_of(PEOPLE), ["age"])
-    assert "age" not in changed.recipe.schema.attributes and edits.bounds_of(changed.recipe) == {}
+    assert "age" not in changed.recipe.schema.attributes and choices.bounds_of(changed.recipe) == {}
     assert changed.sentence == "age: not in the table any more"
 
 
@@ -305,7 +305,7 @@ async def _parts(*parts: bytes) -> AsyncIterator[bytes]:
 def test_an_upload_is_kept_for_its_owner_only(tmp_path: Path) -> None:
     name = asyncio.run(uploads.take(tmp_path, "..%2F..%2Fvisits.csv", _parts(b"a,b\n", b"1,2\n")))
     again = asyncio.run(uploads.take(tmp_path, "visits.csv", _parts(b"x")))
-    path = uploads.kept(tmp_path, name)
+    path = uploads.uploaded_file(tmp_path, name)
     assert (name, again) == ("visits.csv", "visits-2.csv")
     assert path.parent == tmp_path / "uploads" and path.read_bytes() == b"a,b\n1,2\n"
     assert (
@@ -320,7 +320,7 @@ def test_an_upload_that_is_too_large_or_breaks_off_leaves_nothing(tmp_path: Path
         raise ConnectionResetError("gone")
 
     with pytest.raises(uploads.TooLarge):
-        asyncio.run(uploads.take(tmp_path, "a.csv", _parts(b"1234", b"5678"), most=5))
+        asyncio.run(uploads.take(tmp_path, "a.csv", _parts(b"1234", b"5678"), limit=5))
     with pytest.raises(Exception, match="cannot be kept"):
         asyncio.run(uploads.take(tmp_path, "a.csv", broken()))
     assert list((tmp_path / "uploads").iterdir()) == []
@@ -337,7 +337,7 @@ def test_only_what_was_sent_is_found_again(tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("x", "utf-8")
     uploads.folder_of(tmp_path)
     with pytest.raises(ParameterError):
-        uploads.kept(tmp_path, "../secret.csv")
+        uploads.uploaded_file(tmp_path, "../secret.csv")
 
 
 def test_a_folder_shows_folders_and_tables(tmp_path: Path) -> None:

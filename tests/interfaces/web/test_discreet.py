@@ -81,8 +81,8 @@ def test_all_of_it_is_shown_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
 def test_recipes_that_differ_have_changes_and_the_same_has_none(one: Recipe, other: Recipe) -> None:
     assert changes(one, one) == []
     there, back = changes(one, other), changes(other, one)
-    assert {(c.place, c.before, c.after) for c in there} == {
-        (c.place, c.after, c.before) for c in back
+    assert {(c.path, c.before, c.after) for c in there} == {
+        (c.path, c.after, c.before) for c in back
     }
     if recipes.to_dict(one, base=one.base) == recipes.to_dict(other, base=other.base):
         assert not there

@@ -13,13 +13,14 @@ import pytest
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.blocks import Paragraph
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError
 from sfumato.interfaces.api import CompareOptions
 from sfumato.interfaces.api import compare as compare_verb
 from sfumato.interfaces.cli import main
 from sfumato.interfaces.web import choices
-from sfumato.interfaces.web.data_process import Bench, Stopped, found
+from sfumato.interfaces.web.data_process import Bench, Stopped, task_function
 from sfumato.interfaces.web.pinned_candidates import (
     digest_of,
     figures_of,
@@ -38,7 +39,7 @@ def quiet(share: float, words: str = "") -> None:
 
 
 def do(bench: Bench, task: str, **given: Any) -> Any:
-    return found(task)(bench, quiet, **given)
+    return task_function(task)(bench, quiet, **given)
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +55,11 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bench, Recipe, d
 def test_the_front_is_known_and_the_search_is_in_use(explored: Any) -> None:
     bench, recipe, front = explored
     assert front["known"] and front["fresh"] and front["version"] == 1 and not front["by_hand"]
-    assert front["in_use"] == front["searched"] and front["in_use"] in front["front"]
+    assert front["in_use"] in front["front"]
     assert front["nodes"] == 100 and front["few"] and set(front["points"]) == set(range(100))
     assert sum(front["dots"].values()) <= 100
     do(bench, "make", recipe=recipe, key="1")
-    levels = dict(bench.kept("release 1").plans[0][1].levels)
+    levels = dict(bench.recall("release 1").plans[0][1].levels)
     assert front["points"][front["in_use"]]["levels"] == levels
 
 
@@ -70,7 +71,7 @@ def test_a_point_that_is_used_and_run_has_the_figures_it_showed(explored: Any, p
         recipe, point["levels"], lost=point["suppressed"], records=front["records"]
     )
     do(bench, "make", recipe=chosen, key="2")
-    release = bench.kept("release 2")
+    release = bench.recall("release 2")
     assert release.suppressed == point["suppressed"] and release.scores == {"loss": point["score"]}
     assert release.after.measure("marketer_risk") == pytest.approx(
         point["marketer_risk"], abs=1e-15
@@ -164,10 +165,12 @@ def test_reasons_tell_what_finer_would_cost(explored: Any) -> None:
         open_recipe=recipe,
         levels=front["points"][front["in_use"]]["levels"],
     )
-    assert told["choice"].startswith("This is the best of all 100 nodes") and told["finer"]
-    assert all("one level finer" in words for words in told["finer"])
+    _, choice, finer, *_ = told
+    assert choice.text.startswith("This is the best of all 100 nodes") and finer.entries
+    assert all("one level finer" in words for words in finer.entries)
     other = front["points"][front["front"][-1]]["levels"]
-    assert do(bench, "reasons", recipe=recipe, open_recipe=recipe, levels=other)["choice"] is None
+    told = do(bench, "reasons", recipe=recipe, open_recipe=recipe, levels=other)
+    assert not any(isinstance(block, Paragraph) for block in told)
 
 
 def test_nothing_within_the_budget_still_has_a_landscape(tmp_path: Path) -> None:
@@ -218,7 +221,7 @@ def test_a_survey_can_be_stopped(explored: Any) -> None:
         raise Stopped
 
     with pytest.raises(Stopped):
-        found("survey")(bench, stop, recipe=recipe, open_recipe=recipe, made_for=1)
+        task_function("survey")(bench, stop, recipe=recipe, open_recipe=recipe, made_for=1)
 
 
 # Candidates.

@@ -19,7 +19,14 @@ from sfumato.core import registry
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Schema
 from sfumato.errors import SfumatoError
-from sfumato.interfaces.web.forms import FormError, FormField, form_of, placed, read_form, shown
+from sfumato.interfaces.web.forms import (
+    FormError,
+    FormField,
+    form_of,
+    problems_by_field,
+    read_form,
+    text_of_value,
+)
 from sfumato.methods.hierarchies import Dates, GroupedNumbers, Like, Order, TableHierarchy, Tree
 from sfumato.methods.models import (
     AlphaKAnonymity,
@@ -97,7 +104,7 @@ def as_typed(field: FormField) -> Any:
     if field.kind == "mapping":
         return field.rows
     if field.kind in ("columns", "many"):
-        return None if field.value is None else list(field.chosen)
+        return None if field.value is None else list(field.selection)
     return field.value if field.kind == "switch" else field.text
 
 
@@ -167,7 +174,7 @@ def test_defaults_are_what_an_untouched_form_makes(family: str, name: str) -> No
     lacking = [
         field.name
         for field in fields
-        if field.required and not (field.kind == "texts" and not field.least)
+        if field.required and not (field.kind == "texts" and not field.min_items)
     ]
     untouched = {field.name: as_typed(field) for field in fields}
     if not lacking:
@@ -296,7 +303,9 @@ def test_an_error_about_several_fields_stands_by_itself() -> None:
     with pytest.raises(FormError) as caught:
         read_form(LDiversity, {"sensitive": "ill", "l": 3, "kind": "recursive"})
     assert set(caught.value.problems) <= {"", "c"}
-    assert placed("K: x and y do not go together", "K", ["k"]) == {"": "x and y do not go together"}
+    assert problems_by_field("K: x and y do not go together", "K", ["k"]) == {
+        "": "x and y do not go together"
+    }
 
 
 def test_what_was_entered_is_never_quoted() -> None:
@@ -310,4 +319,4 @@ def test_what_was_entered_is_never_quoted() -> None:
 def test_percent_are_exact(share: float) -> None:
     field = dataclasses.replace(form_of(GlobalRecoding)[1], value=share)
     assert field.kind == "share"
-    assert read_form(GlobalRecoding, {"budget": shown(field, share)}).budget == share
+    assert read_form(GlobalRecoding, {"budget": text_of_value(field, share)}).budget == share

@@ -22,7 +22,7 @@ from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.interfaces.web import edits
-from sfumato.interfaces.web.data_process import Bench, found
+from sfumato.interfaces.web.data_process import Bench, task_function
 from sfumato.interfaces.web.groups import Grouping
 from sfumato.interfaces.web.tasks.hierarchies import NOWHERE, fit, in_reading_order, uncovered
 from sfumato.methods.hierarchies import hierarchy_table
@@ -352,7 +352,7 @@ def test_groups_are_moved_parted_and_renamed_in_a_recipe() -> None:
 
     def change(act: str, level: int = 1, **given: Any) -> dict[str, Any]:
         return asked(
-            bench, "regroup", recipe=plan, column="job", level=level, act=act, given=given
+            bench, "regroup", recipe=plan, column="job", level=level, act=act, arguments=given
         )["tree"]["nested"]["*"]
 
     assert change("move", members=["cook"], to="care") == {
@@ -364,7 +364,9 @@ def test_groups_are_moved_parted_and_renamed_in_a_recipe() -> None:
     assert change("part", members=["clerk"])["clerk"] == []
     assert "Pflege" in change("rename", old="care", new="Pflege")
     every = {"members": ["care", "office"], "to": "inside"}
-    together = asked(bench, "regroup", recipe=plan, column="job", level=2, act="move", given=every)
+    together = asked(
+        bench, "regroup", recipe=plan, column="job", level=2, act="move", arguments=every
+    )
     paths = (
         registry.build("hierarchies", together).paths(["nurse", "clerk", "cook"], [1, 1, 1]).rows
     )
@@ -392,7 +394,7 @@ def test_a_value_without_a_place_gets_one() -> None:
         column="job",
         level=1,
         act="move",
-        given={"members": ["clerk"], "to": "trade"},
+        arguments={"members": ["clerk"], "to": "trade"},
     )
     built = registry.build("hierarchies", spec)
     assert uncovered(built, list(JOBS)) == set()
@@ -478,6 +480,6 @@ def test_every_task_of_the_stages_is_found() -> None:
         "search_levels",
     ]
     assert all(
-        callable(found(name))
+        callable(task_function(name))
         for name in [*names, "begin", "groups", "regroup", "delimiter_of", "export_hierarchy"]
     )

@@ -76,7 +76,7 @@ def test_run_measure_report_and_write_do_everything_once(bench, calls, tmp_path)
     thorough = do(bench, "measure", of=1, thorough=True)
     assert told["holds"] and quick == again
     assert calls["make"] == calls["read"] == calls["alternatives"] == 1
-    measured = {metric.name for metric in report_metrics(bench.kept("release 1").pair)}
+    measured = {metric.name for metric in report_metrics(bench.recall("release 1").pair)}
     assert all(calls[name] <= 1 for name in calls)
     assert sum(calls[name] for name in measured) == len(rows_of(quick))
     assert set(rows_of(quick)) <= set(rows_of(thorough))
@@ -97,7 +97,7 @@ def test_write_alone_measures_what_the_workbench_shows_afterwards(bench, calls, 
 
 def test_measures_are_those_of_a_fresh_evaluation(bench):
     do(bench, "measure", of=1, thorough=False)
-    release = bench.kept("release 1")
+    release = bench.recall("release 1")
     fresh = evaluate(release.pair, report_metrics(release.pair), per_record=False)
     shown = do(bench, "measure", of=1, thorough=False)
     assert rows_of(shown) == rows_of(fresh.blocks())
@@ -115,7 +115,7 @@ def test_releases_that_share_a_table_do_not_share_what_was_worked_out(bench):
     """The same released table in another run: what is remembered of the one is not told of the
     other.
     """
-    release = bench.kept("release 1")
+    release = bench.recall("release 1")
     other = dataclasses.replace(release, recipe=dataclasses.replace(release.recipe))
     assert release.once("words", lambda: "of the first") == "of the first"
     assert release.once("words", lambda: "again") == "of the first"
@@ -153,7 +153,7 @@ def test_a_file_with_other_rows_is_found_out_without_making_it_again(bench, call
     text = file.read_text(encoding="utf-8")
     assert ",none\n" in text
     file.write_text(text.replace(",none\n", ",cancer\n", 1), encoding="utf-8")
-    claims = claims_of(folder, bench.data, release=bench.kept("release 1"))
+    claims = claims_of(folder, bench.data, release=bench.recall("release 1"))
     assert claims[ROWS][0] == "fails"
     assert calls["make"] == 1
 
@@ -173,6 +173,6 @@ def test_another_release_vouches_for_nothing(bench, calls, tmp_path, other):
     recipe = RECODED.replace("age: [2, 2]", "age: [3, 3]") if other == "recipe" else RECODED
     do(bench, "make", recipe=recipes.parse(recipe), key="2")
     before = calls["make"]
-    claims = claims_of(folder, table, release=bench.kept("release 2"))
+    claims = claims_of(folder, table, release=bench.recall("release 2"))
     assert calls["make"] == before + 1
     assert claims[ROWS] == ("holds", "made again from recipe and seed, row for row")

@@ -25,9 +25,9 @@ from sfumato.data.lazy.open_table import tables_in
 from sfumato.data.table import write_table
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, UnreadableInput
 from sfumato.interfaces.web.data_process import Bench
-from sfumato.interfaces.web.exports import taken
+from sfumato.interfaces.web.exports import export_text
 from sfumato.interfaces.web.project import Opened, Project, data_in
-from sfumato.interfaces.web.table_locations import file_of, placed
+from sfumato.interfaces.web.table_locations import absolute_location, file_of
 from sfumato.interfaces.web.tasks import data
 from tests.interfaces.web.browser import NEEDS_BROWSER, Tab, expect, served
 from tests.interfaces.web.people import JOB, people
@@ -173,9 +173,9 @@ def test_a_database_is_known_by_its_file_and_its_tables_are_listed(
 ) -> None:
     path = database(tmp_path / "clinic.db", kind)
     address = f"{kind}:///{path}"
-    assert placed(str(path)) == placed(address) == address and sorted(tables_in(address)) == sorted(
-        names
-    )
+    assert absolute_location(str(path)) == absolute_location(address) == address and sorted(
+        tables_in(address)
+    ) == sorted(names)
     looked = data.look_at_path(Bench(), silent, path=str(path))
     assert looked["path"] == address and looked["kind"] == "table"
     bench = Bench()
@@ -188,10 +188,10 @@ def test_a_database_is_known_by_its_file_and_its_tables_are_listed(
         )
         project.set_data(Opened(path=address, options={"table": chosen}))
         assert (
-            "--engine memory" in taken(project, "command")[1]
-            and "--table" in taken(project, "command")[1]
+            "--engine memory" in export_text(project, "command")[1]
+            and "--table" in export_text(project, "command")[1]
         )
-        assert 'engine="memory"' in taken(project, "python")[1]
+        assert 'engine="memory"' in export_text(project, "python")[1]
 
 
 def test_what_is_no_table_says_what_to_do(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from sfumato.interfaces.web import project as module
-from sfumato.interfaces.web.exports import taken
+from sfumato.interfaces.web.exports import export_text
 from sfumato.interfaces.web.project import Opened, Outdated, Project
 from tests.core.forged_journals import chain_again
 
@@ -332,7 +332,7 @@ def test_a_recipe_that_is_taken_away_finds_its_files_from_any_folder(tmp_path: P
         text = """{columns: {age: {role: quasi, hierarchy: {file: {path: hierarchies/age.csv}}}, zip: {role: quasi, hierarchy: {suppress: {}}}},
             meet: [{k_map: {k: 2, population: people.csv}}]}"""
         project.edit(recipes.parse(text, base=folder), "Opened", based_on=0)
-        name, saved = taken(project, "recipe")
+        name, saved = export_text(project, "recipe")
         elsewhere.mkdir()
         (elsewhere / name).write_text(saved, "utf-8")
         read = recipes.load(elsewhere / name)

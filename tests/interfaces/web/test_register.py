@@ -379,7 +379,7 @@ def test_candidates_are_held_against_the_register_as_write_holds_them(
             )
         else:
             made = run.make(bench, quietly, recipe=recipe, key=name, register=said)
-            assert outcome["holds"] == made["holds"]
+            assert outcome["holds"] == made["effect"]["holds"]
             answer = write.ask_register(bench, quietly, key=name, register=said)
             assert [word.lower() for word in sentences_in(answer)] == [
                 word.lower() for word in told

@@ -59,7 +59,7 @@ def test_a_name_that_is_too_long_in_bytes_is_cut(tmp_path: Path, name: str) -> N
     kept = asyncio.run(uploads.take(tmp_path, name, parts(b"a")))
     assert (
         len(kept.encode()) <= uploads.LONGEST_NAME
-        and uploads.kept(tmp_path, kept).read_bytes() == b"a" * 20
+        and uploads.uploaded_file(tmp_path, kept).read_bytes() == b"a" * 20
     )
     assert kept.endswith(".csv") == name.endswith(".csv")
 

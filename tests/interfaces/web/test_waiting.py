@@ -38,4 +38,7 @@ def test_a_table_that_is_being_read_is_not_asked_for(
     ],
 )
 def test_work_under_way_is_named_once(words: str, share: float, said: str) -> None:
-    assert strip.told(Underway("propose", "Looking at the columns", 0, 0.0, share, words)) == said
+    assert (
+        strip.progress_text(Underway("propose", "Looking at the columns", 0, 0.0, share, words))
+        == said
+    )

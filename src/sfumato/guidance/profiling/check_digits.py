@@ -25,8 +25,8 @@ from sfumato.guidance.profiling.detection import Recognition, TextSample, share
 VALID_SHARE = 0.9
 CHANCE_SHARE = 0.5
 CHANCE = 1e-6
+# Values a validator is run on.
 TRIED = 400
-"""Values a validator is run on."""
 
 _SEPARATORS = re.compile(r"[\s./-]")
 _SSN = re.compile(r"\d{3}-\d{2}-\d{4}")
@@ -63,7 +63,7 @@ class Number:
     validator.
     """
 
-    what: str
+    concept: str
     whose: str
     lengths: tuple[int, ...]
     module: str
@@ -102,7 +102,9 @@ def find_number(sample: TextSample, *, whole: bool) -> Recognition | None:
 def _padded(texts: Sequence[str]) -> Sequence[str]:
     """Integers with the leading zeros that a numeric column has lost."""
     longest = max(map(len, texts))
-    return [text.zfill(longest) for text in texts] if longest - min(map(len, texts)) <= 2 else texts
+    if longest - min(map(len, texts)) <= 2:
+        return [text.zfill(longest) for text in texts]
+    return texts
 
 
 def _usual_length(compact: Sequence[str]) -> int:
@@ -115,13 +117,12 @@ def _checked(texts: Sequence[str], length: int) -> Recognition | None:
         if length in number.lengths:
             part = valid_share(_validator(number.module), texts)
             if part:
-                kind = (
-                    f"an id number ({number.whose})"
-                    if number.what == "national id number"
-                    else f"an {number.whose}"
-                )
+                if number.concept == "national id number":
+                    kind = f"an id number ({number.whose})"
+                else:
+                    kind = f"an {number.whose}"
                 return Recognition(
-                    number.what,
+                    number.concept,
                     f"{percent(part)} of the values have the check digits of {kind}",
                     0.95,
                 )

@@ -12,10 +12,10 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.words import percent
 
+# Share of the distinct values that must be codes.
 FITTING = 0.95
-"""Share of the distinct values that must be codes."""
+# No classification has more codes that occur.
 MOST_VALUES = 20_000
-"""No classification has more codes that occur."""
 OTHER = "other"
 
 
@@ -23,35 +23,35 @@ OTHER = "other"
 class CodeEvidence:
     """When values that fit are taken for codes.
 
-    ``named``: words of the column's name with which ``least_named`` distinct values are enough, if
-    ``plausible`` says that they look like it at all. ``telling`` says of values by themselves that
-    nothing else looks so; ``least`` of them are needed then.
+    ``name_pattern``: words of the column's name with which ``least_named`` distinct values are
+    enough, if ``plausible`` says that they look like it at all. ``telling`` says of values by
+    themselves that nothing else looks so; ``min_codes`` of them are needed then.
     """
 
     of: str
-    named: re.Pattern[str]
+    name_pattern: re.Pattern[str]
     plausible: Callable[[Sequence[str]], bool]
     telling: Callable[[Sequence[str]], bool]
-    least: int
+    min_codes: int
     least_named: int = 2
 
     def speaks(self, name: str, codes: Sequence[str]) -> bool:
         """Whether these codes in a column of this name are more than an accident."""
         if self.calls(name) and len(codes) >= self.least_named and self.plausible(codes):
             return True
-        return len(codes) >= self.least and self.telling(codes)
+        return len(codes) >= self.min_codes and self.telling(codes)
 
     def calls(self, name: str) -> bool:
         """Whether the name of the column says so."""
         spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
-        return self.named.search(spaced) is not None
+        return self.name_pattern.search(spaced) is not None
 
 
-def _share(pattern: str, least: float) -> Callable[[Sequence[str]], bool]:
+def _share(pattern: str, min_share: float) -> Callable[[Sequence[str]], bool]:
     """Whether that share of the codes is written so."""
     form = re.compile(pattern, re.ASCII)
     return lambda codes: (
-        sum(form.fullmatch(code) is not None for code in codes) >= max(1, least * len(codes))
+        sum(form.fullmatch(code) is not None for code in codes) >= max(1, min_share * len(codes))
     )
 
 
@@ -87,46 +87,46 @@ EVIDENCE = (
         _words("icd", "diag", "dx", "cause of death", "cause_of_death", "underlying cause"),
         _share(r"[A-Z]\d\d.*", 0.5),
         _share(r"[A-Z]\d\d\.\d{1,2}", 0.5),
-        least=10,
+        min_codes=10,
     ),
-    CodeEvidence("isco08", _words("isco"), _share(r"\d{3,4}", 0.5), _never, least=0),
+    CodeEvidence("isco08", _words("isco"), _share(r"\d{3,4}", 0.5), _never, min_codes=0),
     CodeEvidence(
         "isco08",
         _words("occup", "job", "profession"),
         _share(r"\d{4}", 0.9),
         _never,
-        least=0,
+        min_codes=0,
         least_named=20,
     ),
-    CodeEvidence("nace", _words("nace"), _always, _leading_zeros, least=10),
+    CodeEvidence("nace", _words("nace"), _always, _leading_zeros, min_codes=10),
     CodeEvidence(
         "nace",
         _words("industry", "activity"),
         _share(r"\d\d\.\d\d|[A-U]\d\d\.?\d\d", 0.5),
         _never,
-        least=0,
+        min_codes=0,
     ),
     CodeEvidence(
-        "nuts", _words("nuts"), _share(r"[A-Z]{2}[0-9A-Z]+", 0.5), _several_countries, least=10
+        "nuts", _words("nuts"), _share(r"[A-Z]{2}[0-9A-Z]+", 0.5), _several_countries, min_codes=10
     ),
-    CodeEvidence("isced", _words("isced"), _always, _share(r"(ED|ISCED ?)\d", 1.0), least=3),
+    CodeEvidence("isced", _words("isced"), _always, _share(r"(ED|ISCED ?)\d", 1.0), min_codes=3),
     CodeEvidence(
         "countries",
         _words("countr", "nation", "citizen", "birthplace", "origin", "iso"),
         _share(r"[A-Z]{2,3}", 0.9),
         _share(r"[A-Z]{2,3}", 0.9),
-        least=12,
+        min_codes=12,
     ),
-    CodeEvidence("countries", _words("countr"), _always, _share(r"[A-Z]{3}", 0.9), least=5),
+    CodeEvidence("countries", _words("countr"), _always, _share(r"[A-Z]{3}", 0.9), min_codes=5),
     CodeEvidence(
         "us_states",
         _words("state", "usps"),
         _share(r"[A-Z][A-Za-z ]+", 0.9),
         _share(r"[A-Z]{2}", 0.9),
-        least=5,
+        min_codes=5,
     ),
     CodeEvidence(
-        "us_states", _words("state"), _always, _share(r"[A-Z][a-z]+( [A-Za-z]+)*", 0.9), least=3
+        "us_states", _words("state"), _always, _share(r"[A-Z][a-z]+( [A-Za-z]+)*", 0.9), min_codes=3
     ),
 )
 
@@ -176,11 +176,9 @@ def classified(name: str, labels: Sequence[str], *, numbers: bool) -> Offer | No
     names_of_schemes = {evidence.of for evidence in speaking}
     if len(names_of_schemes) > 1:  # two-letter codes may be states and countries: only a name tells
         names_of_schemes = {evidence.of for evidence in speaking if evidence.calls(name)}
-    return (
-        _offer(names_of_schemes.pop(), every)
-        if len(names_of_schemes) == 1 and not _also(names_of_schemes, name, every)
-        else None
-    )
+    if len(names_of_schemes) == 1 and not _also(names_of_schemes, name, every):
+        return _offer(names_of_schemes.pop(), every)
+    return None
 
 
 def _also(names_of_schemes: set[str], name: str, every: Sequence[str]) -> bool:

@@ -22,22 +22,21 @@ from sfumato.guidance.profiling.words import Match, find_all
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Rows that are kept of a column to compare it with others, evenly spread.
 SPREAD = 10_000
-"""Rows that are kept of a column to compare it with others, evenly spread."""
 
+# Distinct values up to which all of them are kept, so that a proposed hierarchy is checked against
+# every one.
 MOST_COUNTED = 200_000
-"""Distinct values up to which all of them are kept, so that a proposed hierarchy is checked against
-every one.
-"""
 
+# Rows from which polars counts texts in parts.
 _STREAMED = 1_000_000
-"""Rows from which polars counts texts in parts."""
 
+# Types whose values numpy compares as polars does.
 _SORTED = (
     *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
     *(pl.Float32, pl.Float64, pl.Date, pl.Datetime),
 )
-"""Types whose values numpy compares as polars does."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +66,9 @@ class Card:
     @property
     def rows_per_value(self) -> float:
         """Mean number of records that share a value; 0 without values."""
-        return self.rows * (1 - self.missing_share) / self.distinct if self.distinct else 0.0
+        if self.distinct:
+            return self.rows * (1 - self.missing_share) / self.distinct
+        return 0.0
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -83,7 +84,7 @@ class ProfiledColumn:
     """A card with what it was made from: the values, bounded looks at them, the terms in the name.
 
     ``load`` gives all values again: those of a large table are not kept. ``spread``
-    has :data:`SPREAD` of its rows at most, evenly spread; ``counted`` every distinct value, where
+    has :data:`SPREAD` of its rows at most, evenly spread; ``counts`` every distinct value, where
     there are few enough; ``missing_codes`` are common codes in it that may stand for a missing
     value.
     """
@@ -91,7 +92,7 @@ class ProfiledColumn:
     card: Card
     load: Callable[[], pl.Series]
     spread: pl.Series
-    counted: ValueCounts | None
+    counts: ValueCounts | None
     sample: TextSample
     matches: tuple[Match, ...]
     missing_codes: tuple[Code, ...] = ()
@@ -149,9 +150,11 @@ def look_at(
         separation=separation(sizes),
     )
     spread = values.gather_every(max(1, -(-values.len() // SPREAD)))
-    few = counts if card.distinct <= MOST_COUNTED else None
+    small_counts = counts if card.distinct <= MOST_COUNTED else None
     codes = codes_in(counts.values, counts.counts)
-    return ProfiledColumn(card, load or (lambda: original), spread, few, sample, matches, codes)
+    return ProfiledColumn(
+        card, load or (lambda: original), spread, small_counts, sample, matches, codes
+    )
 
 
 def count_values(present: pl.Series) -> ValueCounts:

@@ -75,17 +75,16 @@ def copies_in(
     attributes = {
         column.name: attribute_of(column) for column in columns if Role.DROP not in column.roles
     }
-    quasi = [name for name, one in attributes.items() if one.has(Role.QUASI)]
-    same = {column.name: str(column.copy_of) for column in columns if column.copy_of in quasi}
-    earlier = (
-        Copies(same, {}, {name: _same(quasi) for name, quasi in same.items()})
-        if means is not None
-        else Copies()
-    )
+    quasi = [name for name, attribute in attributes.items() if attribute.has(Role.QUASI)]
+    copies = {column.name: str(column.copy_of) for column in columns if column.copy_of in quasi}
+    if means is not None:
+        earlier = Copies(copies, {}, {name: _copy_reason(quasi) for name, quasi in copies.items()})
+    else:
+        earlier = Copies()
     if means is None or not quasi or len(quasi) == len(attributes) or frame.height < K:
         return earlier
     table = Table(frame[list(attributes)], Schema(attributes))  # type: ignore[arg-type]
-    table = _drawn(table, quasi)
+    table = _sample_rows(table, quasi)
     if not find_dependences(
         TablePair.of(table, _aligned(table.drop(quasi))), k=K
     ).found:  # nothing even without any label
@@ -104,7 +103,7 @@ def copies_in(
         return earlier
 
 
-def _same(quasi: str) -> str:
+def _copy_reason(quasi: str) -> str:
     return f"tells the same as {quasi}, so it follows the labels of that column"
 
 
@@ -112,31 +111,33 @@ def _proposed(dependences: Dependences, earlier: Copies, where: str) -> Copies:
     follows, dropped, reasons = dict(earlier.follows), dict(earlier.dropped), dict(earlier.reasons)
     strongest = sorted(
         dependences.found,
-        key=lambda one: -max(one.figures.gain, one.figures.bits, one.figures.line_gain),
+        key=lambda finding: (
+            -max(finding.figures.gain, finding.figures.bits, finding.figures.line_gain)
+        ),
     )
-    for each in strongest:
-        first = each.columns[0]
+    for finding in strongest:
+        first = finding.columns[0]
         if (
-            not each.refused
+            not finding.refused
             or first in follows
-            or any(name in dropped or name in follows for name in each.columns)
+            or any(name in dropped or name in follows for name in finding.columns)
         ):
             continue
-        sure = percent(max(each.figures.hit, each.figures.line or 0.0))
-        if len(each.columns) > 1:
+        sure = percent(max(finding.figures.hit, finding.figures.line or 0.0))
+        if len(finding.columns) > 1:
             dropped[first] = (
-                f"dropped: with {', '.join(each.columns[1:])} it tells {each.quasi} of {sure}"
+                f"dropped: with {', '.join(finding.columns[1:])} it tells {finding.quasi} of {sure}"
                 f" {where}"
             )
-        elif each.finding is DependenceKind.SOME:
+        elif finding.finding is DependenceKind.SOME:
             reasons[first] = (
-                f"some of its values tell {each.quasi}, so the run refuses: make it coarser, drop"
-                " it, or write accept"
+                f"some of its values tell {finding.quasi}, so the run refuses: make it coarser,"
+                " drop it, or write accept"
             )
         else:
-            follows[first] = each.quasi
+            follows[first] = finding.quasi
             reasons[first] = (
-                f"it tells {each.quasi} of {sure} {where} within the labels, so it follows these"
+                f"it tells {finding.quasi} of {sure} {where} within the labels, so it follows these"
             )
     return Copies(follows, dropped, reasons)
 
@@ -148,7 +149,7 @@ def _aligned(released: Table) -> Table:
     return dataclasses.replace(released, origin=np.arange(len(released), dtype=np.int64))
 
 
-def _drawn(table: Table, quasi: list[str]) -> Table:
+def _sample_rows(table: Table, quasi: list[str]) -> Table:
     """A random part of a large table that does not depend on the order of its rows."""
     if len(table) <= ROWS:
         return table

@@ -21,22 +21,21 @@ from sfumato.guidance.profiling.lexicon import word_lists
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Findings that may name persons with several rows, the likeliest first.
 _PERSON_IDS = ("person id", "medical record number", "case or file number", "record id")
-"""Findings that may name persons with several rows, the likeliest first."""
 
+# Mean rows per household above which a column is no household id.
 _LARGEST_HOUSEHOLD = 20
-"""Mean rows per household above which a column is no household id."""
 
 _MOST_ROWS_A_PERSON = 1000
 _HEAVIEST_BODY = 350
+# Mean of survey weights: each record stands for one person at least, up to rounding where they are
+# scaled to one.
 _LEAST_MEAN = 0.9
-"""Mean of survey weights: each record stands for one person at least, up to rounding where they are
-scaled to one.
-"""
+# More people than a sample can have been drawn from.
 _MOST_PEOPLE = 1e10
-"""More people than a sample can have been drawn from."""
+# Rows per value from which values count as repeated.
 _LEAST_REPEATED = 1.02
-"""Rows per value from which values count as repeated."""
 
 
 def find_weight(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | None:
@@ -67,7 +66,7 @@ def is_bare_weight(column: ProfiledColumn) -> bool:
     return (
         match.words[match.start] in word_lists().body_or_survey_weight
         and match.length == 1
-        and not set(match.others) & word_lists().body
+        and not set(match.other_words) & word_lists().body
     )
 
 
@@ -113,13 +112,13 @@ def find_person(
     """The column that numbers persons who have several rows each; the likeliest kind of number
     wins.
     """
-    for what in _PERSON_IDS:
+    for concept in _PERSON_IDS:
         for column in columns:
             recognised = direct.get(column.card.name)
-            if recognised is not None and recognised.what == what and _repeats(column):
+            if recognised is not None and recognised.concept == concept and _repeats(column):
                 rows = f"{column.card.rows_per_value:.1f} rows each: several of one person"
                 return column.card.name, Recognition(
-                    what, f"{recognised.reason}; {rows}", min(recognised.confidence, 0.8)
+                    concept, f"{recognised.reason}; {rows}", min(recognised.confidence, 0.8)
                 )
     return None
 
@@ -136,8 +135,8 @@ def _is(concept: str, column: ProfiledColumn) -> bool:
 def _is_positive(column: ProfiledColumn) -> bool:
     if not column.dtype.is_numeric():
         return False
-    least = column.values.cast(pl.Float64).min()
-    return least is None or bool(least >= 0)  # type: ignore[operator]
+    smallest = column.values.cast(pl.Float64).min()
+    return smallest is None or bool(smallest >= 0)  # type: ignore[operator]
 
 
 def _has_body_columns(columns: Sequence[ProfiledColumn]) -> bool:
@@ -180,35 +179,34 @@ def weighs_records(column: ProfiledColumn) -> bool:
 # last visit: whoever knows one of the dates, and reads the difference, knows the other one to the
 # day, however coarse it is written.
 
+# Records in which all three values are known, from which equality in all of them is no accident.
 FEWEST = 30
-"""Records in which all three values are known, from which equality in all of them is no accident.
-"""
 
+# Distinct values each of the three columns needs.
 SEVERAL = 5
-"""Distinct values each of the three columns needs."""
 
 MOST_KNOWN, MOST_OTHERS = 60, 120
+# Records looked at first: what differs there is not compared in full.
 SCREEN = 64
-"""Records looked at first: what differs there is not compared in full."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """Column ``name`` is ``one`` − ``other`` in every record, or their sum; days where these are
+    """Column ``name`` is ``first`` − ``second`` in every record, or their sum; days where these are
     dates.
     """
 
     name: str
-    one: str
-    other: str
+    first: str
+    second: str
     minus: bool
 
     def __str__(self) -> str:
-        return f"{self.one} {'−' if self.minus else '+'} {self.other}"
+        return f"{self.first} {'−' if self.minus else '+'} {self.second}"
 
 
 def differences(
-    numeric: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]
+    numeric: Sequence[ProfiledColumn], other_columns: Sequence[ProfiledColumn]
 ) -> tuple[Difference, ...]:
     """The first pair of known columns for each other column that is exactly their difference or
     sum.
@@ -216,11 +214,11 @@ def differences(
     lines = {c.card.name: line for c in numeric[:MOST_KNOWN] if (line := _line(c)) is not None}
     if len(lines) < 2:
         return ()
-    named_lines = ((c.card.name, _line(c)) for c in others[:MOST_OTHERS])
+    named_lines = ((c.card.name, _line(c)) for c in other_columns[:MOST_OTHERS])
     made_of = (
         next(_made_of(name, line, lines), None) for name, line in named_lines if line is not None
     )
-    return tuple(one for one in made_of if one is not None)
+    return tuple(difference for difference in made_of if difference is not None)
 
 
 def _line(column: ProfiledColumn) -> NDArray[np.float64] | None:
@@ -245,23 +243,29 @@ def _made_of(
     """The pairs of columns whose difference or sum a column is."""
     names = list(lines)
     first = np.flatnonzero(~np.isnan(line))[:SCREEN]
-    table = np.stack([one[first] for one in lines.values()])
-    for place, one in enumerate(names):
-        difference = table[place] - line[first]  # one − other = name: what is left is the other
-        for minus, rest in ((True, difference), (False, -difference)):
-            near = ((table == rest) | np.isnan(table) | np.isnan(rest)).all(axis=1)
-            for other in (names[at] for at in np.flatnonzero(near).tolist() if names[at] != one):
-                if _equal(line, lines[one], lines[other], minus=minus):
-                    yield Difference(name, one, other, minus)
+    table = np.stack([minuend[first] for minuend in lines.values()])
+    for position, minuend in enumerate(names):
+        difference = table[position] - line[first]  # one − other = name: what is left is the other
+        for minus, remainder in ((True, difference), (False, -difference)):
+            near = ((table == remainder) | np.isnan(table) | np.isnan(remainder)).all(axis=1)
+            for subtrahend in (
+                names[at] for at in np.flatnonzero(near).tolist() if names[at] != minuend
+            ):
+                if _equal(line, lines[minuend], lines[subtrahend], minus=minus):
+                    yield Difference(name, minuend, subtrahend, minus)
 
 
 def _equal(
-    line: NDArray[np.float64], one: NDArray[np.float64], other: NDArray[np.float64], *, minus: bool
+    line: NDArray[np.float64],
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    *,
+    minus: bool,
 ) -> bool:
     """Whether it holds in all records that know the three, and these are most of those that know
     the column.
     """
-    apart = (one - other if minus else one + other) - line
+    apart = (first - second if minus else first + second) - line
     present = ~np.isnan(apart)
     enough = present.sum() >= max(FEWEST, (~np.isnan(line)).sum() / 2)
     return bool(enough and (apart[present] == 0).all())

@@ -9,11 +9,11 @@ import polars as pl
 
 from sfumato.core.encoding import label
 
+# Values looked at to recognise a pattern; counts of distinct values are exact.
 SAMPLE = 10_000
-"""Values looked at to recognise a pattern; counts of distinct values are exact."""
 
+# Values tried first: a pattern most of them lack is not tried on the rest.
 SCREEN = 24
-"""Values tried first: a pattern most of them lack is not tried on the rest."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Recognition:
     (0-1).
     """
 
-    what: str
+    concept: str
     reason: str
     confidence: float
 
@@ -39,7 +39,9 @@ class TextSample:
     @property
     def distinct_share(self) -> float:
         """Distinct texts per non-missing cell looked at."""
-        return len(self.texts) / self.cells if self.cells else 0.0
+        if self.cells:
+            return len(self.texts) / self.cells
+        return 0.0
 
 
 def sample_of(values: pl.Series) -> TextSample:

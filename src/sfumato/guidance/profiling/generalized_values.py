@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 
 # Round interval widths for a column of numbers.
 
+# About how many intervals the finest level has.
 INTERVALS = 20
-"""About how many intervals the finest level has."""
 
 MOST_LEVELS = 4
 
@@ -76,7 +76,9 @@ def plain_number(number: Decimal) -> int | float:
     >>> plain_number(Decimal("1E+2")), plain_number(Decimal("0.50"))
     (100, 0.5)
     """
-    return int(number) if number == number.to_integral_value() else float(number)
+    if number == number.to_integral_value():
+        return int(number)
+    return float(number)
 
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
@@ -91,8 +93,8 @@ _FOREIGN = re.compile(
 _MASKED_RIGHT = re.compile(r"[^*]+\*+")
 _MASKED_LEFT = re.compile(r"\*+[^*]+")
 TOP = "*"
+# Records an open end must hold before its limit is written into a recipe.
 FEWEST_IN_OPEN_END = 10
-"""Records an open end must hold before its limit is written into a recipe."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,12 +107,16 @@ class IntervalLabel:
     @property
     def limit(self) -> Decimal:
         """The lower limit, or the only one."""
-        return self.low if self.low is not None else self.high or Decimal(0)
+        if self.low is not None:
+            return self.low
+        return self.high or Decimal(0)
 
     @property
     def width(self) -> Decimal | None:
         """From one limit to the other; None for an open end."""
-        return None if self.low is None or self.high is None else self.high - self.low
+        if self.low is None or self.high is None:
+            return None
+        return self.high - self.low
 
 
 def read_interval(text: str) -> IntervalLabel | None:
@@ -126,7 +132,9 @@ def read_interval(text: str) -> IntervalLabel | None:
         return _ordered(Decimal(match[1]), Decimal(match[2]))
     if match := _OPEN.fullmatch(text):
         limit = Decimal(match[2])
-        return IntervalLabel(None, limit) if match[1] == "<" else IntervalLabel(limit, None)
+        if match[1] == "<":
+            return IntervalLabel(None, limit)
+        return IntervalLabel(limit, None)
     return None
 
 
@@ -175,7 +183,9 @@ def masked_side(texts: Iterable[str]) -> str | None:
         return None
     if all(map(_MASKED_RIGHT.fullmatch, starred)):
         return "right"
-    return "left" if all(map(_MASKED_LEFT.fullmatch, starred)) else None
+    if all(map(_MASKED_LEFT.fullmatch, starred)):
+        return "left"
+    return None
 
 
 def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:

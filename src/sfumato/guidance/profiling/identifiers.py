@@ -47,6 +47,7 @@ _PLATE = re.compile(
     r"|[A-Z]{2}\d{2} [A-Z]{3}"  # United Kingdom
 )
 
+# What, its form, the share of values that must have it, and the confidence that gives.
 _FORMATS: tuple[tuple[str, Pattern[str], float, float], ...] = (
     ("web address", _URL, 0.8, 0.8),
     ("device id", _MAC, 0.9, 0.95),
@@ -56,7 +57,6 @@ _FORMATS: tuple[tuple[str, Pattern[str], float, float], ...] = (
     ("exact location", _POINT, 0.9, 0.9),
     ("licence plate", _PLATE, 0.95, 0.5),
 )
-"""What, its form, the share of values that must have it, and the confidence that gives."""
 
 _LOOKS = {
     "web address": "web addresses",
@@ -115,11 +115,11 @@ def _is_ip(text: str) -> bool:
 def _format(sample: TextSample) -> Recognition | None:
     if len(sample.texts) < 3:
         return None
-    for what, pattern, enough, confidence in _FORMATS:
+    for concept, pattern, enough, confidence in _FORMATS:
         part = share(pattern.fullmatch, sample.texts)
         if part >= enough:
             return Recognition(
-                what, f"{percent(part)} of the values look like {_LOOKS[what]}", confidence
+                concept, f"{percent(part)} of the values look like {_LOOKS[concept]}", confidence
             )
     return None
 
@@ -171,6 +171,7 @@ _DETECTORS: tuple[Callable[[TextSample], Recognition | None], ...] = (
 
 __all__ = ["Recognition", "detect_identifier", "identify"]
 
+# Concepts whose values cannot be without digits: ``mobile`` may also say which make.
 _HAVE_DIGITS = frozenset(
     {
         "phone number",
@@ -184,11 +185,10 @@ _HAVE_DIGITS = frozenset(
         "device id",
     }
 )
-"""Concepts whose values cannot be without digits: ``mobile`` may also say which make."""
 
 _SURE_BY_NAME = {"name": 0.7, "record id": 0.6, "free text": 0.7, "picture or biometric": 0.7}
+# Rows needed to say from the values alone that a column numbers the records.
 _FEWEST_ROWS = 20
-"""Rows needed to say from the values alone that a column numbers the records."""
 
 _ALL_DIFFERENT = 0.98
 _LONG_NUMBER = 7
@@ -206,7 +206,7 @@ def detect_identifier(name: str, values: pl.Series) -> Recognition | None:
 
     >>> import polars as pl
     >>> (
-    ...     detect_identifier("Vorname", pl.Series(["a", "b"])).what,
+    ...     detect_identifier("Vorname", pl.Series(["a", "b"])).concept,
     ...     detect_identifier("paid", pl.Series([1, 2])),
     ... )
     ('person name', None)
@@ -223,12 +223,14 @@ def identify(
     facts = _Facts.of(values, sample, distinct)
     if facts.never:
         return None
-    by_name = _by_name(match, facts) if match is not None and match.family == "direct" else None
+    by_name = None
+    if match is not None and match.family == "direct":
+        by_name = _by_name(match, facts)
     by_value = _by_value(facts)
     if by_value is not None and _speaks_against(match, by_value):
         by_value = None
     if by_name is not None and by_value is not None:
-        return _both(by_name, by_value)
+        return _combine(by_name, by_value)
     return by_name or by_value or _numbers_records(match, facts)
 
 
@@ -264,7 +266,7 @@ class _Facts:
 
 def _by_name(match: Match, facts: _Facts) -> Recognition | None:
     texts = facts.sample.texts
-    if set(match.others) & word_lists().about_an_identifier or (
+    if set(match.other_words) & word_lists().about_an_identifier or (
         facts.numeric and match.concept in NEVER_NUMBERS
     ):
         return None
@@ -276,8 +278,10 @@ def _by_name(match: Match, facts: _Facts) -> Recognition | None:
         return None
     if match.concept == "free text" and texts and facts.have("blank") < 0.3:
         return None
-    what = "person name" if match.concept == "name" else match.concept
-    return Recognition(what, f"the name says {what}", _SURE_BY_NAME.get(match.concept, 0.85))
+    concept = match.concept
+    if concept == "name":
+        concept = "person name"
+    return Recognition(concept, f"the name says {concept}", _SURE_BY_NAME.get(match.concept, 0.85))
 
 
 def _too_short_to_trust(match: Match) -> bool:
@@ -290,15 +294,15 @@ def _names_person(match: Match, facts: _Facts) -> bool:
     """Whether ``name`` or ``id`` means a person or a record rather than a firm, a product, a
     place.
     """
-    others = {word for word in match.others if not word.isdigit()}
-    if others & word_lists().thing and not others & word_lists().person:
+    other_words = {word for word in match.other_words if not word.isdigit()}
+    if other_words & word_lists().thing and not other_words & word_lists().person:
         return False
     if match.concept == "name":
-        of_a_person = not others or bool(others & word_lists().person)
+        of_a_person = not other_words or bool(other_words & word_lists().person)
         return of_a_person or (facts.sample.distinct_share >= 0.3 and facts.have("digit") < 0.5)
     if match.concept == "record id":
-        many = len(facts.sample.texts) >= min(10, facts.sample.cells)
-        return many and (not facts.sample.texts or facts.sample.distinct_share >= 0.05)
+        has_many_texts = len(facts.sample.texts) >= min(10, facts.sample.cells)
+        return has_many_texts and (not facts.sample.texts or facts.sample.distinct_share >= 0.05)
     return True
 
 
@@ -306,7 +310,9 @@ def _by_value(facts: _Facts) -> Recognition | None:
     if not facts.sample.texts:
         return None
     whole = facts.numeric
-    recognised = None if whole else find_pattern(facts.sample)
+    recognised = None
+    if not whole:
+        recognised = find_pattern(facts.sample)
     return recognised or find_number(facts.sample, whole=whole)
 
 
@@ -317,16 +323,16 @@ def _speaks_against(match: Match | None, recognition: Recognition) -> bool:
     return (
         match is not None
         and match.family != "direct"
-        and recognition.what in ("person name", "licence plate")
+        and recognition.concept in ("person name", "licence plate")
     )
 
 
-def _both(by_name: Recognition, by_value: Recognition) -> Recognition:
-    what = by_value.what if by_value.confidence > by_name.confidence else by_name.what
-    if by_name.what == by_value.what or "free text" in (by_name.what, by_value.what):
-        what = by_name.what
+def _combine(by_name: Recognition, by_value: Recognition) -> Recognition:
+    concept = by_value.concept if by_value.confidence > by_name.confidence else by_name.concept
+    if by_name.concept == by_value.concept or "free text" in (by_name.concept, by_value.concept):
+        concept = by_name.concept
     sure = 1 - (1 - by_name.confidence) * (1 - by_value.confidence)
-    return Recognition(what, f"{by_name.reason}; {by_value.reason}", round(min(sure, 0.99), 2))
+    return Recognition(concept, f"{by_name.reason}; {by_value.reason}", round(min(sure, 0.99), 2))
 
 
 def _numbers_records(match: Match | None, facts: _Facts) -> Recognition | None:

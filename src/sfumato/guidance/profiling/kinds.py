@@ -18,8 +18,8 @@ from sfumato.guidance.profiling.detection import TextSample, share
 from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped, masked_side
 from sfumato.guidance.profiling.words import Match
 
+# A column with more distinct values than this is not compared with the vocabularies.
 MOST_VALUES = 40
-"""A column with more distinct values than this is not compared with the vocabularies."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,12 +88,11 @@ def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 # How the dates of a column are written.
 
+# What the hierarchy ``dates`` reads without a format: dates, times, and periods of the calendar.
 ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:.+)?|\d{4}-\d\d|\d{4}-Q[1-4]|\d{4}-W\d\d|\d{3}0s|\d{4}|\*",
     re.ASCII,
 )
-"""What the hierarchy ``dates`` reads without a format: dates, times, and periods of the calendar.
-"""
 
 _YEAR_ONLY = re.compile(r"\d{4}|\*", re.ASCII)
 _DIGITS_ONLY = "%Y%m%d"
@@ -114,8 +113,8 @@ _FORMATS = (
         ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"),
     ),
 )
+# Years of dates about people; eight digits of other years are numbers.
 _YEARS = range(1850, 2101)
-"""Years of dates about people; eight digits of other years are numbers."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +144,9 @@ def date_form(texts: Sequence[str]) -> DateForm | None:
                 for f in formats
                 if share(functools.partial(_is_date, form=f), texts, at_most=1000) >= 0.98
             ]
-            return DateForm(fitting[0], swappable=len(fitting) > 1) if fitting else None
+            if fitting:
+                return DateForm(fitting[0], swappable=len(fitting) > 1)
+            return None
     return None
 
 
@@ -175,6 +176,7 @@ def _is_date(text: str, form: str) -> bool:
         return False
 
 
+# Concepts whose numbers are amounts.
 COUNTED = frozenset(
     {
         "age",
@@ -188,12 +190,10 @@ COUNTED = frozenset(
         "sampling weight",
     }
 )
-"""Concepts whose numbers are amounts."""
 
+# Whole numbers of so few different values in a long column are codes, unless their name says
+# otherwise.
 FEW = 10
-"""Whole numbers of so few different values in a long column are codes, unless their name says
-otherwise.
-"""
 
 LONG = 30
 _LEADING_ZERO = re.compile(r"0\d+")
@@ -259,7 +259,9 @@ def _from_texts(sample: TextSample, match: Match | None) -> KindGuess:
         return KindGuess(Kind.NOMINAL, "masked with stars already")
     form = date_form(texts)
     if form is not None:
-        swapped = "; day and month could be swapped" if form.swappable else ""
+        swapped = ""
+        if form.swappable:
+            swapped = "; day and month could be swapped"
         return KindGuess(Kind.DATE, f"values written as dates{swapped}")
     if share(is_number, texts) >= 0.99:
         return _from_written_numbers(sample, match)

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from sfumato.core.data_files import read_data_file
 
+# Direct identifiers, the design of a sample, what outsiders may know, what nobody may learn.
 FAMILIES = ("direct", "design", "quasi", "sensitive")
-"""Direct identifiers, the design of a sample, what outsiders may know, what nobody may learn."""
 
+# Concepts whose values cannot be numbers: a numeric column of such a name is something else.
 NEVER_NUMBERS = frozenset(
     {
         "person name",
@@ -28,15 +29,14 @@ NEVER_NUMBERS = frozenset(
         "free text",
     }
 )
-"""Concepts whose values cannot be numbers: a numeric column of such a name is something else."""
 
+# Quasi concepts that are GDPR Art. 9 categories as well: proposed as quasi and sensitive.
 QUASI_AND_SENSITIVE = frozenset({"ethnicity"})
-"""Quasi concepts that are GDPR Art. 9 categories as well: proposed as quasi and sensitive."""
 
+# Concepts that are special categories under GDPR Art. 9.
 ART_9 = frozenset(
     {"health", "religion or belief", "sexual life", "political opinion", "trade union", "ethnicity"}
 )
-"""Concepts that are special categories under GDPR Art. 9."""
 
 
 @dataclasses.dataclass(frozen=True)

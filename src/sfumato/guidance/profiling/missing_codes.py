@@ -34,11 +34,11 @@ WORDS = frozenset(
         "#n/a",
     }
 )
+# Proposed where all other numbers are not negative.
 BELOW = (-9, -99, -999, -9999)
-"""Proposed where all other numbers are not negative."""
 
+# Proposed where they are more than twice as large as all other numbers.
 ABOVE = (999, 9999, 99999, 999999)
-"""Proposed where they are more than twice as large as all other numbers."""
 
 LEAST = 2
 
@@ -67,7 +67,9 @@ def codes_in(values: pl.Series, counts: NDArray[np.int64]) -> tuple[Code, ...]:
     """
     if values.dtype in (pl.String, pl.Categorical, pl.Enum):
         return tuple(_words(values.cast(pl.String), counts))
-    return tuple(_numbers(values, counts)) if values.dtype.is_numeric() else ()
+    if values.dtype.is_numeric():
+        return tuple(_numbers(values, counts))
+    return ()
 
 
 def _words(text: pl.Series, counts: NDArray[np.int64]) -> list[str]:
@@ -110,9 +112,11 @@ def _numbers(values: pl.Series, counts: NDArray[np.int64]) -> list[int]:
     }
     codes = [code for code, count in records.items() if count >= LEAST]
     # numbers of one type can be compared, others are refused
-    same = pl.Series(codes, dtype=pl.Int64).cast(values.dtype)
-    others = values.filter(~values.is_in(same.implode())).drop_nulls() if codes else values
-    lowest, highest = others.min(), others.max()
+    code_values = pl.Series(codes, dtype=pl.Int64).cast(values.dtype)
+    other_values = values
+    if codes:
+        other_values = values.filter(~values.is_in(code_values.implode())).drop_nulls()
+    lowest, highest = other_values.min(), other_values.max()
     if not codes or lowest is None or highest is None:
         return []
     return [

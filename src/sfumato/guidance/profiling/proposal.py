@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,8 +35,8 @@ from sfumato.guidance.profiling.quasi import (
 from sfumato.guidance.profiling.roles import RoleGuess, assign_roles
 from sfumato.guidance.profiling.rows import MOST_ROWS, ColumnSource, as_source, drawn_positions
 
+# Uniqueness the reported identifying set aims at.
 SINGLED_OUT = 0.8
-"""Uniqueness the reported identifying set aims at."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,19 +195,18 @@ def _left_alone(
         c.card.name for c in columns if guesses[c.card.name].roles in free and not c.card.constant
     ][:MOST_COLUMNS]
     coded = as_frame([codes_of(comparable(rows.get_column(name))) for name in plain], plain)
-    return uniqueness(class_sizes(coded, coded.columns)) if plain else 0.0
+    if plain:
+        return uniqueness(class_sizes(coded, coded.columns))
+    return 0.0
 
 
 def _shared_prefix(names: list[str]) -> str:
     """Letters all columns begin with (``iage, isex, irace``); none for two columns, whose names may
     agree by chance.
     """
-    least, most = min(names, default=""), max(names, default="")
-    same = next(
-        (i for i, pair in enumerate(zip(least, most, strict=False)) if pair[0] != pair[1]),
-        len(least),
-    )
-    return least[:same] if len(names) > 2 else ""
+    if len(names) <= 2:
+        return ""
+    return os.path.commonprefix(names)  # noqa: RUF071 - letters, not parts of a path
 
 
 def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
@@ -244,7 +244,9 @@ def _may_be_known(guess: RoleGuess) -> bool:
 
 
 def _candidate(column: ProfiledColumn, guess: RoleGuess) -> QuasiCandidate:
-    concept = guess.concept if Role.QUASI in guess.roles else None
+    concept = None
+    if Role.QUASI in guess.roles:
+        concept = guess.concept
     return QuasiCandidate(column.card.name, concept, column.card.uniqueness, column.card.separation)
 
 

@@ -22,8 +22,8 @@ from sfumato.guidance.profiling.generalized_values import (
 )
 from sfumato.guidance.profiling.kinds import MOST_VALUES, all_dates, date_form, known_order
 
+# Concepts whose codes say the large group with their first characters.
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
-"""Concepts whose codes say the large group with their first characters."""
 
 _LONGEST_CODE = 12
 _READ_AS = {Kind.NUMERIC: "numbers or intervals", Kind.DATE: "dates", Kind.TEXT: "labels"}
@@ -57,17 +57,15 @@ def suggest(column: ProfiledColumn) -> Suggestion:
 
 
 def _frequency(kind: Kind, distinct: int) -> Suggestion:
-    why = (
-        "no known grouping"
-        if kind in (Kind.NOMINAL, Kind.ORDINAL)
-        else f"not all values can be read as {_READ_AS[kind]}"
-    )
+    why = "no known grouping"
+    if kind not in (Kind.NOMINAL, Kind.ORDINAL):
+        why = f"not all values can be read as {_READ_AS[kind]}"
     return Suggestion(
-        {"frequency": {"keep": kept(distinct)}}, f"{why}: rare values are joined first"
+        {"frequency": {"keep": prefix_lengths(distinct)}}, f"{why}: rare values are joined first"
     )
 
 
-def kept(distinct: int) -> list[int]:
+def prefix_lengths(distinct: int) -> list[int]:
     """How many frequent values each level keeps: powers of two below the number of values, 64 at
     most.
 
@@ -83,9 +81,9 @@ def _labels(column: ProfiledColumn) -> list[str]:
     """The distinct values as hierarchies will see them; a bounded look where there are very
     many.
     """
-    if column.counted is None:
+    if column.counts is None:
         return list(column.sample.texts)
-    return [label(value) for value in column.counted.values.to_list()]
+    return [label(value) for value in column.counts.values.to_list()]
 
 
 def _dates(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
@@ -102,7 +100,9 @@ def _dates(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
 
 def _classified(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
     offer = classified(column.card.name, labels, numbers=column.dtype.is_numeric())
-    return None if offer is None else Suggestion(offer.hierarchy, offer.reason)
+    if offer is None:
+        return None
+    return Suggestion(offer.hierarchy, offer.reason)
 
 
 def _mask(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
@@ -133,7 +133,9 @@ def _codes_of_one_length(labels: list[str]) -> bool:
 
 
 def _order(labels: list[str]) -> Suggestion | None:
-    vocabulary = known_order(labels) if len(labels) <= MOST_VALUES else None
+    vocabulary = None
+    if len(labels) <= MOST_VALUES:
+        vocabulary = known_order(labels)
     if vocabulary is None:
         return None
     order = {"values": list(vocabulary.values), "sizes": vocabulary.sizes}
@@ -155,7 +157,7 @@ def _intervals(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
 
 def _records_of(column: ProfiledColumn) -> dict[str, int]:
     """Every distinct value and how many records have it."""
-    counts = column.counted or count_values(column.values.drop_nulls())
+    counts = column.counts or count_values(column.values.drop_nulls())
     return dict(zip(counts.values.to_list(), counts.counts.tolist(), strict=True))
 
 
@@ -171,8 +173,8 @@ def _intervals_by_spread(column: ProfiledColumn, labels: list[str]) -> Suggestio
         widths = [width for width in _DEGREES if width < spread] or [0.01]
     else:
         widths = widths_for(spread, whole=all("." not in text for text in labels))
-    return (
-        Suggestion({"intervals": {"widths": widths}}, "round widths by the spread of the numbers")
-        if widths
-        else None
-    )
+    if widths:
+        return Suggestion(
+            {"intervals": {"widths": widths}}, "round widths by the spread of the numbers"
+        )
+    return None

@@ -26,18 +26,16 @@ BUDGET = 0.02
 PROMISE: dict[str, Any] = {"k_anonymity": {"k": K}}
 FALLBACK: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
 
+# Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of
+# its values.
 ROWS = 10_000
-"""Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of
-its values.
-"""
 
+# Nodes of the generalization lattice up to which means that search it are tried.
 MOST_NODES = 1_000_000
-"""Nodes of the generalization lattice up to which means that search it are tried."""
 
+# Loss by which another means must be better to be taken instead of one whose releases are easier to
+# read.
 AS_GOOD = 0.02
-"""Loss by which another means must be better to be taken instead of one whose releases are easier
-to read.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,23 +62,25 @@ class ProposedStep:
         """What it loses, the others, and, where another one loses less, why that was not taken; in
         one line.
         """
-        others = ", ".join(
+        alternatives = ", ".join(
             f"{name} {percent(loss)}" for name, loss in self.losses.items() if name != self.name
         )
         if not self.searched:
-            others = "the others would have to search too many combinations of levels"
+            alternatives = "the others would have to search too many combinations of levels"
         lost = f"information loss on quasi-identifiers: {percent(self.losses[self.name])}"
-        return f"{lost} ({others}){self._although}" if others else lost
+        if alternatives:
+            return f"{lost} ({alternatives}){self._although}"
+        return lost
 
     @property
     def _although(self) -> str:
         """Why it was taken though another one loses less; empty where none does."""
-        least = min(self.losses, key=lambda name: self.losses[name])
-        if self.losses[least] >= self.losses[self.name]:
+        best = min(self.losses, key=lambda name: self.losses[name])
+        if self.losses[best] >= self.losses[self.name]:
             return ""
         return (
-            f"; taken before {least}, which is not better by more than {percent(AS_GOOD)}, because"
-            f" {_EASIER[self.name, least]}"
+            f"; taken before {best}, which is not better by more than {percent(AS_GOOD)}, because"
+            f" {_EASIER[self.name, best]}"
         )
 
 
@@ -100,7 +100,9 @@ def means_for(dataset: Table) -> ProposedStep | None:
     """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not
     matter.
     """
-    dataset = _drawn(dataset.drop(set(dataset.columns) - set(_judged(dataset.schema))))
+    dataset = _sample_rows(
+        dataset.drop(set(dataset.columns) - set(_judged_columns(dataset.schema)))
+    )
     if len(dataset) < K or not dataset.schema.quasi:
         return None
     searched = _nodes(dataset) <= MOST_NODES
@@ -108,8 +110,8 @@ def means_for(dataset: Table) -> ProposedStep | None:
     losses = {name: loss for name, step in candidates if (loss := _loss(step, dataset)) is not None}
     if not losses:
         return None
-    least = min(losses.values())
-    step_name = next(name for name in _STEPS if name in losses and losses[name] <= least + AS_GOOD)
+    lowest = min(losses.values())
+    step_name = next(name for name in _STEPS if name in losses and losses[name] <= lowest + AS_GOOD)
     return ProposedStep(_STEPS[step_name], losses, len(dataset), searched)
 
 
@@ -120,14 +122,13 @@ _STEPS: dict[str, dict[str, Any]] = {
 }
 
 _OWN_LABELS = "it releases labels of the hierarchies only"
+# Why the releases of one means are easier to use than those of another: all are read alike
+# otherwise.
 _EASIER = {
     ("local_recoding", "global_recoding"): "it drops no record",
     ("local_recoding", "mondrian"): _OWN_LABELS,
     ("global_recoding", "mondrian"): f"{_OWN_LABELS}, and each column's on one level",
 }
-"""Why the releases of one means are easier to use than those of another: all are read alike
-otherwise.
-"""
 
 
 def _candidates(dataset: Table, *, searched: bool) -> Iterator[tuple[str, Any]]:
@@ -135,7 +136,11 @@ def _candidates(dataset: Table, *, searched: bool) -> Iterator[tuple[str, Any]]:
         dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE) for name in dataset.schema.quasi
     )
     for name, step in _STEPS.items():
-        if ordered or not searched if name == "mondrian" else searched:
+        # mondrian cuts along an order; the others search a lattice, where that is small enough
+        suits = searched
+        if name == "mondrian":
+            suits = ordered or not searched
+        if suits:
             yield name, registry.build("steps", step)
 
 
@@ -144,9 +149,8 @@ def _loss(step: Any, dataset: Table) -> float | None:
     keep the promise.
     """
     try:
-        return float(
-            step.plan(dataset, Goal((registry.build("models", PROMISE),), Seed.of(1))).score
-        )
+        goal = Goal((registry.build("models", PROMISE),), Seed.of(1))
+        return float(step.plan(dataset, goal).score)
     except SfumatoError:
         return None
 
@@ -172,7 +176,7 @@ def _table(proposal: Proposal, frame: pl.DataFrame) -> Table | None:
     return Table(frame[list(attributes)], Schema(attributes))  # type: ignore[arg-type]
 
 
-def _judged(schema: Schema) -> Iterator[str]:
+def _judged_columns(schema: Schema) -> Iterator[str]:
     """The columns the promise is about: quasi-identifiers and persons."""
     yield from schema.quasi
     if schema.person is not None:
@@ -181,11 +185,13 @@ def _judged(schema: Schema) -> Iterator[str]:
 
 def attribute_of(column: ColumnProposal) -> Attribute:
     """What is proposed for a column, as a schema says it."""
-    built = None if column.hierarchy is None else registry.build("hierarchies", column.hierarchy)
+    built = None
+    if column.hierarchy is not None:
+        built = registry.build("hierarchies", column.hierarchy)
     return Attribute(column.roles, column.kind, built)
 
 
-def _drawn(dataset: Table) -> Table:
+def _sample_rows(dataset: Table) -> Table:
     """A random part of a large table that does not depend on the order of its rows."""
     if len(dataset) <= ROWS:
         return dataset

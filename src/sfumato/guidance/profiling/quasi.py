@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     Sizes = Sequence[int] | NDArray[np.int64]
 
+# Columns the search for an identifying set looks at, the best separating ones first.
 MOST_COLUMNS = 64
-"""Columns the search for an identifying set looks at, the best separating ones first."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +73,9 @@ def uniqueness(sizes: Sizes) -> float:
     0.4
     """
     counts = np.asarray(sizes, dtype=np.int64)
-    return float((counts == 1).sum() / counts.sum()) if counts.sum() else 0.0
+    if counts.sum():
+        return float((counts == 1).sum() / counts.sum())
+    return 0.0
 
 
 def separation(sizes: Sizes) -> float:
@@ -84,7 +86,9 @@ def separation(sizes: Sizes) -> float:
     """
     counts = np.asarray(sizes, dtype=np.int64)
     records = int(counts.sum())
-    return 1 - _pairs(counts) / (records * (records - 1) // 2) if records > 1 else 0.0
+    if records > 1:
+        return 1 - _pairs(counts) / (records * (records - 1) // 2)
+    return 0.0
 
 
 def _pairs(counts: NDArray[np.int64]) -> int:
@@ -143,11 +147,9 @@ def smallest_identifying_set(
     identifying = goal.result(coded, names)
     # adding columns never lowers either share: where all together miss the goal, so does every part
     # of them
-    return (
-        goal.result(coded, _without_idle(coded, names, goal))
-        if identifying.reached
-        else identifying
-    )
+    if identifying.reached:
+        return goal.result(coded, _without_idle(coded, names, goal))
+    return identifying
 
 
 def as_frame(coded: Sequence[Codes], names: Sequence[str]) -> pl.DataFrame:
@@ -199,17 +201,19 @@ class _Parting:
         """Add a column and let go of the records it leaves alone."""
         joined = self._joined(column).dense()
         shared = joined.counts()[joined.of] > 1
-        self.classes = Codes(joined.of[shared], joined.many).dense()
-        self.columns = [Codes(codes.of[shared], codes.many) for codes in self.columns]
+        self.classes = Codes(joined.of[shared], joined.size).dense()
+        self.columns = [Codes(codes.of[shared], codes.size) for codes in self.columns]
         self.pairs = pairs
 
     def _joined(self, column: int) -> Codes:
         codes = self.columns[column]
-        return Codes(self.classes.of * codes.many + codes.of, self.classes.many * codes.many)
+        return Codes(self.classes.of * codes.size + codes.of, self.classes.size * codes.size)
 
     @property
     def uniqueness(self) -> float:
-        return (self.records - len(self.classes.of)) / self.records if self.records else 0.0
+        if self.records:
+            return (self.records - len(self.classes.of)) / self.records
+        return 0.0
 
     @property
     def separation(self) -> float:
@@ -219,30 +223,28 @@ class _Parting:
 
 @dataclasses.dataclass(frozen=True)
 class Codes:
-    """Records as whole numbers from 0 to ``many`` - 1."""
+    """Records as whole numbers from 0 to ``size`` - 1."""
 
     of: NDArray[np.int64]
-    many: int
+    size: int
 
     @property
     def compact(self) -> bool:
         """Whether a slot for every code costs no more than sorting the records."""
-        return self.many <= 8 * len(self.of) + 1024
+        return self.size <= 8 * len(self.of) + 1024
 
     def counts(self) -> NDArray[np.int64]:
         """How often codes occur; by code where that is compact, in any order otherwise."""
-        return (
-            np.bincount(self.of, minlength=self.many)
-            if self.compact
-            else np.unique(self.of, return_counts=True)[1]
-        )
+        if self.compact:
+            return np.bincount(self.of, minlength=self.size)
+        return np.unique(self.of, return_counts=True)[1]
 
     def dense(self) -> Codes:
         """The same partition with codes that all occur."""
         if not self.compact:
             occurring, inverse = np.unique(self.of, return_inverse=True)
             return Codes(inverse.astype(np.int64), len(occurring))
-        occurs = np.bincount(self.of, minlength=self.many) > 0
+        occurs = np.bincount(self.of, minlength=self.size) > 0
         return Codes((np.cumsum(occurs) - 1)[self.of], int(occurs.sum()))
 
 

@@ -25,35 +25,31 @@ from sfumato.guidance.profiling.proposed_steps import K, attribute_of, means_for
 if TYPE_CHECKING:
     from sfumato.guidance.profiling.table_relations import TableGuess
 
+FieldView = Mapping[str, Any]
+
+# People the designs are tried on, with all their rows; of more people some are drawn, with a fixed
+# seed.
 PEOPLE_TRIED = 3_000
-"""People the designs are tried on, with all their rows; of more people some are drawn, with a fixed
-seed.
-"""
+# Shares of the people and of the rows that a design may cost to be proposed, and of the people that
+# the recipe then allows.
 PEOPLE_LOST, ROWS_LOST, BUDGET = 0.05, 0.5, 0.1
-"""Shares of the people and of the rows that a design may cost to be proposed, and of the people
-that the recipe then allows.
-"""
+# How many times k persons a step in the people's table aims at: who is to share rows needs more
+# company.
 LARGER = (1, 5, 20)
-"""How many times k persons a step in the people's table aims at: who is to share rows needs more
-company.
-"""
+# How many times k persons share a row before rows go to even out their numbers.
 SPARE = 4
-"""How many times k persons share a row before rows go to even out their numbers."""
+# Share of the persons who have the most frequent value, above which no crowd can be asked to have
+# it in less than half.
 COMMON = 1 / 3
-"""Share of the persons who have the most frequent value, above which no crowd can be asked to have
-it in less than half.
-"""
 L = 2
 CHILD_MEANS: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
-
-Spec = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class ProposedLine:
     """A promise or a step in recipe syntax, and why it is proposed, or why not."""
 
-    spec: Spec
+    spec: FieldView
     why: str
 
 
@@ -94,9 +90,9 @@ class _Cost:
         return f"{percent(self.people)} of the people and {percent(self.rows)} of the rows would go"
 
 
-COUNTS: Spec = {"persons_k_anonymity": {"k": K, "knows": "counts"}}
-ONE_ROW: Spec = {"persons_k_anonymity": {"k": K, "knows": "any", "facts": 1}}
-OWN: Spec = {"persons_k_anonymity": {"k": K, "knows": "own"}}
+COUNTS: FieldView = {"persons_k_anonymity": {"k": K, "knows": "counts"}}
+ONE_ROW: FieldView = {"persons_k_anonymity": {"k": K, "knows": "any", "facts": 1}}
+OWN: FieldView = {"persons_k_anonymity": {"k": K, "knows": "own"}}
 WHY = {
     "counts": (
         "whoever knows the own columns and how many rows somebody has finds 5 persons or more"
@@ -118,17 +114,17 @@ def design_of(
     if trial is None:
         return _untried(tables)
     design, refused = trial.affordable()
-    design, more = trial.with_secrets(design)
-    return dataclasses.replace(trial.lines(design), refused=(*refused, *more))
+    design, refused_secrets = trial.with_secrets(design)
+    return dataclasses.replace(trial.lines(design), refused=(*refused, *refused_secrets))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Design:
     """Promises about persons, and how much company the people's table should give everybody."""
 
-    persons: tuple[Spec, ...]
+    persons: tuple[FieldView, ...]
     larger: int = 1
-    secrets: tuple[Spec, ...] = ()
+    secrets: tuple[FieldView, ...] = ()
 
     def knows(self, word: str) -> bool:
         return any(spec["persons_k_anonymity"]["knows"] == word for spec in self.persons)
@@ -138,11 +134,9 @@ class _Design:
         afterwards, and where one that is known must be had by many of a class.
         """
         spare = SPARE * K if self.knows("counts") else K
-        return (
-            max(spare, -(-persons // self.larger))
-            if self.knows("any") and self.larger > 1
-            else spare
-        )
+        if self.knows("any") and self.larger > 1:
+            return max(spare, -(-persons // self.larger))
+        return spare
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,8 +148,8 @@ class _Trial:
     guesses: tuple[TableGuess, ...]
     people: Any
     everybody: int
-    own_means: Spec
-    tried: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
+    own_means: FieldView
+    results: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
     """What was left by all steps but the last, and the detail lost, of designs that were tried."""
 
     @classmethod
@@ -179,12 +173,16 @@ class _Trial:
         )
         try:
             schemas = {t.name: _schema(t) for t in tables}
-            some = {
+            sampled_tables = {
                 n: _of_people(frames[n], owners[n], sample).select(list(s.attributes))
                 for n, s in schemas.items()
             }
-            people: Any = registry.data_class(Shape.TABLES).from_tables(some, schemas, Source())
-            steps = means_for(people.table(top.name)) if _has_quasi(top) else None
+            people: Any = registry.data_class(Shape.TABLES).from_tables(
+                sampled_tables, schemas, Source()
+            )
+            steps = None
+            if _has_quasi(top):
+                steps = means_for(people.table(top.name))
         except SfumatoError:
             return None
         return cls(tuple(tables), people, size, CHILD_MEANS if steps is None else steps.step)
@@ -201,11 +199,11 @@ class _Trial:
         """
         if len(self.guesses) == 1:
             return _Design((OWN,)), []
-        both = self._cheapest((COUNTS, ONE_ROW))
-        if both[1].affordable:
-            return both[0], []
+        combined = self._cheapest((COUNTS, ONE_ROW))
+        if combined[1].affordable:
+            return combined[0], []
         single = sorted(
-            map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda tried: tried[1].total
+            map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda trial_cost: trial_cost[1].total
         )
         bearable = [design for design, cost in single if cost.affordable]
         best = bearable[0] if bearable else _Design((OWN,))
@@ -215,13 +213,15 @@ class _Trial:
             if design is not best
         ]
 
-    def _cheapest(self, persons: tuple[Spec, ...]) -> tuple[_Design, _Cost]:
+    def _cheapest(self, persons: tuple[FieldView, ...]) -> tuple[_Design, _Cost]:
         """The way to keep some promises that costs least."""
         sizes = LARGER if _has_quasi(self.top) else LARGER[:1]
         designs = [
             (design, self.cost(design)) for design in (_Design(persons, larger) for larger in sizes)
         ]
-        return min(designs, key=lambda one: (not one[1].affordable, one[1].total))
+        return min(
+            designs, key=lambda design_cost: (not design_cost[1].affordable, design_cost[1].total)
+        )
 
     def with_secrets(self, design: _Design) -> tuple[_Design, list[ProposedLine]]:
         """The same with a promise for every sensitive column that does not cost too much, one after
@@ -229,15 +229,15 @@ class _Trial:
         """
         refused: list[ProposedLine] = []
         for spec in self._about_secrets(design):
-            more = dataclasses.replace(design, secrets=(*design.secrets, spec))
-            cost = self.cost(more)
+            extended = dataclasses.replace(design, secrets=(*design.secrets, spec))
+            cost = self.cost(extended)
             if cost.affordable:
-                design = more
+                design = extended
             else:
                 refused.append(ProposedLine(spec, cost.words))
         return design, refused
 
-    def _about_secrets(self, design: _Design) -> Iterator[Spec]:
+    def _about_secrets(self, design: _Design) -> Iterator[FieldView]:
         knows = "counts" if design.knows("counts") else "own"
         views = self.people.shown()
         quasi_columns = set()
@@ -251,8 +251,8 @@ class _Trial:
             ):  # who knows a column does not learn it
                 continue
             person_values = np.unique(np.stack([column.person, column.code], axis=1), axis=0)
-            most = np.bincount(person_values[:, 1]).max() / views.persons
-            kind = {} if most <= COMMON else {"kind": "distinct"}
+            largest_share = np.bincount(person_values[:, 1]).max() / views.persons
+            kind = {} if largest_share <= COMMON else {"kind": "distinct"}
             yield {"persons_l_diversity": {"sensitive": name, "l": L, **kind, "knows": knows}}
 
     # What it costs.
@@ -266,10 +266,10 @@ class _Trial:
             design.larger,
         )  # promises about secrets are the last step's alone
         try:
-            if key not in self.tried:
-                self.tried[key] = _carried_out(self.people, steps, models)
-            people, detail = self.tried[key]
-            people, _ = _carried_out(people, [last], models, place=len(steps))
+            if key not in self.results:
+                self.results[key] = _carried_out(self.people, steps, models)
+            people, detail = self.results[key]
+            people, _ = _carried_out(people, [last], models, first_number=len(steps))
         except SfumatoError:
             return _Cost(refused="it cannot be reached")
         before, after = self.people.counts(), people.counts()
@@ -295,11 +295,9 @@ class _Trial:
                 yield ProposedLine(promise, "every combination in the table is shared by 5 persons")
         for spec in design.secrets:
             fields = spec["persons_l_diversity"]
-            how = (
-                "no value is had by more than half of them"
-                if "kind" not in fields
-                else "two of them share no value"
-            )
+            how = "two of them share no value"
+            if "kind" not in fields:
+                how = "no value is had by more than half of them"
             yield ProposedLine(spec, f"among those whom somebody finds so, {how}")
 
     def _steps(self, design: _Design, persons: int, *, budget: float) -> Iterator[ProposedLine]:
@@ -312,21 +310,17 @@ class _Trial:
                 )
         if _has_quasi(self.top):
             aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]} if design.larger > 1 else {}
-            why = (
-                f"so that there are {K * design.larger} persons to share rows with"
-                if aim
-                else "means that lose least"
-            )
+            why = "means that lose least"
+            if aim:
+                why = f"so that there are {K * design.larger} persons to share rows with"
             yield ProposedLine(_placed(self.own_means, {"table": self.top.name, **aim}), why)
         for table in self.guesses[1:]:
             if _has_quasi(table):
                 common = design.sharing(persons)
                 aim = {"aim": [{"k_anonymity": {"k": common}}]} if common > K else {}
-                why = (
-                    "so that rows are shared by many"
-                    if aim
-                    else "labels of the hierarchies, one level a column"
-                )
+                why = "labels of the hierarchies, one level a column"
+                if aim:
+                    why = "so that rows are shared by many"
                 yield ProposedLine(_placed(CHILD_MEANS, {"table": table.name, **aim}), why)
         if design.knows("any"):
             yield ProposedLine({"trim_rows": {}}, "rows that fewer than 5 persons share go")
@@ -341,11 +335,11 @@ class _Trial:
 
 
 def _carried_out(
-    people: Any, steps: Sequence[ProposedLine], models: tuple[Any, ...], place: int = 0
+    people: Any, steps: Sequence[ProposedLine], models: tuple[Any, ...], first_number: int = 0
 ) -> tuple[Any, float]:
     """What steps leave of people, and the share of detail they lose on the average."""
     detail = [0.0]
-    for number, line in enumerate(steps, start=place):
+    for number, line in enumerate(steps, start=first_number):
         step = _built("steps", line.spec)
         plan = step.plan(people, Goal(models, Seed.of(1), place=number))
         people = step.apply(people, plan)
@@ -354,11 +348,9 @@ def _carried_out(
 
 
 def _instead(cost: _Cost) -> str:
-    return (
-        f"{cost.words}; instead of the first promise it is bearable, not besides"
-        if cost.affordable
-        else cost.words
-    )
+    if cost.affordable:
+        return f"{cost.words}; instead of the first promise it is bearable, not besides"
+    return cost.words
 
 
 def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:
@@ -367,11 +359,11 @@ def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:
     return trial.lines(_Design((OWN,)))
 
 
-def _built(family: str, spec: Spec) -> Any:
+def _built(family: str, spec: FieldView) -> Any:
     return registry.build(family, dict(spec), shape=Shape.TABLES)
 
 
-def _placed(step: Spec, placing: Mapping[str, Any]) -> Spec:
+def _placed(step: FieldView, placing: FieldView) -> FieldView:
     """A step of ordinary tables, in recipe syntax, with the table it works in and what it aims at
     there.
     """

@@ -37,8 +37,8 @@ from sfumato.guidance.profiling.words import Match, fold
 # What a column is by the words in it, where its name says nothing: sex, marital status, ethnicity,
 # schooling, countries.
 
+# Distinct values above which a column holds no vocabulary of these.
 _MOST_VALUES = 400
-"""Distinct values above which a column holds no vocabulary of these."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,56 +108,55 @@ def _made_of(vocabulary: _Vocabulary, values: list[frozenset[str]]) -> bool:
 
 MOST_COLUMNS = 120
 FEWEST_ROWS_TO_DEPEND = 30
+# λ from which one column tells another, where that has `SEVERAL` values; with fewer only λ = 1
+# counts.
 TELLS = 0.9
-"""λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ =
-1 counts.
-"""
 
+# λ in both directions from which two columns say the same.
 SAME = 0.9
-"""λ in both directions from which two columns say the same."""
 
 SEVERAL = 5
+# Mean records a value needs before what it goes with says anything.
 ROWS_A_VALUE = 4
-"""Mean records a value needs before what it goes with says anything."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Telling:
-    """Column ``one`` tells column ``other``; ``mutual``: and the other way round."""
+    """Column ``first`` tells column ``second``; ``mutual``: and the other way round."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     mutual: bool
 
 
 def tellings(
-    quasi: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]
+    quasi: Sequence[ProfiledColumn], other_columns: Sequence[ProfiledColumn]
 ) -> tuple[Telling, ...]:
     """Which of the columns an outsider may know tell which column, or are told by it.
 
     Looks at 10,000 rows at most and at 120 columns at most. Columns with nearly as many values as
     records say nothing, unless they are the same column twice.
     """
-    columns = [*quasi, *others][:MOST_COLUMNS]
+    columns = [*quasi, *other_columns][:MOST_COLUMNS]
     if not columns or columns[0].card.rows < FEWEST_ROWS_TO_DEPEND:
         return ()
     coded = [_Coded.of(column) for column in columns]
     pairs: list[Telling] = []
-    for i, one in enumerate(coded[: len(quasi)]):
-        for other in coded[i + 1 :]:
-            pairs.extend(_between(one, other))
+    for i, first in enumerate(coded[: len(quasi)]):
+        for second in coded[i + 1 :]:
+            pairs.extend(_between(first, second))
     return tuple(pairs)
 
 
-def _between(one: _Coded, other: _Coded) -> Iterator[Telling]:
-    if one.same_as(other):
-        yield Telling(one.name, other.name, mutual=True)
+def _between(first: _Coded, second: _Coded) -> Iterator[Telling]:
+    if first.same_as(second):
+        yield Telling(first.name, second.name, mutual=True)
         return
-    there, back = one.tells(other), other.tells(one)
-    if min(there, back) >= SAME:
-        yield Telling(one.name, other.name, mutual=True)
-    elif max(there, back) >= TELLS:
-        teller, follower = (one, other) if there >= back else (other, one)
+    forward, back = first.tells(second), second.tells(first)
+    if min(forward, back) >= SAME:
+        yield Telling(first.name, second.name, mutual=True)
+    elif max(forward, back) >= TELLS:
+        teller, follower = (first, second) if forward >= back else (second, first)
         yield Telling(teller.name, follower.name, mutual=False)
 
 
@@ -173,7 +172,7 @@ class _Coded:
     @classmethod
     def of(cls, column: ProfiledColumn) -> _Coded:
         codes = codes_of(column.spread).dense()
-        return cls(column, codes, codes.many, int(codes.counts().max()))
+        return cls(column, codes, codes.size, int(codes.counts().max()))
 
     @property
     def name(self) -> str:
@@ -181,11 +180,11 @@ class _Coded:
 
     def same_as(self, other: _Coded) -> bool:
         """Whether the two are one column, value by value."""
-        mine, theirs = self.column, other.column
-        alike = self.distinct == other.distinct > 1 and mine.dtype == theirs.dtype
-        if not alike or not mine.spread.equals(theirs.spread, check_names=False):
+        own_column, other_column = self.column, other.column
+        alike = self.distinct == other.distinct > 1 and own_column.dtype == other_column.dtype
+        if not alike or not own_column.spread.equals(other_column.spread, check_names=False):
             return False
-        return mine.values.equals(theirs.values, check_names=False)
+        return own_column.values.equals(other_column.values, check_names=False)
 
     def tells(self, other: _Coded) -> float:
         """λ, where there is enough to say so; 0 otherwise."""
@@ -195,33 +194,30 @@ class _Coded:
         right = _right_guesses(self.codes, other.codes)
         if right == rows:
             return 1.0
-        return (
-            (right - other.commonest) / (rows - other.commonest)
-            if other.distinct >= SEVERAL
-            else 0.0
-        )
+        if other.distinct >= SEVERAL:
+            return (right - other.commonest) / (rows - other.commonest)
+        return 0.0
 
 
 def _right_guesses(known_codes: Codes, guessed: Codes) -> int:
     """Records whose code in one column is the commonest among those with their code in the
     other.
     """
-    joint = Codes(known_codes.of * guessed.many + guessed.of, known_codes.many * guessed.many)
+    joint = Codes(known_codes.of * guessed.size + guessed.of, known_codes.size * guessed.size)
     if joint.compact:
-        return int(joint.counts().reshape(known_codes.many, guessed.many).max(axis=1).sum())
+        return int(joint.counts().reshape(known_codes.size, guessed.size).max(axis=1).sum())
     pairs, counts = np.unique(joint.of, return_counts=True)
-    best = np.zeros(known_codes.many, dtype=np.int64)
-    np.maximum.at(best, pairs // guessed.many, counts)
+    best = np.zeros(known_codes.size, dtype=np.int64)
+    np.maximum.at(best, pairs // guessed.size, counts)
     return int(best.sum())
 
 
 # Roles once it is known which columns tell each other: no column is left to undo the recoding of
 # another.
 
+# Of two columns that say the same, words with an order are kept before dates, labels and bare
+# numbers.
 _SPEAKING = (Kind.ORDINAL, Kind.DATE, Kind.NOMINAL, Kind.NUMERIC)
-"""Of two columns that say the same, words with an order are kept before dates, labels and bare
-numbers.
-"""
 
 
 def with_duplicates_found(
@@ -234,12 +230,12 @@ def with_duplicates_found(
     quasi too.
     """
     quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
-    others = [
+    other_columns = [
         c
         for c in columns
         if guesses[c.card.name].roles in ((Role.KEEP,), (Role.ASK,)) and not c.card.constant
     ]
-    pairs = tellings(quasi, others)
+    pairs = tellings(quasi, other_columns)
     by_name = {column.card.name: column for column in columns}
     changed = dict(guesses)
     for telling in pairs:
@@ -254,7 +250,7 @@ def with_duplicates_found(
 def _keep_one(
     telling: Telling, columns: Mapping[str, ProfiledColumn], guesses: dict[str, RoleGuess]
 ) -> None:
-    pair = (telling.one, telling.other)
+    pair = (telling.first, telling.second)
     if any(guesses[name].roles == (Role.DROP,) for name in pair):
         return  # one of them is gone already
     first_name = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
@@ -278,20 +274,20 @@ def _precedence(column: ProfiledColumn, guess: RoleGuess) -> tuple[bool, int]:
 
 
 def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
-    one, other = guesses[telling.one], guesses[telling.other]
-    if (Role.DROP,) in (one.roles, other.roles) or (Role.QUASI in one.roles) == (
-        Role.QUASI in other.roles
+    first, second = guesses[telling.first], guesses[telling.second]
+    if (Role.DROP,) in (first.roles, second.roles) or (Role.QUASI in first.roles) == (
+        Role.QUASI in second.roles
     ):
         return
-    if Role.QUASI in one.roles:
-        reason = f"follows from {telling.one}, which others can know"
-        guesses[telling.other] = dataclasses.replace(
-            other, roles=(Role.QUASI,), reason=reason, confidence=0.6
+    if Role.QUASI in first.roles:
+        reason = f"follows from {telling.first}, which others can know"
+        guesses[telling.second] = dataclasses.replace(
+            second, roles=(Role.QUASI,), reason=reason, confidence=0.6
         )
     else:
-        reason = f"tells {telling.other}, which others can know"
-        guesses[telling.one] = dataclasses.replace(
-            one, roles=(Role.QUASI,), reason=reason, confidence=0.6
+        reason = f"tells {telling.second}, which others can know"
+        guesses[telling.first] = dataclasses.replace(
+            first, roles=(Role.QUASI,), reason=reason, confidence=0.6
         )
 
 
@@ -303,12 +299,12 @@ def with_differences_found(
     """
     quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
     free = ((Role.KEEP,), (Role.ASK,), (Role.SENSITIVE,))
-    others = [c for c in columns if guesses[c.card.name].roles in free]
+    other_columns = [c for c in columns if guesses[c.card.name].roles in free]
     return {
         **guesses,
         **{
             difference.name: _undoing(difference, guesses[difference.name])
-            for difference in differences(quasi, others)
+            for difference in differences(quasi, other_columns)
         },
     }
 
@@ -329,23 +325,23 @@ def _undoing(difference: Difference, guess: RoleGuess) -> RoleGuess:
     return dataclasses.replace(guess, roles=(Role.DROP,), reason=reason, confidence=0.7)
 
 
+# Separation from which a column without a known name is proposed as quasi.
 TELLS_APART = 0.7
-"""Separation from which a column without a known name is proposed as quasi."""
 
+# Distinct numbers from which a column without a known name is taken for a measurement.
 MEASURED = 150
-"""Distinct numbers from which a column without a known name is taken for a measurement."""
 
+# Uniqueness from which a column numbers the records.
 ONE_ROW_EACH = 0.98
-"""Uniqueness from which a column numbers the records."""
 
+# Uniqueness from which texts are more likely names than labels.
 MANY_ALONE = 0.2
-"""Uniqueness from which texts are more likely names than labels."""
 
+# Distinct values per record that has one, from which a column may number the records.
 NEARLY_ALL_DIFFERENT = 0.9
-"""Distinct values per record that has one, from which a column may number the records."""
 
+# Records that have a value, from which nearly all different values are no accident.
 FEWEST_ROWS = 20
-"""Records that have a value, from which nearly all different values are no accident."""
 
 _OLDEST = 130
 _MOST_SEXES = 12
@@ -406,9 +402,11 @@ def _design_roles(
 
 
 def _direct_role(recognition: Recognition) -> RoleGuess:
-    note = "; dropped unless a step rewrites it" if recognition.what == "free text" else ""
+    note = ""
+    if recognition.concept == "free text":
+        note = "; dropped unless a step rewrites it"
     return RoleGuess(
-        (Role.DROP,), f"{recognition.reason}{note}", recognition.confidence, recognition.what
+        (Role.DROP,), f"{recognition.reason}{note}", recognition.confidence, recognition.concept
     )
 
 
@@ -419,7 +417,9 @@ def _other_role(column: ProfiledColumn) -> RoleGuess:
     )  # who has a value and who has none are told apart
     if not card.constant or card.rows == 0 or marks:
         return _by_name(column)
-    empty = "has no values" if not card.distinct else "has the same value in all records"
+    empty = "has the same value in all records"
+    if not card.distinct:
+        empty = "has no values"
     return RoleGuess((Role.KEEP,), empty, 0.9)
 
 
@@ -445,7 +445,9 @@ def _by_name(column: ProfiledColumn) -> RoleGuess:
 
 def _by_words(column: ProfiledColumn) -> RoleGuess | None:
     """The values are words everybody knows people by, whatever the column is called."""
-    concept = None if column.dtype.is_numeric() else told_by_values(column.sample)
+    concept = None
+    if not column.dtype.is_numeric():
+        concept = told_by_values(column.sample)
     if concept is None:
         return None
     guess = _quasi(concept)
@@ -457,7 +459,9 @@ def _by_words(column: ProfiledColumn) -> RoleGuess | None:
 def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
     """A column named like a part of the survey design that was not taken for it."""
     if concept == "sampling weight" and column.dtype.is_numeric():
-        return _second_weight(column) if may_weigh_records(column) else _doubtful_weight()
+        if may_weigh_records(column):
+            return _second_weight(column)
+        return _doubtful_weight()
     if concept == "household id" and column.card.uniqueness >= ONE_ROW_EACH:
         return RoleGuess(
             (Role.DROP,),
@@ -517,7 +521,7 @@ def _plausible(match: Match, column: ProfiledColumn) -> bool:
         return digits >= 0.8 and share(lambda text: 3 <= len(text) <= 10, texts) >= 0.9
     if match.concept == "location":
         return share(_is_place, texts) >= 0.9
-    if match.concept == "body weight" and set(match.others) - word_lists().body:
+    if match.concept == "body weight" and set(match.other_words) - word_lists().body:
         return not weighs_records(column)
     return True
 
@@ -535,7 +539,9 @@ def _is_age(text: str) -> bool:
 
 def _is_place(text: str) -> bool:
     """A degree of the globe, or words."""
-    return abs(float(text)) <= _DEGREES if is_number(text) else True
+    if is_number(text):
+        return abs(float(text)) <= _DEGREES
+    return True
 
 
 def _by_counts(column: ProfiledColumn) -> RoleGuess:
@@ -551,13 +557,13 @@ def _by_counts(column: ProfiledColumn) -> RoleGuess:
     if card.kind is Kind.DATE:
         return RoleGuess((Role.QUASI,), f"a date ({apart}): others can know when", 0.5)
     if _nearly_all_different(column):
-        what = (
-            "a measurement, or a number of the records"
-            if card.kind is Kind.NUMERIC
-            else "codes or names"
-        )
+        description = "codes or names"
+        if card.kind is Kind.NUMERIC:
+            description = "a measurement, or a number of the records"
         return RoleGuess(
-            (Role.ASK,), f"{what} ({apart}): direct if it numbers or names people, {_OR_ELSE}", 0.3
+            (Role.ASK,),
+            f"{description} ({apart}): direct if it numbers or names people, {_OR_ELSE}",
+            0.3,
         )
     if card.kind is Kind.NUMERIC and (column.dtype.is_float() or card.distinct > MEASURED):
         return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)

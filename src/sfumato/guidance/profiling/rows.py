@@ -15,8 +15,8 @@ from sfumato.core.randomness import Seed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Rows up to which all columns are looked at together; of a larger table so many are drawn.
 MOST_ROWS = 200_000
-"""Rows up to which all columns are looked at together; of a larger table so many are drawn."""
 
 
 class ColumnSource(Protocol):
@@ -52,7 +52,9 @@ class FrameColumns:
 
 def as_source(table: pl.DataFrame | ColumnSource) -> ColumnSource:
     """A table that gives its columns one by one."""
-    return FrameColumns(table) if isinstance(table, pl.DataFrame) else table
+    if isinstance(table, pl.DataFrame):
+        return FrameColumns(table)
+    return table
 
 
 def drawn_positions(height: int, bound: int) -> NDArray[np.int64] | None:

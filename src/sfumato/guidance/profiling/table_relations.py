@@ -25,20 +25,18 @@ from sfumato.guidance.profiling.related_persons import PersonsDesign, design_of
 KEY_WORDS = frozenset(
     {"id", "key", "no", "nr", "num", "number", "code", "nummer", "ref", "uid", "guid", "uuid"}
 )
+# Share of the values of a column that must be keys of another table for its rows to be taken as
+# belonging there.
 ENOUGH = 0.9
-"""Share of the values of a column that must be keys of another table for its rows to be taken as
-belonging there.
-"""
+# What is said for a column of the same name that is called neither like a key nor after a table;
+# all of its values must be keys then.
 SAME = "and it has the same name, though not one like a key's"
-"""What is said for a column of the same name that is called neither like a key nor after a table;
-all of its values must be keys then.
-"""
+# The same for a column that is called after people, and so is the other table or its key.
 BOTH = "and both are called after people"
-"""The same for a column that is called after people, and so is the other table or its key."""
+# Columns of a table without a key that are looked at in pairs.
 MOST_COMBINED = 8
-"""Columns of a table without a key that are looked at in pairs."""
+# Share of the people who must have no more rows than the cap that is proposed.
 USUAL = 0.95
-"""Share of the people who must have no more rows than the cap that is proposed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +57,7 @@ class ParentGuess:
     table: str
     share: float
     reason: str
-    named: bool = False
+    by_name: bool = False
     """Whether it is called as the key is, and like a key."""
 
 
@@ -67,15 +65,15 @@ class ParentGuess:
 class TableGuess:
     """One table of several: what is proposed for its columns, its key, and the table it belongs to.
 
-    ``others`` are keys of further tables in it, which are dropped; ``usual_rows`` is how many rows
-    of it nearly all people have at most.
+    ``other_parents`` are keys of further tables in it, which are dropped; ``usual_rows`` is how
+    many rows of it nearly all people have at most.
     """
 
     name: str
     proposal: Proposal
     key: KeyGuess | None
     parent: ParentGuess | None
-    others: tuple[ParentGuess, ...] = ()
+    other_parents: tuple[ParentGuess, ...] = ()
     usual_rows: int | None = None
 
     @property
@@ -83,8 +81,8 @@ class TableGuess:
         """The proposals for columns that are no keys; keys of further tables are direct
         identifiers, and so are units.
         """
-        keys = {one.column for one in (self.key, self.parent) if one is not None}
-        further = {one.column: one.table for one in self.others}
+        keys = {guess.column for guess in (self.key, self.parent) if guess is not None}
+        further = {guess.column: guess.table for guess in self.other_parents}
         columns = [column for column in self.proposal.columns if column.name not in keys]
         return tuple(_dropped(column, further.get(column.name)) for column in columns)
 
@@ -143,17 +141,21 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
         if (
             key is not None
             and parent is not None
-            and (key.column == parent.column or (name not in needed and not _said(key)))
+            and (key.column == parent.column or (name not in needed and not _is_named(key)))
         ):
             key = None
-        others = tuple(g for g in above[name] if parent is None or g.column != parent.column)
-        others = tuple(
-            g for g in others if g.table in order and (key is None or g.column != key.column)
+        other_parents = tuple(g for g in above[name] if parent is None or g.column != parent.column)
+        other_parents = tuple(
+            g for g in other_parents if g.table in order and (key is None or g.column != key.column)
         )
-        counts = _counts(owners[name], frames[top].height) if name != top else None
-        usual = None if counts is None else max(1, int(np.quantile(counts, USUAL)))
+        counts = None
+        if name != top:
+            counts = _counts(owners[name], frames[top].height)
+        usual = None
+        if counts is not None:
+            usual = max(1, int(np.quantile(counts, USUAL)))
         looked_at = people if name == top else propose(*tables[name])
-        guesses.append(TableGuess(name, looked_at, key, parent, others, usual))
+        guesses.append(TableGuess(name, looked_at, key, parent, other_parents, usual))
     apart = tuple(name for name in frames if name not in order)
     why = tuple(_stranger(name, frames, keys, above) for name in apart)
     return RelationsProposal(tuple(guesses), apart, why, design_of(guesses, frames, owners))
@@ -178,7 +180,9 @@ def _stem(word: str) -> str:
     """
     if word in ("people", "persons"):
         return "person"
-    return re.sub(r"(ies)$", "y", word) if word.endswith("ies") else word.rstrip("s")
+    if word.endswith("ies"):
+        return re.sub(r"(ies)$", "y", word)
+    return word.rstrip("s")
 
 
 def _stems(name: str) -> set[str]:
@@ -196,7 +200,7 @@ def _means_whom_rows_are_about(column: str) -> bool:
     return _means_people(column) and not _stems(column) & word_lists().other_people
 
 
-def _said(key: KeyGuess) -> bool:
+def _is_named(key: KeyGuess) -> bool:
     """Whether a column is called like a key."""
     words = _words(key.column)
     return bool(words) and (
@@ -240,8 +244,8 @@ def _fits(column: pl.Series) -> bool:
 
 def _likely(table: str, key: KeyGuess) -> tuple[bool, bool, bool]:
     return (
-        bool(_stems(key.column) & _stems(table)) and _said(key),
-        _said(key),
+        bool(_stems(key.column) & _stems(table)) and _is_named(key),
+        _is_named(key),
         bool(_stems(key.column) & _stems(table)),
     )
 
@@ -251,21 +255,19 @@ def _parents(
 ) -> list[ParentGuess]:
     """The columns of a table that hold keys of others."""
     parents = []
-    for other in frames:
-        for key in key_guesses[other] if other != name else []:
+    for parent in frames:
+        for key in key_guesses[parent] if parent != name else []:
             for column in frames[name].columns:
-                words = _why(column, key.column, other)  # first, for it costs nothing
-                share = (
-                    0.0
-                    if words is None
-                    else _included(frames[name][column], frames[other][key.column])
-                )
+                words = _why(column, key.column, parent)  # first, for it costs nothing
+                share = 0.0
+                if words is not None:
+                    share = _included(frames[name][column], frames[parent][key.column])
                 if words is not None and share >= (1.0 if words in (SAME, BOTH) else ENOUGH):
                     reason = (
-                        f"{percent(share)} of its values are a {key.column} of {other}, {words}"
+                        f"{percent(share)} of its values are a {key.column} of {parent}, {words}"
                     )
                     like = column.lower() == key.column.lower() and words != SAME
-                    parents.append(ParentGuess(column, other, share, reason, like))
+                    parents.append(ParentGuess(column, parent, share, reason, like))
     return _nearest(parents)
 
 
@@ -274,11 +276,11 @@ def _nearest(parents: Sequence[ParentGuess]) -> list[ParentGuess]:
     before, like ``tutor_pupil``.
     """
     best: dict[str, ParentGuess] = {}
-    ranked = sorted(parents, key=lambda g: (g.named, g.share), reverse=True)
+    ranked = sorted(parents, key=lambda g: (g.by_name, g.share), reverse=True)
     for guess in ranked:
         best.setdefault(guess.table, guess)
-    more = [g for g in ranked if g.column.lower().endswith(f"_{best[g.table].column.lower()}")]
-    return [*best.values(), *more]
+    prefixed = [g for g in ranked if g.column.lower().endswith(f"_{best[g.table].column.lower()}")]
+    return [*best.values(), *prefixed]
 
 
 def _why(column: str, key: str, table: str) -> str | None:
@@ -289,14 +291,18 @@ def _why(column: str, key: str, table: str) -> str | None:
     two that mean people.
     """
     if column.lower() == key.lower():
-        says_so = _said(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
-        return "and it has the same name" if says_so else SAME
+        says_so = _is_named(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
+        if says_so:
+            return "and it has the same name"
+        return SAME
     if _stems(column) & _stems(table):
         return "and it is called after it"
     if _stems(column) & _stems(key) - KEY_WORDS:
         return "and the names agree"
-    both = _means_whom_rows_are_about(column) and (_means_people(table) or _means_people(key))
-    return BOTH if both else None
+    means_people = _means_whom_rows_are_about(column) and (
+        _means_people(table) or _means_people(key)
+    )
+    return BOTH if means_people else None
 
 
 def _included(values: pl.Series, keys: pl.Series) -> float:
@@ -305,10 +311,10 @@ def _included(values: pl.Series, keys: pl.Series) -> float:
     """
     if not (len(values) and _fits(values) and _fits(keys)):
         return 0.0
-    here, there = canonical(values).drop_nulls(), canonical(keys)
-    if here.dtype != there.dtype:
-        here, there = here.cast(pl.String), there.cast(pl.String)
-    return float(here.is_in(there.implode()).sum()) / len(values)
+    foreign_values, key_values = canonical(values).drop_nulls(), canonical(keys)
+    if foreign_values.dtype != key_values.dtype:
+        foreign_values, key_values = foreign_values.cast(pl.String), key_values.cast(pl.String)
+    return float(foreign_values.is_in(key_values.implode()).sum()) / len(values)
 
 
 # The tree below the people.
@@ -324,11 +330,11 @@ def _top(
     """
 
     def below(name: str) -> int:
-        reached, more = {name}, {name}
-        while more := {
-            t for t in frames if t not in reached and any(g.table in more for g in above[t])
+        reached, frontier = {name}, {name}
+        while frontier := {
+            t for t in frames if t not in reached and any(g.table in frontier for g in above[t])
         }:
-            reached |= more
+            reached |= frontier
         return len(reached)
 
     def people(name: str) -> int:
@@ -367,14 +373,14 @@ def _require_people(
             " tables and keys in a recipe (a key of two columns goes into one first)"
         )
     units = [c.name for c in proposal.columns if Role.PERSON in c.roles]
-    several = [
+    repeated_keys = [
         c for c in units if not _refers_to_itself(frames[top], c, key_guesses[top][0].column)
     ]
-    if several and not _means_people(top):
+    if repeated_keys and not _means_people(top):
         raise SchemaError(
             f"no table has a row for every person: {top!r} has several rows of one (column"
-            f" {several[0]!r}); give the table of the people too, or one with a row for each, and"
-            " its key"
+            f" {repeated_keys[0]!r}); give the table of the people too, or one with a row for each,"
+            " and its key"
         )
 
 
@@ -391,23 +397,25 @@ def _keyless(name: str, frame: pl.DataFrame) -> str:
     if not frame.height:
         return f"{beginning} has no rows"
     likely = sorted(
-        frame.columns, key=lambda c: (_said(KeyGuess(c, "")), frame[c].n_unique()), reverse=True
+        frame.columns, key=lambda c: (_is_named(KeyGuess(c, "")), frame[c].n_unique()), reverse=True
     )
-    nearly = _said(KeyGuess(likely[0], "")) and frame[likely[0]].n_unique() >= ENOUGH * frame.height
-    for one, other in itertools.combinations([] if nearly else likely[:MOST_COMBINED], 2):
-        pair = frame.select(one, other)
+    nearly = (
+        _is_named(KeyGuess(likely[0], "")) and frame[likely[0]].n_unique() >= ENOUGH * frame.height
+    )
+    for first, second in itertools.combinations([] if nearly else likely[:MOST_COMBINED], 2):
+        pair = frame.select(first, second)
         if not sum(pair.null_count().row(0)) and pair.n_unique() == frame.height:
             return (
-                f"{beginning} no column tells its rows apart by itself; {one!r} and {other!r}"
+                f"{beginning} no column tells its rows apart by itself; {first!r} and {second!r}"
                 " together"
                 " do: put both into one column, in every table that has them"
             )
     column = frame[likely[0]]
-    gaps, again = column.null_count(), frame.height - column.n_unique()
+    gaps, repeats = column.null_count(), frame.height - column.n_unique()
     return (
         f"{beginning} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,}"
         " missing"
-        f" value(s) and {max(0, again - max(0, gaps - 1)):,} row(s) with one that another row"
+        f" value(s) and {max(0, repeats - max(0, gaps - 1)):,} row(s) with one that another row"
         " has too"
     )
 
@@ -427,7 +435,7 @@ def _stranger(
     if near_miss is not None:
         return near_miss
     list_of = next(
-        ((other, g.column) for other, several in above.items() for g in several if g.table == name),
+        ((child, g.column) for child, guesses in above.items() for g in guesses if g.table == name),
         None,
     )
     if list_of is not None:
@@ -444,13 +452,16 @@ def _near(
     """The column of a table that is called as a key is and holds others, or such as differ in
     writing; None: there is none.
     """
-    for other, key in keys.items():
+    for parent, key in keys.items():
         for column in frames[name].columns if key is not None else ():
-            if key is None or _why(column, key.column, other) in (None, BOTH):
+            if key is None or _why(column, key.column, parent) in (None, BOTH):
                 continue
-            values, theirs = frames[name][column], frames[other][key.column]
-            share, alike = _included(values, theirs), _included(_loosely(values), _loosely(theirs))
-            message = f"only {percent(share)} of its {column} are a {key.column} of {other}"
+            values, key_values = frames[name][column], frames[parent][key.column]
+            share, alike = (
+                _included(values, key_values),
+                _included(_loosely(values), _loosely(key_values)),
+            )
+            message = f"only {percent(share)} of its {column} are a {key.column} of {parent}"
             if alike > share:
                 return (
                     f"{message}; {percent(alike)} would be if capitals, blanks and leading zeros"
@@ -488,7 +499,7 @@ def _tree(top: str, above: Mapping[str, list[ParentGuess]]) -> dict[str, ParentG
             ]
             if name == top or not fits:
                 continue
-            best = max(fits, key=lambda g: (depth[g.table], g.named, g.share))
+            best = max(fits, key=lambda g: (depth[g.table], g.by_name, g.share))
             parents[name], depth[name] = best, depth[best.table] + 1
     return parents
 
@@ -505,7 +516,9 @@ def _leads(parents: Mapping[str, ParentGuess], start: str, name: str) -> bool:
 
 def _by_depth(parents: Mapping[str, ParentGuess]) -> list[str]:
     def depth(name: str) -> int:
-        return 1 + depth(parents[name].table) if name in parents else 0
+        if name in parents:
+            return 1 + depth(parents[name].table)
+        return 0
 
     return sorted(parents, key=depth)
 
@@ -536,6 +549,6 @@ def _owners(
             raise SchemaError(f"table {guess.table!r} has no key")
         above = canonical(frames[guess.table][key.column]).cast(pl.String)
         over = pl.DataFrame({"key": above, "owner": owners[guess.table]})
-        here = pl.DataFrame({"key": canonical(frames[name][guess.column]).cast(pl.String)})
-        owners[name] = here.join(over, on="key", how="left", maintain_order="left")["owner"]
+        references = pl.DataFrame({"key": canonical(frames[name][guess.column]).cast(pl.String)})
+        owners[name] = references.join(over, on="key", how="left", maintain_order="left")["owner"]
     return owners

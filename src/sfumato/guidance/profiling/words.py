@@ -16,8 +16,8 @@ from sfumato.guidance.profiling.lexicon import (
     words_alone,
 )
 
+# Words a term may span (``medical record number of patient``).
 LONGEST_TERM = 5
-"""Words a term may span (``medical record number of patient``)."""
 
 _WORD = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _UNDECOMPOSED = str.maketrans(
@@ -52,7 +52,7 @@ class Match:
     length: int
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def other_words(self) -> tuple[str, ...]:
         """The words of the name that are not part of the term."""
         return self.words[: self.start] + self.words[self.start + self.length :]
 
@@ -110,7 +110,7 @@ def _stands(match: Match) -> bool:
     if match.length > 1 or match.words[match.start] not in words_alone(match.concept):
         return True
     harmless = word_lists().beside_a_term | word_lists().person
-    return all(word.isdigit() or word in harmless for word in match.others)
+    return all(word.isdigit() or word in harmless for word in match.other_words)
 
 
 def _by_stem(words: tuple[str, ...]) -> list[Match]:
@@ -119,7 +119,9 @@ def _by_stem(words: tuple[str, ...]) -> list[Match]:
     matches = []
     for concept, letters in stems().items():
         if any(stem in joined for stem in letters):
-            family = "direct" if concept in terms_of("direct") else "quasi"
+            family = "quasi"
+            if concept in terms_of("direct"):
+                family = "direct"
             matches.append(Match(family, concept, words, 0, len(words)))
     return matches
 

@@ -18,20 +18,20 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ .-][A-Za-z0-9_]+)*")
 _RESERVED = frozenset(
     {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"}
 )
+# YAML allows 1024 characters for a key on one line; longer names get a key of their own line.
 _LONGEST_KEY = 900
-"""YAML allows 1024 characters for a key on one line; longer names get a key of their own line."""
 
+# The line by which a recipe says that it was not written without looking at the data.
 PROPOSED = (
     "proposed_from: profile  # it looked at the table: no ε is certified while this line stands"
 )
-"""The line by which a recipe says that it was not written without looking at the data."""
 
+# Columns named in the header.
 _LISTED = 10
-"""Columns named in the header."""
 
 _UNSURE = 0.6
+# Share of records singled out by plain columns from which the header warns of them.
 _MUCH = 0.2
-"""Share of records singled out by plain columns from which the header warns of them."""
 
 
 def recipe_text(proposal: Proposal) -> str:
@@ -72,7 +72,9 @@ def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iter
     for key, value in options.items():
         yield f"{key}: {str(value).lower() if isinstance(value, bool) else flow(value)}"
     if codes:
-        every = list(dict.fromkeys(code for several in codes.values() for code in several))
+        every = list(
+            dict.fromkeys(code for column_codes in codes.values() for code in column_codes)
+        )
         where = ", ".join(scalar(name) for name in list(codes)[:5]) + (
             " and others" if len(codes) > 5 else ""
         )
@@ -88,7 +90,9 @@ def _step(proposal: Proposal) -> str:
     means = proposal.means
     if means is None:
         return f"  - {flow(FALLBACK)[1:-1]}"
-    rows = "the table" if means.rows == proposal.rows else f"{means.rows:,} rows of the table"
+    rows = "the table"
+    if means.rows != proposal.rows:
+        rows = f"{means.rows:,} rows of the table"
     return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}: {means.why}"
 
 
@@ -133,13 +137,17 @@ def _sampled(proposal: Proposal) -> Iterator[str]:
 
 def _records(proposal: Proposal) -> str:
     """What shares of records are shares of."""
-    return "the records" if proposal.sampled is None else f"{proposal.sampled:,} records drawn"
+    if proposal.sampled is None:
+        return "the records"
+    return f"{proposal.sampled:,} records drawn"
 
 
 def _questions(proposal: Proposal) -> Iterator[str]:
     open_columns = proposal.with_roles(Role.ASK)
     if open_columns:
-        count = "1 column waits" if len(open_columns) == 1 else f"{len(open_columns)} columns wait"
+        count = "1 column waits"
+        if len(open_columns) != 1:
+            count = f"{len(open_columns)} columns wait"
         yield (
             f"# {count} for your decision (role: ask), and nothing runs before:"
             f" {_names(open_columns)}."
@@ -149,7 +157,9 @@ def _questions(proposal: Proposal) -> Iterator[str]:
 def _most_dangerous(proposal: Proposal) -> Iterator[str]:
     dangerous = proposal.identifying
     if dangerous is not None and dangerous.uniqueness:
-        together = "single out" if len(dangerous.columns) > 1 else "singles out"
+        together = "singles out"
+        if len(dangerous.columns) > 1:
+            together = "single out"
         yield (
             f"# {_names(dangerous.columns)} {together} {percent(dangerous.uniqueness)} of"
             f" {_records(proposal)}."
@@ -177,8 +187,10 @@ def _warnings(proposal: Proposal) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(scalar(_cut(name)) for name in names[:_LISTED]) + more
+    remainder = ""
+    if len(names) > _LISTED:
+        remainder = f" and {len(names) - _LISTED} more"
+    return ", ".join(scalar(_cut(name)) for name in names[:_LISTED]) + remainder
 
 
 def _cut(name: str) -> str:
@@ -210,21 +222,20 @@ def _fields(column: ColumnProposal) -> dict[str, Any]:
     return fields
 
 
-def flow(value: Any) -> str:
+def flow(value: object) -> str:
     """A value in YAML's flow style.
 
     >>> flow({"widths": [5, 10], "format": "%d.%m.%Y"})
     '{widths: [5, 10], format: "%d.%m.%Y"}'
     """
     if isinstance(value, Mapping):
-        return (
-            "{"
-            + ", ".join(f"{scalar(str(key))}: {flow(item)}" for key, item in value.items())
-            + "}"
-        )
+        entries = [f"{scalar(str(key))}: {flow(item)}" for key, item in value.items()]
+        return f"{{{', '.join(entries)}}}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
-    return scalar(value) if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        return scalar(value)
+    return repr(value)
 
 
 def scalar(text: str) -> str:

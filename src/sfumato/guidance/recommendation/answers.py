@@ -26,13 +26,13 @@ Recipient = Literal["public", "researchers", "internal", "trusted", "unknown"]
 Bound = Literal["yes", "no", "unknown"]
 Sensitivity = Literal["low", "medium", "high", "unknown"]
 
+# What an unknown answer is taken for.
 WORST: dict[str, str] = {
     "recipient": "public: anybody may try, and nobody can be held to account",
     "contract": "no: nothing keeps the recipient from trying to recognise people",
     "sensitivity": "high: people would be harmed if they were recognised",
     "population": "small: the people may know each other",
 }
-"""What an unknown answer is taken for."""
 
 QUESTIONS: dict[str, str] = {
     "recipient": "Who receives it (public, researchers, internal, trusted; unknown)?",
@@ -43,7 +43,7 @@ QUESTIONS: dict[str, str] = {
 }
 
 
-def _people(value: Any) -> Any:
+def _people(value: object) -> object:
     """A number of people; digits may be grouped as people group them."""
     if value in (None, UNKNOWN, ""):
         return None
@@ -52,12 +52,10 @@ def _people(value: Any) -> Any:
     return value
 
 
-def _names(value: Any) -> Any:
-    return (
-        tuple(part.strip() for part in value.split(",") if part.strip())
-        if isinstance(value, str)
-        else value
-    )
+def _names(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
 
 
 @parameters
@@ -104,29 +102,26 @@ class ContextAnswers:
             name: worst for name, worst in WORST.items() if getattr(self, name) in (UNKNOWN, None)
         }
 
-    def with_answers(self, **given: Any) -> ContextAnswers:
+    def with_answers(self, **answers: object) -> ContextAnswers:
         """The same with other answers; what is None stays."""
-        return dataclasses.replace(
-            self, **{name: value for name, value in given.items() if value is not None}
-        )
+        changes = {name: value for name, value in answers.items() if value is not None}
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """As ``answers.yaml`` has them: all questions, unknown ones too."""
-        plain = {
+        fields: dict[str, Any] = {
             "recipient": self.recipient,
             "contract": self.contract,
             "sensitivity": self.sensitivity,
-        }
-        more = {
-            "keep": list(self.keep),
-            "analyses": [dict(one) for one in self.analyses],
-            "decide": dict(self.decide),
-        }
-        return {
-            **plain,
             "population": self.population or UNKNOWN,
-            **{k: v for k, v in more.items() if v},
         }
+        if self.keep:
+            fields["keep"] = list(self.keep)
+        if self.analyses:
+            fields["analyses"] = [dict(analysis) for analysis in self.analyses]
+        if self.decide:
+            fields["decide"] = dict(self.decide)
+        return fields
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(ContextAnswers))
@@ -142,8 +137,9 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
         return ContextAnswers()
     if isinstance(answers, ContextAnswers):
         return answers
-    name = str(answers) if isinstance(answers, str | Path) else "the answers"
-    document = recipes.read_document(Path(answers)) if isinstance(answers, str | Path) else answers
+    name, document = "the answers", answers
+    if isinstance(answers, str | Path):
+        name, document = str(answers), recipes.read_document(Path(answers))
     if not isinstance(document, Mapping):
         raise RecipeError(f"{name} must map questions to answers, like 'recipient: public'")
     strange = [str(key) for key in document if key not in FIELDS]
@@ -161,8 +157,9 @@ def answers_from(answers: ContextAnswers | Mapping[str, Any] | str | Path | None
 
 def _word(value: Any) -> Any:
     """YAML reads ``true`` where people mean yes."""
-    words = {True: "yes", False: "no"}
-    return words[value] if isinstance(value, bool) else value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
 
 
 def roles_of(word: str, column: str) -> tuple[Role, ...]:

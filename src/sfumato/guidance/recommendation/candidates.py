@@ -16,13 +16,14 @@ from sfumato.core.words import percent
 from sfumato.guidance.comparison import Candidate
 from sfumato.guidance.recommendation.terms import ProposedTerms
 
+FieldView = Mapping[str, Any]
+
+# The step that a profile of the table names; its twin among the others is left out.
 PROFILE = "as profile proposes"
-"""The step that a profile of the table names; its twin among the others is left out."""
 BUDGETS = (0.02, 0.05)
+# Of masking: a word, how far values are swapped by rank (share of the records), and how many
+# nominal values stay.
 STRENGTHS = (("lightly", 0.1, 0.8), ("strongly", 0.4, 0.3))
-"""Of masking: a word, how far values are swapped by rank (share of the records), and how many
-nominal values stay.
-"""
 
 ONLY_LIMITS = (
     "it promises no class size: values are changed, so counting who looks alike says nothing about"
@@ -49,7 +50,7 @@ class TriedMeans:
 
 
 def candidates_for(
-    dataset: Table, base: Recipe, terms: ProposedTerms, proposed: Mapping[str, Any] | None
+    dataset: Table, base: Recipe, terms: ProposedTerms, proposed: FieldView | None
 ) -> tuple[TriedMeans, ...]:
     """One candidate of every family that has something to work on.
 
@@ -60,10 +61,10 @@ def candidates_for(
     models = tuple(registry.build("models", promise) for promise in terms.promises)
     promising = dataclasses.replace(base, meet=models, limits=dict(terms.limits))
     own = [] if proposed is None else [_with(PROFILE, "profile", promising, dict(proposed))]
-    steps = [one.candidate.recipe.steps for one in own]
+    steps = [trial.candidate.recipe.steps for trial in own]
     recoded = [_with(name, family, promising, step) for name, family, step in _recodings()]
-    others = [one for one in recoded if one.candidate.recipe.steps not in steps]
-    return (*own, *others, *_masked(dataset, base, terms), *_drawn(base))
+    distinct = [trial for trial in recoded if trial.candidate.recipe.steps not in steps]
+    return (*own, *distinct, *_masked(dataset, base, terms), *_synthetic_candidates(base))
 
 
 def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
@@ -90,10 +91,12 @@ def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def _with(
-    name: str, family: str, recipe: Recipe, *steps: Mapping[str, Any], other: str = ""
+    name: str, family: str, recipe: Recipe, *steps: FieldView, other_promise: str = ""
 ) -> TriedMeans:
     built = tuple(registry.build("steps", step) for step in steps)
-    return TriedMeans(Candidate(name, dataclasses.replace(recipe, steps=built)), family, other)
+    return TriedMeans(
+        Candidate(name, dataclasses.replace(recipe, steps=built)), family, other_promise
+    )
 
 
 def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMeans]:
@@ -109,16 +112,20 @@ def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMea
     limited = dataclasses.replace(base, limits=dict(terms.limits))
     masked = []
     for word, p, retain in STRENGTHS if free else ():
-        steps: list[dict[str, Any]] = [
-            *(
-                [{"rank_swap": {"columns": ordered, "p": p, "variant": "p_distribution"}}]
-                if ordered
-                else []
-            ),
-            *([{"pram": {"columns": nominal, "retain": retain}}] if nominal else []),
-        ]
+        steps: list[dict[str, Any]] = []
+        if ordered:
+            swap = {"columns": ordered, "p": p, "variant": "p_distribution"}
+            steps.append({"rank_swap": swap})
+        if nominal:
+            steps.append({"pram": {"columns": nominal, "retain": retain}})
         masked.append(
-            _with(f"swapped and randomised {word}", "masking", limited, *steps, other=ONLY_LIMITS)
+            _with(
+                f"swapped and randomised {word}",
+                "masking",
+                limited,
+                *steps,
+                other_promise=ONLY_LIMITS,
+            )
         )
     return masked
 
@@ -131,20 +138,18 @@ def _has_order(dataset: Table, name: str) -> bool:
     return kind.is_numeric() or kind.is_temporal() or dataset.schema[name].order is not None
 
 
-def _drawn(base: Recipe) -> list[TriedMeans]:
-    return [_with("drawn anew by trees", "synthetic", base, {"synthesize": {}}, other=NOBODYS)]
+def _synthetic_candidates(base: Recipe) -> list[TriedMeans]:
+    return [
+        _with("drawn anew by trees", "synthetic", base, {"synthesize": {}}, other_promise=NOBODYS)
+    ]
 
 
-def contract_of(
-    lines: tuple[Mapping[str, Any], ...], document: Mapping[str, Any]
-) -> dict[str, Any]:
+def contract_of(lines: tuple[FieldView, ...], document: FieldView) -> dict[str, Any]:
     """A recipe document with lines of a contract that refuse what breaks them."""
     refusing = []
     for line in lines:
         for name, fields in line.items():
             refusing.append({name: {**dict(fields), "refuse": True}})
-    return (
-        {**document, "contract": [*document.get("contract", []), *refusing]}
-        if refusing
-        else dict(document)
-    )
+    if refusing:
+        return {**document, "contract": [*document.get("contract", []), *refusing]}
+    return dict(document)

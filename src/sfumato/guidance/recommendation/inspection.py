@@ -17,6 +17,7 @@ from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import UNITS, Role, Schema
 from sfumato.core.table import Table
+from sfumato.core.words import count_of, inflect
 from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposal import propose
@@ -26,10 +27,9 @@ from sfumato.guidance.recommendation.answers import ContextAnswers, require_colu
 from sfumato.guidance.recommendation.candidates import contract_of
 from sfumato.release.read_data import read_one_table
 
+# Rows that candidates are tried on; a larger table is drawn from, whole persons and households at a
+# time.
 ROWS = 10_000
-"""Rows that candidates are tried on; a larger table is drawn from, whole persons and households at
-a time.
-"""
 
 ASKED = "it has role ask"
 
@@ -46,7 +46,9 @@ class Looked:
     def people(self) -> int:
         """Persons where a column numbers them, else records."""
         person = self.dataset.schema.person
-        return len(self.dataset) if person is None else int(self.dataset.column(person).n_unique())
+        if person is None:
+            return len(self.dataset)
+        return int(self.dataset.column(person).n_unique())
 
     @property
     def distinct(self) -> dict[str, int]:
@@ -59,7 +61,9 @@ class Looked:
 
 def table_of(table: Any, recipe: Recipe | None = None) -> Table:
     """A table, or a path or frame that is read into memory."""
-    engine = "memory" if isinstance(table, str | Path) else None
+    engine = None
+    if isinstance(table, str | Path):
+        engine = "memory"
     return read_one_table(table, recipe=recipe, engine=engine, options={}).in_memory(
         "a recommendation"
     )
@@ -125,7 +129,9 @@ def _decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Sche
     for column, word in decisions.items():
         roles = roles_of(word, column)
         changes: dict[str, Any] = {"roles": roles}
-        hierarchy = schema[column].hierarchy if column in schema.attributes else None
+        hierarchy = None
+        if column in schema.attributes:
+            hierarchy = schema[column].hierarchy
         if Role.QUASI in roles and hierarchy is None:
             suggested = suggest(look_at(column, table.to_polars().get_column(column))).hierarchy
             changes["hierarchy"] = registry.build("hierarchies", suggested)
@@ -139,11 +145,12 @@ def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None
     open_columns = schema.columns(Role.ASK)
     if open_columns:
         lines = [f"  --decide {name}=ROLE  {why.get(name, ASKED)}" for name in open_columns]
-        many = "1 column waits" if len(open_columns) == 1 else f"{len(open_columns)} columns wait"
+        columns = count_of(len(open_columns), "column")
+        wait = inflect(len(open_columns), "waits", "wait")
         first = (
-            f"{many} for your decision in {table}, and nothing is recommended before: give --decide"
-            " (in Python and in answers.yaml: decide) the role drop, quasi, sensitive, keep,"
-            " weight, stratum, person or household"
+            f"{columns} {wait} for your decision in {table}, and nothing is recommended before:"
+            " give --decide (in Python and in answers.yaml: decide) the role drop, quasi,"
+            " sensitive, keep, weight, stratum, person or household"
         )
         raise SchemaError([first, *lines])
 

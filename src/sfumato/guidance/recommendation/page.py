@@ -26,7 +26,9 @@ def recommendation_page(document: Mapping[str, Any], chart: ChartBlock) -> str:
     """The page of a recommendation (see ``Recommendation.to_dict``) with its map."""
     document = as_shown(document)
     table, best = document["table"], document["best"]
-    kind = "Fallback" if document["fallback"] else "Recommended"
+    kind = "Recommended"
+    if document["fallback"]:
+        kind = "Fallback"
     trial = as_sentence(best["headline"])
     if table["tried_on"] < table["rows"]:
         rows = f"{number(table['tried_on'])} of {number(table['rows'])} rows"
@@ -52,7 +54,9 @@ def recommendation_page(document: Mapping[str, Any], chart: ChartBlock) -> str:
         )
         blocks.append(Paragraph(sentence, "quiet"))
     rejected = [candidate for candidate in document["candidates"] if candidate["why_not"]]
-    reasons = [f"{as_sentence(one['why_not'])} ({one['family']})" for one in rejected]
+    reasons = [
+        f"{as_sentence(rejection['why_not'])} ({rejection['family']})" for rejection in rejected
+    ]
     blocks += [Heading("Why not the others"), ListBlock(tuple(reasons))]
     if document["bars"]:
         blocks.append(Heading("Published thresholds"))

@@ -79,7 +79,7 @@ def recommend(
     common = CommonTerms(
         Seed.of(seed), (*ONLY_LINKAGE, *FOR_DRAWN), SECONDS, LOOKED_FOR, context.keep
     )
-    candidates = [one.candidate for one in methods]
+    candidates = [method.candidate for method in methods]
     comparison = compare(tried_on, candidates, terms=common, workers=workers, progress=progress)
     order = ranked(comparison, methods, keep=bool(context.keep))
     return Recommendation(
@@ -108,7 +108,9 @@ def _with_readable_axes(comparison: Comparison, yardstick: str) -> Comparison:
     where nobody can be linked.
     """
     linked = any("linkage" in outcome.risks for outcome in comparison.outcomes)
-    return comparison.with_axes(risk="linkage", utility=yardstick) if linked else comparison
+    if linked:
+        return comparison.with_axes(risk="linkage", utility=yardstick)
+    return comparison
 
 
 def unknown_of(answers: ContextAnswers, inspected: Looked, tried_rows: int) -> tuple[str, ...]:

@@ -88,11 +88,11 @@ class Recommendation(Reportable):
 
     def outcome(self, name: str) -> CandidateOutcome:
         """What came of a candidate."""
-        return next(one for one in self.comparison.outcomes if one.name == name)
+        return next(outcome for outcome in self.comparison.outcomes if outcome.name == name)
 
     def recipe_of(self, name: str) -> Recipe:
         """The recipe of a candidate, which says that it was found by looking at the table."""
-        recipe = next(one for one in self.tried if one.name == name).candidate.recipe
+        recipe = next(trial for trial in self.tried if trial.name == name).candidate.recipe
         return dataclasses.replace(recipe, proposed_from="recommend")
 
     @property
@@ -105,11 +105,13 @@ class Recommendation(Reportable):
         """What is recommended, in a sentence; a fallback is called one."""
         yardstick = self.ranked.yardstick
         lost = self.best.utilities.get(yardstick)
-        loss_part = "" if lost is None else f"; {TOLD[yardstick]} {lost:.3f}"
+        loss_part = ""
+        if lost is not None:
+            loss_part = f"; {TOLD[yardstick]} {lost:.3f}"
         linked = self.best.risks.get("linkage")
-        linkage_part = (
-            "" if linked is None else f"; {percent(linked)} of the people looked for are found"
-        )
+        linkage_part = ""
+        if linked is not None:
+            linkage_part = f"; {percent(linked)} of the people looked for are found"
         head = f"{FALLBACK} for {self.name}" if self.fallback else self.name
         return (
             f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,}"
@@ -121,12 +123,12 @@ class Recommendation(Reportable):
         """Why it is the best."""
         if not self.ranked.promising:
             return NO_CLASSES
-        promising = sum(
-            1 for one in self.tried if not one.other_promise and self.outcome(one.name).holds
-        )
-        what = TOLD[self.ranked.yardstick]
+        promising = 0
+        for trial in self.tried:
+            promising += not trial.other_promise and self.outcome(trial.name).holds
         return (
-            f"Of {promising} candidates that keep all promises and limits it has the least {what}."
+            f"Of {promising} candidates that keep all promises and limits it has the least"
+            f" {TOLD[self.ranked.yardstick]}."
         )
 
     def release(
@@ -159,8 +161,8 @@ class Recommendation(Reportable):
             raise ReleaseRefused(NOT_ACCEPTED)
         failures: list[str] = []
         can_win = self.ranked.order[: self.ranked.can_win]
-        other = {one.name: bool(one.other_promise) for one in self.tried}
-        for name in [name for name in can_win if other[name] != self.ranked.promising]:
+        has_other_promise = {trial.name: bool(trial.other_promise) for trial in self.tried}
+        for name in [name for name in can_win if has_other_promise[name] != self.ranked.promising]:
             try:
                 context = Context(Seed.of(seed), progress=progress or silent)
                 release = make_release(self.dataset, self.recipe_of(name), context)
@@ -175,10 +177,10 @@ class Recommendation(Reportable):
     def _moved_to(self, name: str, failures: tuple[str, ...]) -> Recommendation:
         if not failures:
             return self
-        order = (name, *(one for one in self.ranked.order if one != name))
+        order = (name, *(candidate for candidate in self.ranked.order if candidate != name))
         why = {
-            other: self.ranked.why_not.get(other, "it is refused on the whole table")
-            for other in order[1:]
+            candidate: self.ranked.why_not.get(candidate, "it is refused on the whole table")
+            for candidate in order[1:]
         }
         return dataclasses.replace(
             self, ranked=dataclasses.replace(self.ranked, order=order, why_not=why), moved=failures
@@ -186,7 +188,7 @@ class Recommendation(Reportable):
 
     def to_dict(self) -> dict[str, Any]:
         """The recommendation as plain data: names, counts, rates and reasons."""
-        families = {one.name: one.family for one in self.tried}
+        families = {entry.name: entry.family for entry in self.tried}
         return {
             "sfumato_recommendation": 1,
             "version": __version__,
@@ -213,7 +215,9 @@ class Recommendation(Reportable):
                 }
                 for name in self.ranked.order
             ],
-            "not_on_map": [one.name for one in self.comparison.outcomes if not self._on_map(one)],
+            "not_on_map": [
+                entry.name for entry in self.comparison.outcomes if not self._on_map(entry)
+            ],
             "moved": list(self.moved),
             "unknown": list(self.unknown),
         }
@@ -249,7 +253,7 @@ class Recommendation(Reportable):
         self.comparison.write(folder)
         recipe_files = {"recipe.yaml": self.ranked.best}
         recipe_files |= {
-            f"runner_up_{place}.yaml": name for place, name in enumerate(self.runners_up, 1)
+            f"runner_up_{rank}.yaml": name for rank, name in enumerate(self.runners_up, 1)
         }
         for file, name in recipe_files.items():
             (folder / file).write_text(self._recipe_text(name, target), "utf-8")
@@ -262,7 +266,9 @@ class Recommendation(Reportable):
 
     def _recipe_text(self, name: str, target: Path) -> str:
         why = self.why if name == self.ranked.best else self.ranked.why_not[name]
-        rank = "runner-up" if name != self.ranked.best else "best"
+        rank = "best"
+        if name != self.ranked.best:
+            rank = "runner-up"
         if self.fallback:
             rank = f"{FALLBACK.lower()}, {rank}"
         head = f"# sfumato recommend, {rank}: {why}"

@@ -9,8 +9,8 @@ from sfumato.errors import Unsatisfiable
 from sfumato.guidance.comparison import KEPT_ERROR, CandidateOutcome, Comparison
 from sfumato.guidance.recommendation.candidates import TriedMeans
 
+# What is lost, the first that was measured on all candidates that may win.
 YARDSTICKS = ("loss", "squared_error", "marginal_error")
-"""What is lost, the first that was measured on all candidates that may win."""
 TOLD = {
     "loss": "loss of the quasi-identifiers (LM)",
     "squared_error": "squared error of the records",
@@ -53,14 +53,16 @@ def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bo
     """
     outcomes = {outcome.name: outcome for outcome in comparison.outcomes}
     promising = [
-        outcomes[one.name]
-        for one in candidates
-        if not one.other_promise and outcomes[one.name].holds
+        outcomes[trial.name]
+        for trial in candidates
+        if not trial.other_promise and outcomes[trial.name].holds
     ]
-    others = [
-        outcomes[one.name] for one in candidates if one.other_promise and outcomes[one.name].holds
+    weaker_outcomes = [
+        outcomes[trial.name]
+        for trial in candidates
+        if trial.other_promise and outcomes[trial.name].holds
     ]
-    if not promising and not others:
+    if not promising and not weaker_outcomes:
         reasons = "; ".join(f"{o.name}: {o.reason}" for o in comparison.outcomes)
         raise Unsatisfiable(
             f"no candidate keeps the promises and limits: {reasons}. Ask for less (a recipient who"
@@ -68,13 +70,13 @@ def ranked(comparison: Comparison, candidates: Sequence[TriedMeans], *, keep: bo
             " query)",
             closest=comparison,
         )
-    yardstick = yardstick_of(promising or others, keep=keep)
-    weaker = yardstick_of(others, keep=keep) if others else yardstick
+    yardstick = yardstick_of(promising or weaker_outcomes, keep=keep)
+    weaker = yardstick_of(weaker_outcomes, keep=keep) if weaker_outcomes else yardstick
     first = sorted(promising, key=lambda o: _order(o, yardstick))
-    then = sorted(others, key=lambda o: _order(o, weaker))
+    then = sorted(weaker_outcomes, key=lambda o: _order(o, weaker))
     refused = [o for o in comparison.outcomes if not o.holds]
     order = [*first, *then, *refused]
-    other_promise = {one.name: one.other_promise for one in candidates}
+    other_promise = {trial.name: trial.other_promise for trial in candidates}
     why = {o.name: _why_not(o, order[0], yardstick, other_promise) for o in order[1:]}
     return Ranked(
         tuple(o.name for o in order), why, yardstick, bool(promising), len(first) + len(then)
@@ -99,14 +101,14 @@ def _order(outcome: CandidateOutcome, yardstick: str) -> tuple[float, float, flo
 
 
 def _why_not(
-    outcome: CandidateOutcome, best: CandidateOutcome, yardstick: str, other: dict[str, str]
+    outcome: CandidateOutcome, best: CandidateOutcome, yardstick: str, other_promise: dict[str, str]
 ) -> str:
     """Why a candidate was not taken, in one sentence."""
     if not outcome.holds:
         return f"{outcome.name} may not be released: {outcome.reason or 'nothing came out'}"
-    mine, theirs = outcome.utilities.get(yardstick), best.utilities.get(yardstick)
+    own_utility, best_utility = outcome.utilities.get(yardstick), best.utilities.get(yardstick)
     title = TOLD[yardstick]
-    if other[outcome.name] and not other[best.name]:
+    if other_promise[outcome.name] and not other_promise[best.name]:
         shared = next(
             (
                 n
@@ -115,17 +117,17 @@ def _why_not(
             ),
             None,
         )
-        beside = (
-            ""
-            if shared is None
-            else (
+        beside = ""
+        if shared is not None:
+            beside = (
                 f"; its {TOLD[shared]} is {outcome.utilities[shared]:.3f} beside"
                 f" {best.utilities[shared]:.3f}"
             )
-        )
-        return f"{outcome.name} keeps its limits, but {other[outcome.name]}{beside}"
-    if mine is None or theirs is None:
+        return f"{outcome.name} keeps its limits, but {other_promise[outcome.name]}{beside}"
+    if own_utility is None or best_utility is None:
         return f"{outcome.name} could not be measured by the {title}"
-    if round(mine, 9) == round(theirs, 9):
-        return f"{outcome.name} loses the same, and is no better otherwise ({title} {mine:.3f})"
-    return f"{outcome.name} loses more: its {title} is {mine:.3f} beside {theirs:.3f}"
+    if round(own_utility, 9) == round(best_utility, 9):
+        return (
+            f"{outcome.name} loses the same, and is no better otherwise ({title} {own_utility:.3f})"
+        )
+    return f"{outcome.name} loses more: its {title} is {own_utility:.3f} beside {best_utility:.3f}"

@@ -25,18 +25,17 @@ from sfumato.methods.formulas.choice_of_k import (
 from sfumato.release.limit_checks import USUAL_LIMITS
 
 OPEN = "anybody"
+# People below which a population counts as small: those of an area that may be told under the US
+# Safe Harbor rule are more.
 SMALL = 20_000
-"""People below which a population counts as small: those of an area that may be told under the US
-Safe Harbor rule are more.
-"""
 
+# Who can be held to account → how bad it would be → the smallest class.
 CLASS_SIZES: dict[str, dict[str, int]] = {
     OPEN: {"low": 11, "medium": 15, "high": 20},
     "researchers": {"low": 5, "medium": 5, "high": 11},
     "internal": {"low": 3, "medium": 5, "high": 11},
     "trusted": {"low": 3, "medium": 3, "high": 5},
 }
-"""Who can be held to account → how bad it would be → the smallest class."""
 
 IPC = (
     "the table of the Ontario IPC's guidelines (2025): 0.09, 0.075 and 0.05 taken as 11, 15 and 20"
@@ -78,6 +77,8 @@ FIVE_SAFES = (
     "it names the questions, no threshold",
 )
 
+# Published numbers that are about classes of records, and the state of the text; the others are
+# about counts in tables.
 AS_OF = {
     "EMA Policy 0070, Health Canada PRCI": "2016 and 2019",
     "Ontario IPC 2025, low invasion of privacy": "2025",
@@ -88,9 +89,6 @@ AS_OF = {
     "Singapore PDPC 2022, internal sharing": "2022",
     "Singapore PDPC 2022, external sharing": "2022",
 }
-"""Published numbers that are about classes of records, and the state of the text; the others are
-about counts in tables.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,8 +166,8 @@ def terms_for(
             f"the table has {people:,} people, and the population it was drawn from cannot be"
             " smaller; give the number of all people"
         )
-    who, harm = exposure_of(answers), harm_of(answers)
-    k = CLASS_SIZES[who][harm]
+    audience, harm = exposure_of(answers), harm_of(answers)
+    k = CLASS_SIZES[audience][harm]
     required_diversity = 3 if harm == "high" else 2
     secret = [
         name for name in schema.sensitive if name not in schema.quasi
@@ -181,8 +179,8 @@ def terms_for(
         "linkage": math.ceil(10_000 / k) / 10_000
     }  # never below 1/k, which classes of k may reach
     reasons = (
-        *_feared(answers, who),
-        _class_size(answers, k, who, harm),
+        *_feared(answers, audience),
+        _class_size(answers, k, audience, harm),
         *_small(answers),
         _linkage(k),
         _copies(),
@@ -192,7 +190,7 @@ def terms_for(
     return ProposedTerms(k, diversity, limits, (*reasons, *_sampled(answers, k, people)))
 
 
-def _feared(answers: ContextAnswers, who: str) -> tuple[Reason, ...]:
+def _feared(answers: ContextAnswers, audience: str) -> tuple[Reason, ...]:
     """The intruders of the battery that this context is about."""
     always = Reason(
         "intruder: prosecutor",
@@ -204,13 +202,13 @@ def _feared(answers: ContextAnswers, who: str) -> tuple[Reason, ...]:
         "who works with people of the file knows things that are no quasi-identifiers",
         *FIVE_SAFES,
     )
-    if who != OPEN:
-        return (always, colleague) if who == "internal" else (always,)
-    sentence = (
-        "anybody may get it"
-        if answers.recipient in ("public", "unknown")
-        else "nothing binds who gets it"
-    )
+    if audience != OPEN:
+        if audience == "internal":
+            return (always, colleague)
+        return (always,)
+    sentence = "nothing binds who gets it"
+    if answers.recipient in ("public", "unknown"):
+        sentence = "anybody may get it"
     reason = Reason(
         "intruders: journalist, neighbour, worst case",
         f"{sentence}: an attempt is taken as certain",
@@ -219,23 +217,23 @@ def _feared(answers: ContextAnswers, who: str) -> tuple[Reason, ...]:
     return (always, reason, colleague)
 
 
-def _class_size(answers: ContextAnswers, k: int, who: str, harm: str) -> Reason:
-    fit = "" if who == OPEN and k > 5 else "; that it fits this context is our reading, not theirs"
+def _class_size(answers: ContextAnswers, k: int, audience: str, harm: str) -> Reason:
+    source, checked = SOURCES[k]
+    if audience != OPEN or k <= 5:
+        source += "; that it fits this context is our reading, not theirs"
+    recipients = audience if audience == OPEN else f"{audience} under contract"
     why = (
-        f"for {who if who == OPEN else who + ' under contract'} and {harm} harm nobody may be"
-        f" picked rightly more often than once in {k}"
+        f"for {recipients} and {harm} harm nobody may be picked rightly more often than once in {k}"
     )
-    return Reason(f"promise: {k}-anonymity", why, SOURCES[k][0] + fit, SOURCES[k][1])
+    return Reason(f"promise: {k}-anonymity", why, source, checked)
 
 
 def _small(answers: ContextAnswers) -> tuple[Reason, ...]:
     if not is_small(answers):
         return ()
-    sentence = (
-        "an unknown population counts as"
-        if answers.population is None
-        else f"{answers.population:,} people are"
-    )
+    sentence = "an unknown population counts as"
+    if answers.population is not None:
+        sentence = f"{answers.population:,} people are"
     why = (
         f"{sentence} small: the people may know each other, so harm counts a step worse; our"
         " reading"
@@ -252,12 +250,12 @@ def _linkage(k: int) -> Reason:
 
 
 def _copies() -> Reason:
-    most = USUAL_LIMITS["copied_records"]
+    limit = USUAL_LIMITS["copied_records"]
     why = (
         "where records are drawn anew, so many more than chance repeats may be somebody's true"
         " record"
     )
-    return Reason(f"limit: copied records at most {most:g}", why, *COPIES)
+    return Reason(f"limit: copied records at most {limit:g}", why, *COPIES)
 
 
 def _diverse(diversity: Mapping[str, int], required: int) -> Reason:
@@ -314,19 +312,19 @@ def bars_for(k: int) -> tuple[PublishedBar, ...]:
     ([True, True], 'classes of 20 meet the numeric part of EMA Policy 0070, Health Canada PRCI
     (classes of 11)')
     """
-    return tuple(_bar(one, k) for one in published_thresholds() if one.name in AS_OF)
-
-
-def _bar(one: Published, k: int) -> PublishedBar:
-    met = k >= one.k
-    verb = "meet" if met else "do not meet"
-    number = f"classes of {one.k}"
-    sentence = (
-        f"classes of {k} {verb} the numeric part of {one.name} ({number}) as of {AS_OF[one.name]};"
-        f" {one.source}, {one.seen}"
+    return tuple(
+        _bar(threshold, k) for threshold in published_thresholds() if threshold.name in AS_OF
     )
-    if met and one.risk is not None and risk_of(k) > one.risk:
-        sentence += (
-            f"; 1/{k} is more than {one.risk:g}, so do not claim a risk of at most {one.risk:g}"
-        )
-    return PublishedBar(one.name, one.k, met, sentence)
+
+
+def _bar(threshold: Published, k: int) -> PublishedBar:
+    met = k >= threshold.k
+    verb = "meet" if met else "do not meet"
+    sentence = (
+        f"classes of {k} {verb} the numeric part of {threshold.name} (classes of {threshold.k})"
+        f" as of {AS_OF[threshold.name]}; {threshold.source}, {threshold.seen}"
+    )
+    risk = threshold.risk
+    if met and risk is not None and risk_of(k) > risk:
+        sentence += f"; 1/{k} is more than {risk:g}, so do not claim a risk of at most {risk:g}"
+    return PublishedBar(threshold.name, threshold.k, met, sentence)

@@ -100,7 +100,7 @@ def serve(
     from sfumato.interfaces.web import server
     from sfumato.interfaces.web.folders import project_of
     from sfumato.interfaces.web.project import Held, Project
-    from sfumato.interfaces.web.table_locations import file_of, placed, require_one_table
+    from sfumato.interfaces.web.table_locations import absolute_location, file_of, require_one_table
     from sfumato.interfaces.web.workbench import Workbench
 
     place = _place(
@@ -110,7 +110,7 @@ def serve(
     require("nicegui", extra="web", to="open the workbench")
     if data is None and (reading.intake.said() or named.table is not None):
         raise ParameterError("how a table is read goes with a table: sfumato serve visits.csv")
-    at = None if data is None else placed(data)
+    at = None if data is None else absolute_location(data)
     if at is not None:
         require_one_table(at)
     chosen = {} if named.table is None else {"table": named.table}

@@ -48,8 +48,8 @@ def _entries(family: str, names: tuple[str, ...]) -> tuple[CatalogueEntry, ...]:
 
 
 def _entry(cls: Any) -> CatalogueEntry:
-    described = registry.describe(cls)
-    facts = described.get("facts")
+    description = registry.describe(cls)
+    facts = description.get("facts")
     group = AGAINST[facts["against"]] if facts else _room(cls.__module__)
     title = cls.title if isinstance(cls, type) and issubclass(cls, Utility) else title_of(cls.name)
     return CatalogueEntry(cls.name, title, meaning_of(cls), group)
@@ -60,7 +60,9 @@ def _room(module: str) -> str:
     parts = module.split(".")
     if not module.startswith(OURS):
         return "From plug-ins"
-    return parts[2].replace("_", " ").capitalize() if len(parts) > 3 else "All"
+    if len(parts) > 3:
+        return parts[2].replace("_", " ").capitalize()
+    return "All"
 
 
 def title_of(name: str) -> str:
@@ -72,7 +74,9 @@ def title_of(name: str) -> str:
     words = name.split("_")
     if all(len(word) == 1 for word in words[:-1]) and len(words) > 1:
         return "-".join(words)
-    return " ".join(words) if len(words[0]) == 1 else " ".join(words).capitalize()
+    if len(words[0]) == 1:
+        return " ".join(words)
+    return " ".join(words).capitalize()
 
 
 def kind_title(cls: Any) -> str:
@@ -87,12 +91,12 @@ def meaning_of(cls: Any) -> str:
     True
     """
     first = registry.describe(cls)["doc"].split("\n\n")[0].replace("\n", " ")
-    plain = re.sub(r":[a-z:]+:`~?([^`]*)`", lambda found: found[1].split(".")[-1], first)
-    plain = re.sub(r"\\([a-z]+)", lambda found: GREEK.get(found[1], found[1]), plain)
+    plain = re.sub(r":[a-z:]+:`~?([^`]*)`", lambda match: match[1].split(".")[-1], first)
+    plain = re.sub(r"\\([a-z]+)", lambda match: GREEK.get(match[1], match[1]), plain)
     return re.sub(r"\s+", " ", plain.replace("``", "").replace("*", "")).strip()
 
 
-def summary_of(thing: Any) -> str:
+def summary_of(method: Any) -> str:
     """What is set about something, in a few words: only numbers, switches, choices and names of
     columns.
 
@@ -100,28 +104,28 @@ def summary_of(thing: Any) -> str:
     >>> summary_of(GlobalRecoding(budget=0.05))
     'budget 5 %'
     """
-    told = []
-    for field in form_of(thing):
+    settings = []
+    for field in form_of(method):
         if field.value == field.default or field.kind in ("text", "texts", "yaml", "mapping"):
             continue
         if field.kind == "switch":
-            told.append(field.label if field.value else f"not {field.label}")
+            settings.append(field.label if field.value else f"not {field.label}")
         elif field.kind == "columns":
-            told.append(f"{field.label} {', '.join(field.chosen)}")
+            settings.append(f"{field.label} {', '.join(field.selection)}")
         else:
-            told.append(f"{field.label} {field.text}{' %' if field.kind == 'share' else ''}")
-    return ", ".join(told)
+            settings.append(f"{field.label} {field.text}{' %' if field.kind == 'share' else ''}")
+    return ", ".join(settings)
 
 
-def sentence_of(name: str, field: Any, thing: Any) -> str:
+def sentence_of(name: str, field: Any, method: Any) -> str:
     """What an edit did, in one sentence without a data value: lists, texts and mappings are only
     said to be changed.
     """
-    now = next(candidate for candidate in form_of(thing) if candidate.name == field.name)
+    now = next(candidate for candidate in form_of(method) if candidate.name == field.name)
     title = title_of(name)
     if now.kind in ("text", "texts", "yaml", "mapping", "path") or now.value is None:
         return f"{title}: {now.label} changed"
     if now.kind == "switch":
         return f"{title}: {now.label} {'on' if now.value else 'off'}"
-    value = ", ".join(now.chosen) if now.kind in ("columns", "column", "many") else now.text
+    value = ", ".join(now.selection) if now.kind in ("columns", "column", "many") else now.text
     return f"{title}: {now.label} = {value}{' %' if now.kind == 'share' else ''}"

@@ -13,15 +13,15 @@ from sfumato.core import recipe_files as recipes
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
 
+# Letters of a value that are shown.
 LONGEST = 60
-"""Letters of a value that are shown."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
     """A place in a recipe, and what it said before and says after; empty: nothing stood there."""
 
-    place: str
+    path: str
     before: str
     after: str
 
@@ -34,42 +34,42 @@ def changes(before: Recipe | None, after: Recipe) -> list[Change]:
     >>> new = recipes.parse(
     ...     "{columns: {age: quasi}, meet: [{k_anonymity: {k: 7}}], limits: {loss: 0.5}}"
     ... )
-    >>> [(one.place, one.before, one.after) for one in changes(old, new)]
+    >>> [(one.path, one.before, one.after) for one in changes(old, new)]
     [('meet · k_anonymity · k', '5', '7'), ('limits · loss', '', '0.5')]
     """
     was = {} if before is None else dict(_leaves(recipes.to_dict(before), ()))
     now = dict(_leaves(recipes.to_dict(after), ()))
-    places = [*now, *(place for place in was if place not in now)]
+    paths = [*now, *(path for path in was if path not in now)]
     return [
-        Change(" · ".join(place), was.get(place, ""), now.get(place, ""))
-        for place in places
-        if was.get(place) != now.get(place)
+        Change(" · ".join(path), was.get(path, ""), now.get(path, ""))
+        for path in paths
+        if was.get(path) != now.get(path)
     ]
 
 
-def _leaves(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Every value of a document with its place; entries of a list of single mappings are named by
     their key.
     """
     if isinstance(node, Mapping) and node:
         for key, below in node.items():
-            yield from _leaves(below, (*place, str(key)))
+            yield from _leaves(below, (*path, str(key)))
     elif (
         isinstance(node, list)
         and node
         and all(isinstance(entry, Mapping) and len(entry) == 1 for entry in node)
     ):
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for entry in node:
             ((key, below),) = entry.items()
-            seen[key] = seen.get(key, 0) + 1
-            name = str(key) if seen[key] == 1 else f"{key} {seen[key]}"
-            yield from _leaves(below, (*place, name))
+            counts[key] = counts.get(key, 0) + 1
+            name = str(key) if counts[key] == 1 else f"{key} {counts[key]}"
+            yield from _leaves(below, (*path, name))
     else:
-        yield place, _shown(node)
+        yield path, _text_of_value(node)
 
 
-def _shown(value: Any) -> str:
+def _text_of_value(value: Any) -> str:
     """A value as the recipe writes it, cut where it is long.
 
     >>> _shown([5, 10]), _shown("x"), _shown({}), _shown(True)
@@ -80,4 +80,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping) or value is None:
         return "as by default"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    if len(text) <= LONGEST:
+        return text
+    return text[: LONGEST - 1] + "…"

@@ -1,5 +1,8 @@
 """Choosing a node of the lattice by hand: what of a recipe says so, how it is put in, and how it is
 taken out again.
+
+The lattice step of a recipe is the last one that gives every quasi-identifier one level of its
+hierarchy, such as ``global_recoding``.
 """
 
 from __future__ import annotations
@@ -13,52 +16,67 @@ from typing import Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
+from sfumato.interfaces.web.fields import Fields
 
+# What is suppressed where a budget counts.
 BUDGETED = ("tuple", "cell")
-"""What is suppressed where a budget counts."""
+# A budget that is raised is a multiple of one part of so many.
 FINE = 10_000
-"""A budget that is raised is a multiple of one part of so many."""
 
 
-def place_of(recipe: Recipe) -> int | None:
-    """The place of the last step that chooses from a lattice; None: there is none."""
-    return max((place for place, step in enumerate(recipe.steps) if step.surveys), default=None)
+def lattice_step(recipe: Recipe) -> Any:
+    """The lattice step of a recipe; None: there is none."""
+    return next((step for step in reversed(recipe.steps) if step.surveys), None)
+
+
+def with_lattice_step(recipe: Recipe, **changes: Any) -> Recipe:
+    """The recipe with fields of its lattice step changed; without such a step it stays as it is."""
+    step = lattice_step(recipe)
+    if step is None:
+        return recipe
+    changed = dataclasses.replace(step, **changes)
+    steps = tuple(changed if other is step else other for other in recipe.steps)
+    return dataclasses.replace(recipe, steps=steps)
+
+
+def levels_of(recipe: Recipe) -> Fields:
+    """What the lattice step says of levels, as the recipe writes it: ``3`` means 0 to 3."""
+    step = lattice_step(recipe)
+    return {} if step is None else dict(step.levels)
+
+
+def bounds_of(recipe: Recipe) -> dict[str, tuple[int, int]]:
+    """The lowest and highest level that the recipe allows a column, of those that it says anything
+    of.
+    """
+    bounds = {}
+    for column, bound in levels_of(recipe).items():
+        bounds[column] = (0, bound) if isinstance(bound, int) else tuple(bound)
+    return bounds
+
+
+def set_levels(recipe: Recipe) -> dict[str, int]:
+    """The columns whose level is set, and not left to the search."""
+    return {column: low for column, (low, high) in bounds_of(recipe).items() if low == high}
 
 
 def chosen_in(recipe: Recipe) -> dict[str, int] | None:
     """The node that a recipe fixes, column by column; None where it leaves the search a choice."""
-    place = place_of(recipe)
-    if place is None or not recipe.schema.quasi:
+    fixed, quasi = set_levels(recipe), recipe.schema.quasi
+    if not quasi or not set(quasi) <= set(fixed):
         return None
-    bounds = _step(recipe, place).levels
-    fixed = {column: _only(bounds.get(column)) for column in recipe.schema.quasi}
-    return (
-        None
-        if None in fixed.values()
-        else {column: int(level or 0) for column, level in fixed.items()}
-    )
-
-
-def _only(bound: Any) -> int | None:
-    """The one level that a bound leaves; None: it leaves several."""
-    if bound is None:
-        return None
-    low, high = (0, bound) if isinstance(bound, int) else bound
-    return int(low) if low == high else None
+    return {column: fixed[column] for column in quasi}
 
 
 def with_node(recipe: Recipe, levels: Mapping[str, int], *, lost: int, records: int) -> Recipe:
     """The recipe at one node; the budget is raised where the node loses more records than it
     allows.
     """
-    place = _place(recipe)
-    step = _step(recipe, place)
-    changes: dict[str, Any] = {
-        "levels": {column: (level, level) for column, level in levels.items()}
-    }
+    step = lattice_step(recipe)
+    changes: Fields = {"levels": {column: (level, level) for column, level in levels.items()}}
     if step.suppress in BUDGETED and allowed(step.budget, records) < lost:
         changes["budget"] = raised(lost, records)
-    return _with_step(recipe, place, dataclasses.replace(step, **changes))
+    return with_lattice_step(recipe, **changes)
 
 
 def allowed(budget: float, records: int) -> int:
@@ -77,9 +95,11 @@ def raised(lost: int, records: int) -> float:
 
 
 def records_allowed(recipe: Recipe, records: int) -> int:
-    """How many records the step that chooses from a lattice may lose."""
-    step = _step(recipe, _place(recipe))
-    return allowed(step.budget, records) if step.suppress in BUDGETED else 0
+    """How many records the lattice step may lose."""
+    step = lattice_step(recipe)
+    if step.suppress in BUDGETED:
+        return allowed(step.budget, records)
+    return 0
 
 
 def left_open(recipe: Recipe, before: Iterable[Recipe]) -> Recipe:
@@ -88,20 +108,15 @@ def left_open(recipe: Recipe, before: Iterable[Recipe]) -> Recipe:
     ``before`` are the recipes it came from, newest first: bounds that one of them had are bounds
     again. A recipe that leaves a choice is as it was.
     """
-    place = place_of(recipe)
-    if place is None or chosen_in(recipe) is None:
+    if chosen_in(recipe) is None:
         return recipe
-    bounds: dict[str, Any] = {}
+    bounds: Fields = {}
     for earlier in before:
-        at = place_of(earlier)
-        if at is not None and chosen_in(earlier) is None:
-            bounds = {
-                c: bound
-                for c, bound in _step(earlier, at).levels.items()
-                if c in recipe.schema.quasi
-            }
+        if lattice_step(earlier) is not None and chosen_in(earlier) is None:
+            levels, quasi = levels_of(earlier), recipe.schema.quasi
+            bounds = {column: bound for column, bound in levels.items() if column in quasi}
             break
-    return _with_step(recipe, place, dataclasses.replace(_step(recipe, place), levels=bounds))
+    return with_lattice_step(recipe, levels=bounds)
 
 
 def lattice_key(recipe: Recipe) -> str:
@@ -111,55 +126,23 @@ def lattice_key(recipe: Recipe) -> str:
     How much may be lost does not count as long as anything may: a landscape is read under any
     budget.
     """
-    place = _place(recipe)
-    step = _step(recipe, place)
-    plain = dataclasses.replace(
-        step,
-        budget=float(step.budget > 0),
-        algorithm="auto",
-        effort=None,
-        seconds=None,
-        objective=step.objective,
-    )
-    cut = dataclasses.replace(recipe, steps=(*recipe.steps[:place], plain), limits={}, contract=())
-    return hashlib.sha256(json.dumps(recipes.to_dict(cut), sort_keys=True).encode()).hexdigest()
+    some_loss = float(lattice_step(recipe).budget > 0)
+    plain = {"budget": some_loss, "algorithm": "auto", "effort": None, "seconds": None}
+    return searched_key(with_lattice_step(recipe, **plain))
 
 
 def searched_key(recipe: Recipe) -> str:
     """What two recipes share for which the search ends at the same node."""
-    place = _place(recipe)
-    cut = dataclasses.replace(recipe, steps=recipe.steps[: place + 1], limits={}, contract=())
-    return hashlib.sha256(json.dumps(recipes.to_dict(cut), sort_keys=True).encode()).hexdigest()
-
-
-def with_any_loss(recipe: Recipe) -> Recipe:
-    """The recipe that may lose all records but some: where nothing stays within the budget, there
-    is still something to look at.
-    """
-    place = _place(recipe)
-    return _with_step(recipe, place, dataclasses.replace(_step(recipe, place), budget=1.0))
+    document = recipes.to_dict(_through_lattice_step(recipe))
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def to_survey(recipe: Recipe) -> Recipe:
-    """The recipe up to the step that chooses from a lattice, with nothing asked of the result."""
-    place = _place(recipe)
-    return dataclasses.replace(
-        recipe, meet=recipe.goals, steps=recipe.steps[: place + 1], limits={}, contract=()
-    )
+    """The recipe up to its lattice step, with nothing asked of the result."""
+    return dataclasses.replace(_through_lattice_step(recipe), meet=recipe.goals)
 
 
-def _place(recipe: Recipe) -> int:
-    place = place_of(recipe)
-    if place is None:
-        raise LookupError("no step chooses from a lattice")
-    return place
-
-
-def _step(recipe: Recipe, place: int) -> Any:
-    return recipe.steps[place]
-
-
-def _with_step(recipe: Recipe, place: int, step: Any) -> Recipe:
-    return dataclasses.replace(
-        recipe, steps=(*recipe.steps[:place], step, *recipe.steps[place + 1 :])
-    )
+def _through_lattice_step(recipe: Recipe) -> Recipe:
+    """The recipe without the steps after its lattice step, without limits and contract."""
+    end = max(at for at, step in enumerate(recipe.steps, 1) if step.surveys)
+    return dataclasses.replace(recipe, steps=recipe.steps[:end], limits={}, contract=())

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
+from sfumato.interfaces.web.fields import Fields
+from sfumato.interfaces.web.private_logging import raised_at
 from sfumato.interfaces.web.tasks import TASKS
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+# Releases, and other things that are dear to make, that are kept.
 KEPT = 8
-"""Releases, and other things that are dear to make, that are kept."""
 
 
 class Stopped(BaseException):
@@ -39,7 +41,7 @@ class Bench:
     """
 
     table: Table | None = None
-    made: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
+    store: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
     guard: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     @property
@@ -52,21 +54,21 @@ class Bench:
     def keep(self, key: str, value: Any) -> None:
         """Keep something that was dear to make."""
         with self.guard:
-            self.made[key] = value
-            self.made.move_to_end(key)
-            while len(self.made) > KEPT:
-                self.made.popitem(last=False)
+            self.store[key] = value
+            self.store.move_to_end(key)
+            while len(self.store) > KEPT:
+                self.store.popitem(last=False)
 
-    def kept(self, key: str) -> Any:
+    def recall(self, key: str) -> Any:
         """What was kept, or None."""
         with self.guard:
-            if key in self.made:
-                self.made.move_to_end(key)
-            return self.made.get(key)
+            if key in self.store:
+                self.store.move_to_end(key)
+            return self.store.get(key)
 
-    def known(self, key: str, make: Callable[[], Any]) -> Any:
+    def recall_or_make(self, key: str, make: Callable[[], Any]) -> Any:
         """What was kept, else what is made now."""
-        value = self.kept(key)
+        value = self.recall(key)
         if value is None:
             value = make()
             self.keep(key, value)
@@ -93,6 +95,8 @@ def work(pipe: Connection) -> None:
     if hasattr(os, "setsid"):
         os.setsid()  # so that what it starts ends with it
     bench, calls = Bench(), dict[int, Call]()
+    # one thread a lane: tasks of a lane never run at the same time, so they need no locks of their
+    # own
     lanes = {"quick": ThreadPoolExecutor(1), "long": ThreadPoolExecutor(1)}
     sending = threading.Lock()
 
@@ -103,27 +107,26 @@ def work(pipe: Connection) -> None:
     send(("ready", 0))
     while True:
         try:
-            word, number, *rest = pipe.recv()
+            word, number, *details = pipe.recv()
         except (EOFError, OSError):
+            # the server is gone; nothing here is worth waiting for
             os._exit(0)
         if word == "stop":
             if number in calls:
                 calls[number].stopped.set()
             continue
-        task, given = rest
+        task, arguments = details
         call = calls[number] = Call(number, send)
-        lanes[TASKS[task].lane].submit(_answer, bench, call, task, given, calls)
+        lanes[TASKS[task].lane].submit(_answer, bench, call, task, arguments, calls)
 
 
-def _answer(
-    bench: Bench, call: Call, task: str, given: dict[str, Any], calls: dict[int, Call]
-) -> None:
+def _answer(bench: Bench, call: Call, task: str, arguments: Fields, calls: dict[int, Call]) -> None:
     """Do one task and send what came of it."""
     answer: tuple[Any, ...]
     try:
         if call.stopped.is_set():
             raise Stopped
-        answer = ("done", call.number, found(task)(bench, call, **given))
+        answer = ("done", call.number, task_function(task)(bench, call, **arguments))
     except Stopped:
         answer = ("stopped", call.number)
     except SfumatoError as error:
@@ -131,6 +134,7 @@ def _answer(
     except BaseException as error:  # noqa: BLE001
         # Whatever it is, the page must hear of it, and without a value of the data.
         answer = ("failed", call.number, "InternalError", _bug(task, error), None)
+    # before the answer is sent: a stop that arrives later is about nothing
     calls.pop(call.number, None)
     try:
         call.send(answer)
@@ -139,7 +143,7 @@ def _answer(
         call.send(("failed", call.number, "InternalError", _bug(task, error), None))
 
 
-def found(task: str) -> Callable[..., Any]:
+def task_function(task: str) -> Callable[..., Any]:
     """The function that does a task."""
     module, _, name = TASKS[task].home.partition(":")
     function: Callable[..., Any] = getattr(
@@ -150,19 +154,14 @@ def found(task: str) -> Callable[..., Any]:
 
 def _closest(error: SfumatoError) -> Any:
     """What comes nearest where nothing satisfies a recipe, in plain data."""
-    return None if not isinstance(error, Unsatisfiable) else error.closest
+    if not isinstance(error, Unsatisfiable):
+        return None
+    return error.closest
 
 
 def _bug(task: str, error: BaseException) -> str:
     """What is said of our own bugs: where, and of which kind; never what the error itself says,
     which may quote a person.
     """
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    where = (
-        ""
-        if last is None
-        else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
-    )
-    return f"this is a bug of ours: {type(error).__name__} in {task}{where}. Please report it."
+    kind = type(error).__name__
+    return f"this is a bug of ours: {kind} in {task}{raised_at(error)}. Please report it."

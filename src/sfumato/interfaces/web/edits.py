@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.words import join_words
+from sfumato.interfaces.web.choices import bounds_of, levels_of, with_lattice_step
 
+# Roles that most columns have, in the order of their buttons.
 SEGMENTS = ("drop", "quasi", "sensitive", "keep")
-"""Roles that most columns have, in the order of their buttons."""
 
+# What a column can be said to be, and the roles that this means.
 CHOICES: dict[str, tuple[Role, ...]] = {
     "drop": (Role.DROP,),
     "quasi": (Role.QUASI,),
@@ -31,14 +33,12 @@ CHOICES: dict[str, tuple[Role, ...]] = {
     "stratum": (Role.STRATUM,),
     "ask": (Role.ASK,),
 }
-"""What a column can be said to be, and the roles that this means."""
 
+# Classes are called small below this where no promise names a k.
 USUAL_K = 5
-"""Classes are called small below this where no promise names a k."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Edited:
+class Edited(NamedTuple):
     """A changed recipe, and what is written in the history about it."""
 
     recipe: Recipe
@@ -52,8 +52,8 @@ def choice_of(attribute: Attribute) -> str:
     >>> choice_of(Attribute((Role.QUASI, Role.STRATUM)))
     'quasi and stratum'
     """
-    matches = (choice for choice, roles in CHOICES.items() if roles == attribute.roles)
-    return next(matches, join_words(attribute.roles))
+    names = (name for name, roles in CHOICES.items() if roles == attribute.roles)
+    return next(names, join_words(attribute.roles))
 
 
 def with_role(
@@ -76,20 +76,22 @@ def with_role(
         attributes[name] = dataclasses.replace(old, roles=roles, hierarchy=hierarchy)
     changed = dataclasses.replace(recipe, schema=Schema(attributes))
     gone = [name for name in columns if Role.QUASI not in roles]
-    return Edited(_without_levels(changed, gone), f"{_called(columns)}: {choice}")
+    return Edited(_without_levels(changed, gone), f"{_column_words(columns)}: {choice}")
 
 
 def with_kind(recipe: Recipe, columns: Sequence[str], kind: str) -> Edited:
     """Say how the values of columns compare."""
-    return Edited(_with(recipe, columns, kind=Kind(kind)), f"{_called(columns)}: {kind}")
+    return Edited(_with(recipe, columns, kind=Kind(kind)), f"{_column_words(columns)}: {kind}")
 
 
 def with_missing(recipe: Recipe, columns: Sequence[str], rule: str) -> Edited:
     """Say what missing values of columns equal."""
-    words = "a value like others" if Missing(rule) is Missing.CATEGORY else "equal to every value"
+    words = "equal to every value"
+    if Missing(rule) is Missing.CATEGORY:
+        words = "a value like others"
     return Edited(
         _with(recipe, columns, missing=Missing(rule)),
-        f"{_called(columns)}: missing values are {words}",
+        f"{_column_words(columns)}: missing values are {words}",
     )
 
 
@@ -108,58 +110,32 @@ def without_columns(recipe: Recipe, columns: Sequence[str]) -> Edited:
     """Take columns out of the recipe that the table does not have."""
     changed = dataclasses.replace(recipe, schema=recipe.schema.without(columns))
     return Edited(
-        _without_levels(changed, columns), f"{_called(columns)}: not in the table any more"
+        _without_levels(changed, columns), f"{_column_words(columns)}: not in the table any more"
     )
 
 
 def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Edited:
     """Read codes of single columns as missing values."""
-    said = {**recipe.intake.missing_in, **{name: tuple(some) for name, some in codes.items()}}
-    intake = dataclasses.replace(recipe.intake, missing_in=said)
+    missing_in = {
+        **recipe.intake.missing_in,
+        **{name: tuple(values) for name, values in codes.items()},
+    }
+    intake = dataclasses.replace(recipe.intake, missing_in=missing_in)
     return Edited(
         dataclasses.replace(recipe, intake=intake),
-        f"{_called(list(codes))}: codes are missing values",
+        f"{_column_words(list(codes))}: codes are missing values",
     )
 
 
 # Levels: those of the step that gives whole columns one.
 
 
-def recoding(recipe: Recipe) -> Any | None:
-    """The step that gives every quasi-identifier one level of its hierarchy, where the recipe has
-    one.
-    """
-    return next((step for step in recipe.steps if step.surveys), None)
-
-
-def bounds_of(recipe: Recipe) -> dict[str, tuple[int, int]]:
-    """The lowest and highest level that the recipe allows a column, of those that it says anything
-    of.
-    """
-    step = recoding(recipe)
-    given = {} if step is None else step.levels
-    return {
-        name: (0, bound) if isinstance(bound, int) else tuple(bound)
-        for name, bound in given.items()
-    }
-
-
-def set_levels(recipe: Recipe) -> dict[str, int]:
-    """The columns whose level is set, and not left to the search."""
-    return {name: low for name, (low, high) in bounds_of(recipe).items() if low == high}
-
-
 def with_level(recipe: Recipe, column: str, level: int | None) -> Edited:
     """Set the level of a column, or (None) let the search choose it."""
     if level is None:
         return Edited(_without_levels(recipe, [column]), f"{column}: the search chooses the level")
-    step = recoding(recipe)
-    changed = (
-        None
-        if step is None
-        else dataclasses.replace(step, levels={**step.levels, column: (level, level)})
-    )
-    return Edited(_stepped(recipe, step, changed), f"{column}: level {level}")
+    levels = {**levels_of(recipe), column: (level, level)}
+    return Edited(with_lattice_step(recipe, levels=levels), f"{column}: level {level}")
 
 
 def with_recoding(recipe: Recipe) -> Edited:
@@ -169,28 +145,20 @@ def with_recoding(recipe: Recipe) -> Edited:
     steps = registry.family("steps")
     name = next(name for name in steps if steps[name].surveys)
     step = registry.build("steps", {name: {"budget": 0.02}})
-    kept = tuple(old for old in recipe.steps if old.masks)
-    return Edited(dataclasses.replace(recipe, steps=(*kept, step)), "Whole columns are recoded")
+    masking_steps = tuple(old for old in recipe.steps if old.masks)
+    return Edited(
+        dataclasses.replace(recipe, steps=(*masking_steps, step)), "Whole columns are recoded"
+    )
 
 
 def _without_levels(recipe: Recipe, columns: Sequence[str]) -> Recipe:
-    step = recoding(recipe)
-    if step is None or not set(columns) & set(step.levels):
-        return recipe
-    left = {name: bound for name, bound in step.levels.items() if name not in columns}
-    return _stepped(recipe, step, dataclasses.replace(step, levels=left))
+    levels = {name: bound for name, bound in levels_of(recipe).items() if name not in columns}
+    return with_lattice_step(recipe, levels=levels)
 
 
-def _stepped(recipe: Recipe, old: Any, new: Any) -> Recipe:
-    steps = tuple(new if step is old and new is not None else step for step in recipe.steps)
-    return dataclasses.replace(recipe, steps=steps)
-
-
-def crowd_of(recipe: Recipe) -> int:
-    """The k below which a class is called small: that of the strongest k-anonymity promised, else
-    five.
-    """
-    return max((model.crowd for model in recipe.meet if model.crowd is not None), default=USUAL_K)
+def crowd_of(recipe: Recipe, default: int = USUAL_K) -> int:
+    """The k below which a class is called small: that of the strongest k-anonymity promised."""
+    return max((model.crowd for model in recipe.meet if model.crowd is not None), default=default)
 
 
 def _with(recipe: Recipe, columns: Sequence[str], **changes: Any) -> Recipe:
@@ -200,5 +168,7 @@ def _with(recipe: Recipe, columns: Sequence[str], **changes: Any) -> Recipe:
     return dataclasses.replace(recipe, schema=schema)
 
 
-def _called(columns: Sequence[str]) -> str:
-    return ", ".join(columns) if len(columns) <= 3 else f"{len(columns)} columns"
+def _column_words(columns: Sequence[str]) -> str:
+    if len(columns) <= 3:
+        return ", ".join(columns)
+    return f"{len(columns)} columns"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import recipe_files as recipes
-from sfumato.core.schema import Schema
 from sfumato.core.yaml_text import write_yaml
 from sfumato.data.lazy.databases import is_address
 from sfumato.interfaces.scripts import Errand, to_command, to_notebook, to_python
@@ -49,7 +48,7 @@ KINDS = {
 }
 
 
-def taken(project: Project, kind: str) -> tuple[str, str]:
+def export_text(project: Project, kind: str) -> tuple[str, str]:
     """The name of the file and the text of a form of the recipe in use."""
     form, recipe, errand = KINDS[kind], project.recipe, errand_of(project)
     if kind == "recipe":
@@ -65,28 +64,15 @@ def _from_anywhere(recipe: Recipe) -> Recipe:
     """The recipe with files that are found from any folder: the text is saved where the files of
     the project are not.
     """
-
-    def found(model: Any) -> Any:
-        path = model.population
-        return (
-            model
-            if path is None
-            else dataclasses.replace(model, population=str(recipe.base.absolute() / path))
-        )
-
-    attributes = {
-        name: (
-            attribute
-            if attribute.hierarchy is None
-            else dataclasses.replace(
-                attribute, hierarchy=attribute.hierarchy.resolved(recipe.base.absolute())
-            )
-        )
-        for name, attribute in recipe.schema.attributes.items()
-    }
-    return dataclasses.replace(
-        recipe, schema=Schema(attributes), meet=tuple(map(found, recipe.meet))
-    )
+    folder, schema, meet = recipe.base.absolute(), recipe.schema, list(recipe.meet)
+    for name, attribute in schema.attributes.items():
+        if attribute.hierarchy is not None:
+            schema = schema.replace(name, hierarchy=attribute.hierarchy.resolved(folder))
+    for position, model in enumerate(meet):
+        if model.population is not None:
+            population = str(folder / model.population)
+            meet[position] = dataclasses.replace(model, population=population)  # type: ignore[type-var]
+    return dataclasses.replace(recipe, schema=schema, meet=tuple(meet))
 
 
 def errand_of(project: Project) -> Errand:
@@ -97,5 +83,7 @@ def errand_of(project: Project) -> Errand:
         options |= {
             "engine": "memory"
         }  # as it was read here; a database that counts itself may search otherwise
-    asked = project.register if project.register.get("file") and project.register.get("to") else {}
-    return Errand(data.path or "data.csv", example=data.example, options=options, register=asked)
+    register = {}
+    if project.register.get("file") and project.register.get("to"):
+        register = project.register
+    return Errand(data.path or "data.csv", example=data.example, options=options, register=register)

@@ -11,11 +11,11 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.portable import PRIVATE_FOLDER, NoLocks, lock, open_private
 from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.fields import Fields
 
 MOST_RECENT = 12
 UNTITLED = "untitled"
@@ -70,7 +70,7 @@ def _unused(folder: Path) -> bool:
         os.close(handle)
 
 
-def recent(*, besides: Path | None = None) -> list[dict[str, Any]]:
+def recent(*, besides: Path | None = None) -> list[Fields]:
     """Projects that were open, the last one first: ``folder``, ``name`` of the table, ``records``
     (or None), and whether it is still ``there``.
     """
@@ -80,26 +80,26 @@ def recent(*, besides: Path | None = None) -> list[dict[str, Any]]:
         )
     except (SfumatoError, ValueError):
         return []
-    projects = (
-        [
+    projects = []
+    if isinstance(listed, list):
+        projects = [
             project
             for project in listed
             if isinstance(project, dict) and isinstance(project.get("folder"), str)
         ]
-        if isinstance(listed, list)
-        else []
-    )
-    others = [project for project in projects if project["folder"] != str(besides)][:MOST_RECENT]
+    other_projects = [project for project in projects if project["folder"] != str(besides)][
+        :MOST_RECENT
+    ]
     return [
         {**project, "there": (Path(project["folder"]) / "project.json").is_file()}
-        for project in others
+        for project in other_projects
     ]
 
 
 def remember(folder: Path, name: str, records: int | None) -> None:
     """Put a project at the head of the list; a home that cannot be written to is left as it is."""
-    mine: dict[str, Any] = {"folder": str(folder), "name": name, "records": records}
-    _keep([mine, *recent(besides=folder)])
+    entry: Fields = {"folder": str(folder), "name": name, "records": records}
+    _keep([entry, *recent(besides=folder)])
 
 
 def forget_recent(folder: str) -> None:
@@ -107,7 +107,7 @@ def forget_recent(folder: str) -> None:
     _keep(recent(besides=Path(folder)))
 
 
-def _keep(listed: list[dict[str, Any]]) -> None:
+def _keep(listed: list[Fields]) -> None:
     plain = [
         {name: project[name] for name in ("folder", "name", "records") if name in project}
         for project in listed

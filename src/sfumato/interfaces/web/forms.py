@@ -30,6 +30,7 @@ from sfumato.core.parameters import Multiples, Naming, plain_data
 from sfumato.core.words import join_words, percent_tick
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
+from sfumato.interfaces.web.fields import Fields
 
 if typing.TYPE_CHECKING:
     from sfumato.core.schema import Schema
@@ -53,15 +54,15 @@ Kind = Literal[
     "date",
     "yaml",
 ]
+# So many choices stand side by side; more of them are a list to open.
 FEW = 4
-"""So many choices stand side by side; more of them are a list to open."""
+# A slider of more steps cannot be set by hand: the number is typed.
 MOST_STEPS = 500
-"""A slider of more steps cannot be set by hand: the number is typed."""
+# A text that may be longer is drawn as several lines.
 LONG_LINE = 1000
-"""A text that may be longer is drawn as several lines."""
 LISTS = ("numbers", "multiples")
+# Nothing was entered: the default holds.
 LEFT_OUT: Any = object()
-"""Nothing was entered: the default holds."""
 
 
 class FormError(ParameterError):
@@ -70,9 +71,7 @@ class FormError(ParameterError):
     """
 
     def __init__(self, problems: Mapping[str, str]) -> None:
-        super().__init__(
-            "; ".join(f"{name} {said}" if name else said for name, said in problems.items())
-        )
+        super().__init__("; ".join(f"{name} {why}".strip() for name, why in problems.items()))
         self.problems = dict(problems)
 
 
@@ -95,8 +94,8 @@ class FormField:
     default, and its value is None until one is entered. ``optional`` fields may stay empty where
     that means something of its own. ``low``, ``high`` and ``step`` bound numbers (of a share too,
     which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
-    ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a
-    list; ``examples``: values that are offered as presets, the first one where none is there yet.
+    ``open_high``. ``single``: one column may stand alone, without a list; ``min_items``: entries of
+    a list; ``examples``: values that are offered as presets, the first one where none is there yet.
     """
 
     name: str
@@ -115,7 +114,7 @@ class FormField:
     step: float | None = None
     whole: bool = False
     single: bool = False
-    least: int = 0
+    min_items: int = 0
     examples: tuple[Any, ...] = ()
 
     @property
@@ -123,7 +122,7 @@ class FormField:
         """The value as it stands in a field of text; a share in percent, a list a line each,
         anything else as YAML.
         """
-        return shown(self, self.value)
+        return text_of_value(self, self.value)
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -131,11 +130,13 @@ class FormField:
         return tuple((str(key), inline(value)) for key, value in (self.value or {}).items())
 
     @property
-    def chosen(self) -> tuple[str, ...]:
+    def selection(self) -> tuple[str, ...]:
         """The columns or words that are chosen, in their order."""
         if self.value is None:
             return ()
-        return (self.value,) if isinstance(self.value, str) else tuple(self.value)
+        if isinstance(self.value, str):
+            return (self.value,)
+        return tuple(self.value)
 
     @property
     def slider(self) -> tuple[float, float, float] | None:
@@ -144,29 +145,31 @@ class FormField:
         """
         if self.kind not in ("number", "share") or self.low is None or self.high is None:
             return None
+        # a hundred steps where the declaration names none
         step = self.step or (self.high - self.low) / 100
         low = self.low + step if self.open_low else self.low
         high = self.high - step if self.open_high else self.high
-        return (low, high, step) if (high - low) / step <= MOST_STEPS else None
+        if (high - low) / step <= MOST_STEPS:
+            return (low, high, step)
+        return None
 
 
-def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
+def form_of(subject: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
     """The fields of an object with their values, or of a class with its defaults; columns are
     offered from the schema.
     """
-    cls = thing if isinstance(thing, type) else type(thing)
+    cls = subject if isinstance(subject, type) else type(subject)
     declared: Mapping[str, Any] = cls.__pydantic_fields__  # type: ignore[attr-defined]
-    return tuple(
-        _field(field.name, declared[field.name], None if thing is cls else thing, schema)
-        for field in dataclasses.fields(cls)
-    )
+    instance = None if subject is cls else subject
+    names = [field.name for field in dataclasses.fields(cls)]
+    return tuple(_field(name, declared[name], instance, schema) for name in names)
 
 
-def starting_values(cls: Any, schema: Schema | None) -> dict[str, Any]:
+def starting_values(cls: Any, schema: Schema | None) -> Fields:
     """What stands in required fields at first: the first example of the declaration, or the first
     column where only one has the role.
     """
-    start: dict[str, Any] = {}
+    start: Fields = {}
     for field in form_of(cls, schema):
         first = [choice.value for choice in field.choices if choice.group == field.choices[0].group]
         if field.required and field.examples:
@@ -182,7 +185,7 @@ def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
     """
     fields = {field.name: field for field in form_of(cls)}
     problems: dict[str, str] = {}
-    given: dict[str, Any] = {}
+    arguments: Fields = {}
     for name, entered in values.items():
         if name not in fields:
             raise ParameterError(
@@ -194,20 +197,22 @@ def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
             problems[name] = str(error)
             continue
         if value is not LEFT_OUT:
-            given[name] = value
-    lacking = [
-        name for name, field in fields.items() if field.required and name not in {*given, *problems}
+            arguments[name] = value
+    absent_fields = [
+        name
+        for name, field in fields.items()
+        if field.required and name not in {*arguments, *problems}
     ]
-    problems |= dict.fromkeys(lacking, "must be given")
+    problems |= dict.fromkeys(absent_fields, "must be given")
     if problems:
         raise FormError({name: problems[name] for name in fields if name in problems})
     try:
-        return cls(**given)
+        return cls(**arguments)
     except SfumatoError as error:
-        raise FormError(placed(str(error), cls.__name__, tuple(fields))) from None
+        raise FormError(problems_by_field(str(error), cls.__name__, tuple(fields))) from None
 
 
-def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
+def problems_by_field(message: str, class_name: str, names: Sequence[str]) -> dict[str, str]:
     """What is wrong, by the field that each sentence begins with; under ``""`` what begins with
     none.
 
@@ -218,15 +223,16 @@ def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
     """
     sentences: dict[str, str] = {}
     last = ""
-    for part in message.removeprefix(f"{who}: ").split("; "):
+    for part in message.removeprefix(f"{class_name}: ").split("; "):
+        # pydantic writes the field, and of a list the position: ``widths.0 should be greater``
         begins = re.match(r"(\w+)(?:\..*?(?= should| must|:))?:? ", part)
-        mine = begins is not None and begins[1] in names
-        said = part[begins.end() :] if mine and begins else part
-        last = begins[1] if mine and begins else last
+        names_field = begins is not None and begins[1] in names
+        sentence = part[begins.end() :] if names_field and begins else part
+        last = begins[1] if names_field and begins else last
         if not sentences.get(last, "").startswith(
-            said
+            sentence
         ):  # a field that may be two things is told of once
-            sentences[last] = f"{sentences[last]}; {said}" if last in sentences else said
+            sentences[last] = f"{sentences[last]}; {sentence}" if last in sentences else sentence
     return sentences
 
 
@@ -240,51 +246,50 @@ class DeclaredType:
     """
 
     types: tuple[Any, ...]
-    said: tuple[Any, ...]
+    metadata: tuple[Any, ...]
     optional: bool
 
     @classmethod
-    def of(cls, annotation: Any, said: Sequence[Any] = ()) -> DeclaredType:
+    def of(cls, annotation: Any, metadata: Sequence[Any] = ()) -> DeclaredType:
         """Take ``Annotated`` and ``… | None`` off."""
         origin = typing.get_origin(annotation)
         if origin is typing.Annotated:
-            inner, *more = typing.get_args(annotation)
-            return cls.of(
-                inner, (*said, *(part for one in more for part in getattr(one, "metadata", (one,))))
-            )
+            inner, *markers = typing.get_args(annotation)
+            for marker in markers:  # a Field of pydantic holds several
+                metadata = (*metadata, *getattr(marker, "metadata", (marker,)))
+            return cls.of(inner, metadata)
         if origin in (typing.Union, types.UnionType):
-            parts = [cls.of(part) for part in typing.get_args(annotation)]
-            inside = tuple(kind for part in parts for kind in part.types)
-            optional = any(part.optional for part in parts)
-            return cls(inside, (*said, *(word for part in parts for word in part.said)), optional)
-        return (
-            cls((), tuple(said), True)
-            if annotation is type(None)
-            else cls((annotation,), tuple(said), False)
-        )
+            kinds: tuple[Any, ...] = ()
+            optional = False
+            for part in map(cls.of, typing.get_args(annotation)):
+                kinds += part.types
+                metadata = (*metadata, *part.metadata)
+                optional = optional or part.optional
+            return cls(kinds, tuple(metadata), optional)
+        nothing = annotation is type(None)
+        return cls(() if nothing else (annotation,), tuple(metadata), nothing)
 
     @property
     def names(self) -> Naming | None:
         """What its text names, here or further inside."""
-        found = next((word for word in self.said if isinstance(word, Naming)), None)
-        return found or next(
-            (n for kind in self.types for n in _inside(kind) if n is not None), None
-        )
+        for word in self.metadata:
+            if isinstance(word, Naming):
+                return word
+        for kind in self.types:
+            for part in typing.get_args(kind) if typing.get_origin(kind) is not Literal else ():
+                naming = DeclaredType.of(part).names
+                if naming is not None:
+                    return naming
+        return None
 
 
-def _inside(kind: Any) -> list[Naming | None]:
-    return [
-        DeclaredType.of(part).names
-        for part in typing.get_args(kind)
-        if typing.get_origin(kind) is not Literal
-    ]
-
-
-def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField:
+def _field(name: str, info: Any, subject: Any, schema: Schema | None) -> FormField:
     declared = DeclaredType.of(info.annotation, info.metadata)
     required = bool(info.is_required())
-    default = None if required else plain_data(info.get_default(call_default_factory=True))
-    value = default if thing is None else plain_data(getattr(thing, name))
+    default = None
+    if not required:
+        default = plain_data(info.get_default(call_default_factory=True))
+    value = default if subject is None else plain_data(getattr(subject, name))
     plain = FormField(
         name,
         label=info.title or name.replace("_", " "),
@@ -294,61 +299,60 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
         optional=declared.optional and default is None,
         default=default,
         value=value,
-        least=max(
-            (word.min_length for word in declared.said if hasattr(word, "min_length")), default=0
+        min_items=max(
+            (word.min_length for word in declared.metadata if hasattr(word, "min_length")),
+            default=0,
         ),
         examples=tuple(info.examples or ()),
     )
-    return dataclasses.replace(plain, **_drawn(declared, schema))
+    return dataclasses.replace(plain, **_widget_of(declared, schema))
 
 
-def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
+def _widget_of(declared: DeclaredType, schema: Schema | None) -> Fields:
     """The kind of a field and what only that kind has."""
     kinds, names = declared.types, declared.names
     if kinds == (bool,):
         return {"kind": "switch"}
     if words := _words(kinds) or (names.words if names and names.what == "words" else ()):
-        few = len(words) + declared.optional <= FEW
+        side_by_side = len(words) + declared.optional <= FEW
         return {
-            "kind": "segments" if few else "select",
+            "kind": "segments" if side_by_side else "select",
             "choices": tuple(FormChoice(w, spoken(w)) for w in words),
         }
     if kinds and set(kinds) <= {int, float}:
         return _number(declared)
-    if names is not None and names.what == "columns" and (drawn := _columns(kinds, names, schema)):
-        return drawn
+    if names is not None and names.what == "columns" and (widget := _columns(kinds, names, schema)):
+        return widget
     if (names is not None and names.what == "file") or Path in kinds:
         return {"kind": "path"}
     if kinds == (str,):
-        longest = max((getattr(word, "max_length", 0) or 0 for word in declared.said), default=0)
+        longest = max(
+            (getattr(word, "max_length", 0) or 0 for word in declared.metadata), default=0
+        )
         return {"kind": "area" if longest > LONG_LINE else "text"}
     if kinds == (datetime.date,):
         return {"kind": "date"}
     if len(kinds) != 1:
         return {"kind": "yaml"}
-    drawn = _several(kinds[0], names, schema)
-    if any(isinstance(word, Multiples) for word in declared.said):
-        drawn["kind"] = "multiples"
-    return drawn
+    widget = _list_widget(kinds[0], names, schema)
+    if any(isinstance(word, Multiples) for word in declared.metadata):
+        widget["kind"] = "multiples"
+    return widget
 
 
 def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
     """The words of a choice; none where something else than words may stand there."""
-    words = tuple(
-        word
-        for kind in kinds
-        if typing.get_origin(kind) is Literal
-        for word in typing.get_args(kind)
-    )
-    only = all(typing.get_origin(kind) is Literal for kind in kinds) and all(
-        isinstance(w, str) for w in words
-    )
-    return words if only else ()
+    words: tuple[Any, ...] = ()
+    for kind in kinds:
+        if typing.get_origin(kind) is not Literal:
+            return ()
+        words += typing.get_args(kind)
+    return words if all(isinstance(word, str) for word in words) else ()
 
 
-def _number(declared: DeclaredType) -> dict[str, Any]:
-    low, open_low = _limit(declared.said, "ge", "gt")
-    high, open_high = _limit(declared.said, "le", "lt")
+def _number(declared: DeclaredType) -> Fields:
+    low, open_low = _limit(declared.metadata, "ge", "gt")
+    high, open_high = _limit(declared.metadata, "le", "lt")
     whole = float not in declared.types
     bounds = {
         "low": low,
@@ -357,13 +361,14 @@ def _number(declared: DeclaredType) -> dict[str, Any]:
         "open_high": open_high,
         "whole": whole,
     }
+    # a number from 0 to 1 that need not be whole is a share, shown in percent
     if not whole and low is not None and low >= 0 and high is not None and high <= 1:
         return {"kind": "share", "step": 0.001 if high - low <= 0.1 else 0.01, **bounds}
     return {"kind": "number", "step": 1 if whole else None, **bounds}
 
 
-def _limit(said: Sequence[Any], closed: str, opened: str) -> tuple[float | None, bool]:
-    for word in said:
+def _limit(metadata: Sequence[Any], closed: str, opened: str) -> tuple[float | None, bool]:
+    for word in metadata:
         for name in (closed, opened):
             limit = getattr(word, name, None)
             if isinstance(limit, int | float):
@@ -371,7 +376,7 @@ def _limit(said: Sequence[Any], closed: str, opened: str) -> tuple[float | None,
     return None, False
 
 
-def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> dict[str, Any] | None:
+def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> Fields | None:
     """One column, or several; None: the names stand deeper inside."""
     lists = [kind for kind in kinds if _items(kind) == (str,)]
     if set(kinds) - {str} != set(lists):
@@ -406,26 +411,35 @@ def _beside(own: Sequence[str], roles: Sequence[str]) -> int:
     return int(not set(own) <= set(roles))
 
 
-def _several(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str, Any]:
+def _list_widget(kind: Any, names: Naming | None, schema: Schema | None) -> Fields:
     """Fields of lists and mappings."""
     if (pair := _pair(kind)) is not None:
         simple = pair[0] == (str,) and all(_in_one_line(part) for part in pair[1])
         keys = offered_columns(schema, names.roles) if names is not None else ()
-        return {"kind": "mapping", "choices": keys} if simple else {"kind": "yaml"}
+        if simple:
+            # one line a value: what nests deeper is typed as YAML
+            return {"kind": "mapping", "choices": keys}
+        return {"kind": "yaml"}
     items = _items(kind)
     if items and set(items) <= {int, float}:
         return {"kind": "numbers", "whole": float not in items}
     if items and (words := _words(items)):
         return {"kind": "many", "choices": tuple(FormChoice(word, spoken(word)) for word in words)}
-    return {"kind": "texts"} if items == (str,) else {"kind": "yaml"}
+    if items == (str,):
+        return {"kind": "texts"}
+    return {"kind": "yaml"}
 
 
 def _items(kind: Any) -> tuple[Any, ...] | None:
     """What a list holds; None: it is no list."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
-        return DeclaredType.of(args[0]).types if len(args) == 2 and args[1] is Ellipsis else None
-    return DeclaredType.of(args[0]).types if isinstance(origin, type) and _is_list(origin) else None
+        if len(args) == 2 and args[1] is Ellipsis:
+            return DeclaredType.of(args[0]).types
+        return None
+    if isinstance(origin, type) and _is_list(origin):
+        return DeclaredType.of(args[0]).types
+    return None
 
 
 def _is_list(origin: type) -> bool:
@@ -462,7 +476,7 @@ def spoken(word: str) -> str:
 # values as text, and back
 
 
-def shown(field: FormField, value: Any) -> str:
+def text_of_value(field: FormField, value: Any) -> str:
     """A value as the text that stands in a field; "" where there is none."""
     if value is None:
         return ""
@@ -474,7 +488,9 @@ def shown(field: FormField, value: Any) -> str:
         return "\n".join(map(_line, value))
     if field.kind in ("yaml", "mapping") and isinstance(value, list | dict):
         return write_yaml(value) if value else ""
-    return inline(value) if field.kind in ("number", "yaml") else str(value)
+    if field.kind in ("number", "yaml"):
+        return inline(value)
+    return str(value)
 
 
 def inline(value: Any) -> str:
@@ -484,7 +500,9 @@ def inline(value: Any) -> str:
     ('a', '"7"', '[1, 3]', '0.5')
     """
     if isinstance(value, str):
-        return value if _reads_as_itself(value) else json.dumps(value, ensure_ascii=False)
+        if _reads_as_itself(value):
+            return value
+        return json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -512,7 +530,9 @@ def _reads_as_itself(text: str) -> bool:
 def _plain_number(number: decimal.Decimal) -> str:
     """A number without an exponent or noughts at its end."""
     text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    if "." in text:
+        return text.rstrip("0").rstrip(".")
+    return text
 
 
 def read_value(field: FormField, entered: Any) -> Any:
@@ -523,15 +543,21 @@ def read_value(field: FormField, entered: Any) -> Any:
         return _read_mapping(entered)
     if isinstance(entered, str):
         entered = entered if field.kind in ("text", "area", "yaml", "texts") else entered.strip()
-        nothing = [] if field.kind == "texts" and field.required and not field.least else LEFT_OUT
-        return nothing if entered == "" else _read_text(field, entered)
+        nothing = LEFT_OUT
+        if field.kind == "texts" and field.required and not field.min_items:
+            nothing = []
+        if entered == "":
+            return nothing
+        return _read_text(field, entered)
     if entered is None or (
-        field.required and field.least and isinstance(entered, list) and not entered
+        field.required and field.min_items and isinstance(entered, list) and not entered
     ):
         return LEFT_OUT
     if field.kind == "columns":
-        chosen = list(entered)
-        return chosen[0] if field.single and len(chosen) == 1 else chosen
+        columns = list(entered)
+        if field.single and len(columns) == 1:
+            return columns[0]
+        return columns
     return entered
 
 
@@ -548,7 +574,9 @@ def _read_text(field: FormField, text: str) -> Any:
         return text == "true"
     if field.kind in ("columns", "many"):
         return text if field.single else [text]
-    return read_yaml(text, "this") if field.kind == "yaml" else text
+    if field.kind == "yaml":
+        return read_yaml(text, "this")
+    return text
 
 
 def number_in(text: str, *, whole: bool = False) -> int | float:
@@ -557,12 +585,15 @@ def number_in(text: str, *, whole: bool = False) -> int | float:
     >>> number_in("1,000"), number_in("0.5"), number_in("-3.0", whole=True)
     (1000, 0.5, -3)
     """
+    # 1,000 is a thousand, and 1,5 no number
     plain = re.sub(r"(?<=\d),(?=\d{3}\b)|\s", "", text)
     try:
         number = float(plain)
         if re.fullmatch(r"[+-]?\d+", plain):
             return int(plain)
-        return int(number) if whole and number == int(number) else number
+        if whole and number == int(number):
+            return int(number)
+        return number
     except (ValueError, OverflowError):
         raise ParameterError("should be a number") from None
 
@@ -608,7 +639,7 @@ def _read_mapping(entered: Any) -> Any:
     empty = [key for key, value in rows if isinstance(value, str) and not value.strip()]
     if empty:
         raise ParameterError("has a row without a value")
-    made = {
-        key: read_yaml(value, "this") if isinstance(value, str) else value for key, value in rows
-    }
-    return made or LEFT_OUT
+    mapping = {}
+    for key, value in rows:
+        mapping[key] = read_yaml(value, "this") if isinstance(value, str) else value
+    return mapping or LEFT_OUT

@@ -11,22 +11,23 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.errors import ParameterError
+from sfumato.interfaces.web.fields import Fields
 
 Row = tuple[str, ...]
+# Values that can be grouped by hand; more of them need a file.
 MOST_VALUES = 5000
-"""Values that can be grouped by hand; more of them need a file."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Grouping:
-    """One row a value, from the value to the top; ``other`` adopts values that have no row.
+    """One row a value, from the value to the top; ``catch_all`` adopts values that have no row.
 
     Level *L* has the groups in which the labels of level *L − 1* stand. The level of the top itself
     stands for groups that are yet to be made of what stands below the top.
     """
 
     rows: tuple[Row, ...]
-    other: str | None = None
+    catch_all: str | None = None
 
     @classmethod
     def of(cls, hierarchy: Hierarchy | None, counts: Mapping[str, int]) -> Grouping:
@@ -59,51 +60,48 @@ class Grouping:
         """The label of the top."""
         return self.rows[0][-1] if self.rows else TOP
 
-    def to_dict(self, level: int, counts: Mapping[str, int]) -> dict[str, Any]:
+    def to_dict(self, level: int, counts: Mapping[str, int]) -> Fields:
         """The groups of a level and what stands in each, with records; what does not occur has
         none.
         """
         level = min(max(level, 1), self.depth - 1)
-        fresh = level == self.depth - 1
         records: dict[tuple[str, str], int] = {}
+        placed: set[str] = set()
         for row in self.rows:
             key = (row[level], row[level - 1])
             records[key] = records.get(key, 0) + counts.get(row[0], 0)
+            placed.update(row)
         boxes: dict[str, list[tuple[str, int]]] = {}
-        for (group, member), n in records.items():
-            boxes.setdefault(group, []).append((member, n))
-        single = {
-            group
-            for group, members in boxes.items()
-            if [member for member, _ in members] == [group]
-        }
-        placed = {row[0] for row in self.rows} | {label for row in self.rows for label in row[1:]}
+        for (group, member), count in records.items():
+            boxes.setdefault(group, []).append((member, count))
+        # a group of one label that has its own name is no group yet
+        groups, single = [], []
+        for group, members in boxes.items():
+            if [member for member, _ in members] == [group]:
+                single += members
+            else:
+                total = sum(count for _, count in members)
+                groups.append({"label": group, "records": total, "members": _ranked(members)})
         lost = [(value, n) for value, n in counts.items() if value not in placed and value != TOP]
         return {
             "level": level,
             "levels": self.depth - 1,
-            "fresh": fresh,
             "top": self.top,
-            "other": self.other,
-            "groups": [
-                {"label": group, "records": sum(n for _, n in members), "members": _ranked(members)}
-                for group, members in boxes.items()
-                if group not in single
-            ],
-            "single": _ranked([member for group in single for member in boxes[group]]),
+            "groups": groups,
+            "single": _ranked(single),
             "lost": _ranked(lost),
         }
 
     # changes
 
-    def changed(self, act: str, level: int, **given: Any) -> Grouping:
+    def changed(self, act: str, level: int, **arguments: Any) -> Grouping:
         """The grouping after an act of this name."""
-        acts = {"move": self.moved, "part": self.parted, "rename": self.renamed}
+        acts = {"move": self.move, "part": self.part, "rename": self.rename}
         if act not in acts:
             raise ParameterError(f"groups cannot be changed by {act!r}")
-        return acts[act](level, **given)  # type: ignore[operator,no-any-return]
+        return acts[act](level, **arguments)  # type: ignore[operator,no-any-return]
 
-    def moved(self, level: int, members: Sequence[str], to: str) -> Grouping:
+    def move(self, level: int, members: Sequence[str], to: str) -> Grouping:
         """Put some labels of the level below into a group of a level, which is made where there is
         none.
         """
@@ -113,20 +111,24 @@ class Grouping:
         above = next((row[level + 1 :] for row in rows if row[level] == name), None)
         if above is None:
             above = (name,) * (depth - 2 - level) + (self.top,)
-        chosen = set(members)
-        moved = [(*row[:level], name, *above) if row[level - 1] in chosen else row for row in rows]
+        moving = set(members)
+        moved_rows = [
+            (*row[:level], name, *above) if row[level - 1] in moving else row for row in rows
+        ]
         listed = {row[0] for row in rows}
         new = [member for member in members if member not in listed] if level == 1 else []
-        return dataclasses.replace(self, rows=(*moved, *((member, name, *above) for member in new)))
+        return dataclasses.replace(
+            self, rows=(*moved_rows, *((member, name, *above) for member in new))
+        )
 
-    def parted(self, level: int, members: Sequence[str]) -> Grouping:
+    def part(self, level: int, members: Sequence[str]) -> Grouping:
         """Let some labels of the level below stand for themselves, each alone."""
         apart = self
         for member in members:
-            apart = apart.moved(level, [member], member)
+            apart = apart.move(level, [member], member)
         return apart
 
-    def renamed(self, level: int, old: str, new: str) -> Grouping:
+    def rename(self, level: int, old: str, new: str) -> Grouping:
         """Give a group another name; where its label is repeated above, it is renamed there too."""
         name = self._name(new)
         if any(row[level] == name for row in self.rows):
@@ -144,7 +146,7 @@ class Grouping:
         family = registry.family("hierarchies")
         for name in [kind, *family]:
             if name in family and family[name].by_hand == "yes":
-                hierarchy: Hierarchy | None = family[name].from_paths(self.rows, self.other)
+                hierarchy: Hierarchy | None = family[name].from_paths(self.rows, self.catch_all)
                 if hierarchy is not None:
                     return hierarchy
         raise ParameterError("these groups cannot be written down")
@@ -157,8 +159,8 @@ class Grouping:
             return self.rows
         return tuple((*row[:-1], row[-2], row[-1]) for row in self.rows)
 
-    def _name(self, given: str) -> str:
-        name = given.strip()
+    def _name(self, entered: str) -> str:
+        name = entered.strip()
         if not name:
             raise ParameterError("a group needs a name")
         if name == self.top:
@@ -170,10 +172,10 @@ def _relabelled(row: Row, level: int, old: str, new: str) -> Row:
     if row[level] != old:
         return row
     labels = list(row)
-    for place in range(level, len(row) - 1):
-        if labels[place] != old:
+    for level_above in range(level, len(row) - 1):
+        if labels[level_above] != old:
             break
-        labels[place] = new
+        labels[level_above] = new
     return tuple(labels)
 
 

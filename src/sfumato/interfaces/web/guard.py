@@ -20,23 +20,24 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.peer import is_own_user
 
+# What a page may load: from here only. The library that draws pages puts them into inline scripts,
+# and evaluates templates and handlers of ours, hence the two unsafe words. No text that is
+# evaluated holds a name or a value of a table (a test reads all of them).
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self'"
     " 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self' {socket}://{host};"
     " frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
-"""What a page may load: from here only. The library that draws pages puts them into inline scripts,
-and evaluates templates and handlers of ours, hence the two unsafe words. No text that is evaluated
-holds a name or a value of a table (a test reads all of them).
-"""
 HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+# What goes with the few pages of the guard itself.
 PAGE = {
     **HEADERS,
     "cache-control": "no-store",
@@ -44,23 +45,22 @@ PAGE = {
         "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     ),
 }
-"""What goes with the few pages of the guard itself."""
 LANDING = (
     "<!doctype html><html lang=en><title>sfumato</title><meta http-equiv=refresh"
     " content='0;url={home}'><p><a href='{home}'>Open the workbench</a></p></html>"
 )
+# The header by which the library that draws pages knows below which path they lie.
 FORWARDED = b"x-forwarded-prefix"
-"""The header by which the library that draws pages knows below which path they lie."""
 SAFE_METHODS = ("GET", "HEAD")
+# Headers that count; one that is sent twice could mean one thing here and another thing inside.
 ONCE = ("host", "origin", "sec-fetch-site", "content-length")
-"""Headers that count; one that is sent twice could mean one thing here and another thing inside."""
 MEGABYTE = 1024**2
 MOST_BODY = 16 * MEGABYTE
+# Bytes of a request, and of one that brings a table.
 MOST_UPLOAD = 4096 * MEGABYTE
-"""Bytes of a request, and of one that brings a table."""
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[Fields], Awaitable[None]]
+Receive = Callable[[], Awaitable[Fields]]
 
 
 class TooMuch(Exception):
@@ -79,8 +79,8 @@ class Guard:
     ) -> None:
         self.app = app  # the name under which the library that draws pages looks for its server
         self._token: str | None = token
+        # The secret path of every tab that came by a token, and the cookie that belongs to it.
         self._sessions: dict[str, str] = {}
-        """The secret path of every tab that came by a token, and the cookie that belongs to it."""
         self._name = f"sfumato_{port}"
         self._hosts = hosts
         self._scheme, self._socket = ("https", "wss") if tls else ("http", "ws")
@@ -100,6 +100,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         heads = _heads(scope["headers"])
+        # behind TLS people come from other machines, whose users the system does not know
         if not self._tls and not is_own_user(scope.get("client"), scope.get("server")):
             await _refuse(scope, send, 403)
         elif self._lands(scope, heads):
@@ -119,6 +120,7 @@ class Guard:
             return 403
         if not self._knows(_prefix_of(scope), heads.get("cookie", "")):
             return 401
+        # other ports of this machine count as the same site, and not as the same origin
         if heads.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403
         length = heads.get("content-length") or "0"
@@ -139,12 +141,13 @@ class Guard:
         cookie = self._sessions.get(prefix)
         if cookie is None:
             return False
-        given = [
+        values = [
             value.strip()
-            for name, _, value in (one.partition("=") for one in cookies.split(";"))
+            for name, _, value in (part.partition("=") for part in cookies.split(";"))
             if name.strip() == self._name
         ]
-        return any(hmac.compare_digest(value.encode(), cookie.encode()) for value in given)
+        # in constant time: how long a comparison takes tells nothing
+        return any(hmac.compare_digest(value.encode(), cookie.encode()) for value in values)
 
     def _lands(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
         """Whether this is the address that was printed, opened for the first time; only here
@@ -154,13 +157,14 @@ class Guard:
             return False
         if heads.get("host", "") not in self._hosts or not self._right_origin(scope, heads):
             return False
-        given = parse_qs(scope.get("query_string", b"").decode("latin1")).get("token", [""])[0]
+        token = parse_qs(scope.get("query_string", b"").decode("latin1")).get("token", [""])[0]
         if (
-            not given
+            not token
             or self._token is None
-            or not hmac.compare_digest(given.encode(), self._token.encode())
+            or not hmac.compare_digest(token.encode(), self._token.encode())
         ):
             return False
+        # good once
         self._token = None
         return True
 
@@ -187,55 +191,63 @@ class Guard:
     ) -> None:
         begun = False
 
-        async def sending(message: dict[str, Any]) -> None:
+        async def sending(message: Fields) -> None:
             nonlocal begun
             begun = begun or message["type"] == "http.response.start"
             await send(self._with_headers(message, host))
 
         try:
-            await self.app(scope, self._counted(scope, receive), sending)
+            await self.app(scope, self._limit_body(scope, receive), sending)
         except TooMuch:
             if not begun:
                 await _refuse(scope, send, 413)
 
     def _limit(self, scope: Mapping[str, Any]) -> int:
-        return self.most_upload if "/upload/" in scope.get("path", "") else self.most
+        if "/upload/" in scope.get("path", ""):
+            return self.most_upload
+        return self.most
 
-    def _counted(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
+    def _limit_body(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
         """The same messages, until they are too much: a length that is said need not be true, and
         none need be said.
         """
-        left = self._limit(scope)
+        remaining = self._limit(scope)
 
-        async def receiving() -> dict[str, Any]:
-            nonlocal left
+        async def receiving() -> Fields:
+            nonlocal remaining
             message = await receive()
             if message["type"] == "http.request":
-                left -= len(message.get("body") or b"")
-                if left < 0:
+                remaining -= len(message.get("body") or b"")
+                if remaining < 0:
                     raise TooMuch
             return message
 
         return receiving
 
-    def _with_headers(self, message: dict[str, Any], host: str) -> dict[str, Any]:
+    def _with_headers(self, message: Fields, host: str) -> Fields:
         if message["type"] != "http.response.start":
             return message
-        ours = {**HEADERS, "content-security-policy": POLICY.format(socket=self._socket, host=host)}
-        theirs = {name.decode("latin1").lower() for name, _ in message["headers"]}
-        if "cache-control" not in theirs:
-            ours["cache-control"] = "no-store"  # pages and answers may hold data
-        replaced = ours.keys() - {
+        own_headers = {
+            **HEADERS,
+            "content-security-policy": POLICY.format(socket=self._socket, host=host),
+        }
+        sent_names = {name.decode("latin1").lower() for name, _ in message["headers"]}
+        if "cache-control" not in sent_names:
+            own_headers["cache-control"] = "no-store"  # pages and answers may hold data
+        replaced = own_headers.keys() - {
             "content-security-policy"
         }  # a page that allows itself less says so too: browsers obey both
-        kept = [
+        sent_headers = [
             (name, value)
             for name, value in message["headers"]
             if name.decode("latin1").lower() not in replaced
         ]
         return {
             **message,
-            "headers": [*kept, *((name.encode(), value.encode()) for name, value in ours.items())],
+            "headers": [
+                *sent_headers,
+                *((name.encode(), value.encode()) for name, value in own_headers.items()),
+            ],
         }
 
 
@@ -253,7 +265,7 @@ def _prefix_of(scope: Mapping[str, Any]) -> str:
     return f"/{first}" if slash else ""
 
 
-def _below_prefix(scope: Mapping[str, Any]) -> dict[str, Any]:
+def _below_prefix(scope: Mapping[str, Any]) -> Fields:
     """The same request as the application inside sees it: without the secret path, which is told in
     a header that nobody else can set.
     """
@@ -274,11 +286,11 @@ def _heads(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     heads: dict[str, str] = {}
     for raw, value in headers:
         name = raw.decode("latin1").lower()
-        said = value.decode("latin1")
+        text = value.decode("latin1")
         if name in heads and name in ONCE:
             heads[name] = "sent twice"
         else:
-            heads[name] = f"{heads[name]}; {said}" if name in heads else said
+            heads[name] = f"{heads[name]}; {text}" if name in heads else text
     return heads
 
 

@@ -24,13 +24,13 @@ from sfumato.core.portable import NO_LINK, is_private, open_private
 from sfumato.errors import SfumatoError
 
 KNOCK, ANSWER = ".knock", ".address-"
+# What a browser is opened with: it leads to the address, and only its owner can read it.
 OPEN = "open.html"
-"""What a browser is opened with: it leads to the address, and only its owner can read it."""
 WORD = re.compile(rb"[0-9a-f]{16}")
+# Seconds between two looks.
 PAUSE = 0.3
-"""Seconds between two looks."""
+# Seconds that an answer is waited for: who runs may be busy.
 PATIENCE = 10.0
-"""Seconds that an answer is waited for: who runs may be busy."""
 MOST_BYTES = 4096
 
 
@@ -40,6 +40,7 @@ def new_address(folder: Path) -> str | None:
     knock, answer = folder / KNOCK, folder / f"{ANSWER}{word}"
     try:
         knock.unlink(missing_ok=True)  # of somebody who gave up
+        # O_EXCL: a file that somebody else put there is not ours
         handle = open_private(knock, os.O_WRONLY | os.O_EXCL | NO_LINK)
         os.write(handle, word.encode())
         os.close(handle)
@@ -79,9 +80,9 @@ def answered(folder: Path, renew: Callable[[], str]) -> bool:
 
 def clear(folder: Path) -> None:
     """Take away what is left of knocks and answers."""
-    for left in (folder / KNOCK, folder / OPEN, *folder.glob(f"{ANSWER}*")):
+    for leftover in (folder / KNOCK, folder / OPEN, *folder.glob(f"{ANSWER}*")):
         with contextlib.suppress(OSError):
-            left.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -15,10 +15,10 @@ from sfumato.errors import RecipeError
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
 
+# How long reading may compute: a recipe of a thousand columns takes less than one.
 SECONDS = 2.0
-"""How long reading may compute: a recipe of a thousand columns takes less than one."""
+# Characters in a line; one is read in one go, which nothing can stop.
 LONGEST_LINE = 100_000
-"""Characters in a line; one is read in one go, which nothing can stop."""
 
 
 async def recipe_of_text(text: str, *, base: Path, name: str = "the recipe") -> Recipe:

@@ -11,12 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+# All connections of a Linux machine: one line each, with both ends and the user who owns the
+# socket.
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-"""All connections of a Linux machine: one line each, with both ends and the user who owns the
-socket.
-"""
+# Positions in a line of these tables.
 LOCAL_END, REMOTE_END, USER = 1, 2, 7
-"""Positions in a line of these tables."""
 ROOT = 0
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.blocks import Block, ChartAxis, ChartBlock, Point, Series, TableBlock
 from sfumato.core.words import count_of, number, percent, plain_name
+from sfumato.interfaces.web.fields import Fields
 from sfumato.release.report.measures import title_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 RISKS = ("linkage", "marketer_risk", "prosecutor_risk")
 LOSSES = ("loss", "squared_error", "marginal_error")
-Pin = dict[str, Any]
+Pin = Fields
 Line = tuple[str, list[str], set[int]]
 
 
@@ -55,13 +56,13 @@ def recipe_of(project: Project, candidate: Pin) -> Recipe:
     return recipes.from_dict(candidate["recipe"], base=project.folder, name=candidate["title"])
 
 
-def letter(place: int) -> str:
+def letter(position: int) -> str:
     """What a candidate is called in pictures and tables.
 
     >>> letter(0), letter(2)
     ('A', 'C')
     """
-    return chr(ord("A") + place)
+    return chr(ord("A") + position)
 
 
 def digest_of(pins: Sequence[Pin], register: Mapping[str, str]) -> str:
@@ -75,11 +76,14 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
     """The candidates on one map and side by side."""
     risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
     points = {}
-    for one in comparison["candidates"]:
-        if risk in one["risks"] and utility in one["utilities"]:
-            x, y = one["utilities"][utility], one["risks"][risk]
-            points[one["name"]] = Point(x, y, label=one["name"], alarm=not one["holds"], size=4.0)
-    front = sorted((points[name] for name in comparison["front"] if name in points), key=_by_x)
+    for candidate in comparison["candidates"]:
+        if risk in candidate["risks"] and utility in candidate["utilities"]:
+            x, y = candidate["utilities"][utility], candidate["risks"][risk]
+            points[candidate["name"]] = Point(
+                x, y, label=candidate["name"], alarm=not candidate["holds"], size=4.0
+            )
+    front = [points[name] for name in comparison["front"] if name in points]
+    front.sort(key=lambda point: point.x)
     corners = tuple(dataclasses.replace(point, label="") for point in front)
     blocks: list[Block] = []
     if points:
@@ -98,8 +102,8 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
             )
         )
     header = ["figure"]
-    for one, title in zip(comparison["candidates"], comparison["titles"], strict=False):
-        header.append(f"{one['name']} · {title}")
+    for candidate, title in zip(comparison["candidates"], comparison["titles"], strict=False):
+        header.append(f"{candidate['name']} · {title}")
     rows = []
     for title, cells, best in figures_of(comparison):
         marked = [f"{cell} (best)" if at in best else cell for at, cell in enumerate(cells)]
@@ -107,118 +111,90 @@ def comparison_blocks(comparison: Mapping[str, Any]) -> list[Block]:
     return [*blocks, TableBlock(tuple(header), tuple(rows), "Candidates side by side")]
 
 
-def _by_x(point: Point) -> float:
-    return point.x
-
-
-def figures_of(found: Mapping[str, Any]) -> list[Line]:
+def figures_of(comparison: Mapping[str, Any]) -> list[Line]:
     """The rows of the comparison: title, a cell a candidate, and which of them are best; what is
     unknown is never best.
     """
-    candidates = found["candidates"]
-    risk, utility = found["axes"]["risk"], found["axes"]["utility"]
-    lines = [
-        (
-            "may be released",
-            ["yes" if one["holds"] else f"no: {one['reason']}" for one in candidates],
-            set[int](),
-        )
+    candidates = comparison["candidates"]
+    details = [comparison["more"][candidate["name"]] for candidate in candidates]
+    risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
+    released = [
+        "yes" if candidate["holds"] else f"no: {candidate['reason']}" for candidate in candidates
     ]
-    lines += [
-        _figure(
-            plain_name(name), [one["risks"].get(name) for one in candidates], candidates, share=True
-        )
-        for name in dict.fromkeys((risk, *RISKS))
-    ]
+    lines: list[Line] = [("may be released", released, set())]
+    for name in dict.fromkeys((risk, *RISKS)):
+        risks = [candidate["risks"].get(name) for candidate in candidates]
+        lines.append(_figure(plain_name(name), risks, candidates, in_words=percent))
     for name in dict.fromkeys((utility, *LOSSES)):
-        higher = any(name in one["higher"] for one in candidates)
-        lines.append(
-            _figure(
-                title_of(name),
-                [one["utilities"].get(name) for one in candidates],
-                candidates,
-                higher=higher,
-            )
-        )
-    lost_records = [None if not one["risks"] else one["suppressed"] for one in candidates]
-    lines.append(_figure("records lost", lost_records, candidates))
-    return [*lines, _together(found), *_levels(found), *_contracts(found)]
+        higher = any(name in candidate["higher"] for candidate in candidates)
+        utilities = [candidate["utilities"].get(name) for candidate in candidates]
+        lines.append(_figure(title_of(name), utilities, candidates, best=max if higher else min))
+    # of a candidate without risks nothing came out
+    lost = [candidate["suppressed"] if candidate["risks"] else None for candidate in candidates]
+    lines.append(_figure("records lost", lost, candidates))
+    return [
+        *lines,
+        _together(details, comparison["registered"]),
+        *_levels(details),
+        *_contracts(details),
+    ]
 
 
 def _figure(
     title: str,
     values: Sequence[float | None],
-    every: Sequence[Any],
+    candidates: Sequence[Any],
     *,
-    share: bool = False,
-    higher: bool = False,
+    in_words: Callable[[float], str] = number,
+    best: Callable[[list[float]], float] = min,
 ) -> Line:
     """One figure of all candidates; best is the least (or most) of those that are known and may be
     released.
 
     Where all are alike, none is best.
     """
-    values_known = [
-        value
-        for value, candidate in zip(values, every, strict=True)
-        if value is not None and candidate["holds"]
-    ]
-    best_value = (
-        None if len(set(values_known)) < 2 else max(values_known) if higher else min(values_known)
-    )
-    best = {
-        place
-        for place, (value, candidate) in enumerate(zip(values, every, strict=True))
-        if best_value is not None
-        and candidate["holds"]
-        and value is not None
-        and abs(value - best_value) < 1e-12
-    }
-    in_words = percent if share else number
-    return title, ["unknown" if value is None else in_words(value) for value in values], best
+    pairs = list(zip(values, candidates, strict=True))
+    eligible = [value for value, candidate in pairs if value is not None and candidate["holds"]]
+    positions = set()
+    if len(set(eligible)) > 1:
+        for position, (value, candidate) in enumerate(pairs):
+            if value is not None and candidate["holds"] and abs(value - best(eligible)) < 1e-12:
+                positions.add(position)
+    return title, ["unknown" if value is None else in_words(value) for value in values], positions
 
 
-def _together(comparison: Mapping[str, Any]) -> Line:
+def _together(details: Sequence[Any], standing: int | None) -> Line:
     """What each would tell together with earlier releases, as *Write* would say it, or that nobody
     was asked.
     """
-    standing = comparison["registered"]
     if standing is None:
-        cells = ["not asked: no register is named under Write"] * len(comparison["candidates"])
-        return "with earlier releases", cells, set[int]()
-    sentences_of = [
-        comparison["more"][candidate["name"]]["together"] for candidate in comparison["candidates"]
-    ]
+        cells = ["not asked: no register is named under Write"] * len(details)
+        return "with earlier releases", cells, set()
     title = f"with the {count_of(standing, 'release')} of the register"
-    return title, ["; ".join(sentences) or "unknown" for sentences in sentences_of], set[int]()
+    return title, ["; ".join(candidate["together"]) or "unknown" for candidate in details], set()
 
 
-def _levels(comparison: Mapping[str, Any]) -> list[Line]:
-    details = [comparison["more"][candidate["name"]] for candidate in comparison["candidates"]]
-    columns = dict.fromkeys(column for candidate in details for column in candidate["levels"])
-    lines = []
-    for column in columns:
-        cells = [
-            "synthetic" if candidate["drawn"] else _rung(candidate["levels"].get(column))
-            for candidate in details
+def _levels(details: Sequence[Any]) -> Iterator[Line]:
+    """The level of each column in each candidate."""
+    for column in dict.fromkeys(column for candidate in details for column in candidate["levels"]):
+        cells = []
+        for candidate in details:
+            level, top = candidate["levels"].get(column, (None, None))
+            words = "no one level"
+            if level is not None:
+                words = f"{level} of {top}"
+            cells.append("synthetic" if candidate["drawn"] else words)
+        yield f"level of {column}", cells, set()
+
+
+def _contracts(details: Sequence[Any]) -> Iterator[Line]:
+    """What each contract says, where there is any."""
+    cells = []
+    for candidate in details:
+        checks = [
+            f"{'✓' if check['holds'] else '✗'} {check['sentence']}"
+            for check in candidate["contract"]
         ]
-        lines.append((f"level of {column}", cells, set[int]()))
-    return lines
-
-
-def _rung(rung: Sequence[int] | None) -> str:
-    return "no one level" if rung is None else f"{rung[0]} of {rung[1]}"
-
-
-def _contracts(comparison: Mapping[str, Any]) -> list[Line]:
-    contracts = [
-        comparison["more"][candidate["name"]]["contract"] for candidate in comparison["candidates"]
-    ]
-    if not any(contracts):
-        return []
-    cells = [
-        "; ".join(f"{'✓' if check['holds'] else '✗'} {check['sentence']}" for check in candidate)
-        or "none"
-        for candidate in contracts
-    ]
-    return [("contract", cells, set[int]())]
+        cells.append("; ".join(checks) or "none")
+    if any(candidate["contract"] for candidate in details):
+        yield "contract", cells, set()

@@ -25,8 +25,8 @@ QUIETED = (
     "engineio",
     "engineio.server",
 )
+# What the layers below say when a browser leaves before it was answered: nothing is wrong then.
 LEFT = "No response returned."
-"""What the layers below say when a browser leaves before it was answered: nothing is wrong then."""
 
 
 class Discreet(logging.Handler):
@@ -36,12 +36,12 @@ class Discreet(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the line."""
-        line = told(record)
+        line = log_line(record)
         if line:
             sys.stderr.write(line + "\n")
 
 
-def told(record: logging.LogRecord) -> str:
+def log_line(record: logging.LogRecord) -> str:
     """What is written of a record, never what it says itself; empty: nothing.
 
     >>> told(
@@ -67,22 +67,24 @@ def told(record: logging.LogRecord) -> str:
             f"error: {record.name} complained at"
             f" {os.path.basename(record.pathname)}:{record.lineno}"
         )
-    return f"error: {told_bug(error)} Set SFUMATO_DEBUG=1 to see all of it; that may show data."
+    return f"error: {bug_sentence(error)} Set SFUMATO_DEBUG=1 to see all of it; that may show data."
 
 
-def told_bug(error: BaseException) -> str:
+def bug_sentence(error: BaseException) -> str:
     """What is said of our own bugs: of which kind, and where; never what the error itself says,
     which may quote a person.
     """
+    return f"This is a bug of ours: {type(error).__name__}{raised_at(error)}."
+
+
+def raised_at(error: BaseException) -> str:
+    """The file and line where an error was raised; nothing where that is not known."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    where = (
-        ""
-        if last is None
-        else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
-    )
-    return f"This is a bug of ours: {type(error).__name__}{where}."
+    if last is None:
+        return ""
+    return f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
 
 
 def keep_quiet() -> None:

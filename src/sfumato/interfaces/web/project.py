@@ -20,7 +20,7 @@ import dataclasses
 import datetime
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_p
 from sfumato.core.recipe import Recipe
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.interfaces.web.fields import Fields
+from sfumato.interfaces.web.listeners import Listeners
 from sfumato.interfaces.web.uploads import at_home
 
 FORMAT = 1
@@ -38,8 +40,8 @@ REGISTER = ("file", "to", "person", "key")
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
 LOG = "log.jsonl"
+# What a folder may hold that was meant for a project and left before it became one.
 OURS = (*FOLDERS, "uploads", "hierarchies", "lock", LOG, "recipe.yaml", "open.html")
-"""What a folder may hold that was meant for a project and left before it became one."""
 
 
 class Outdated(ParameterError):
@@ -75,10 +77,10 @@ class EffectsForgotten(Entry):
     time: str
 
 
+# Whoever writes it holds the lock of the project.
 PROJECT_LOG = JournalKind(
     "log", (NewVersion, VersionEffect, EffectsForgotten), "the project is not opened", locked=False
 )
-"""Whoever writes it holds the lock of the project."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,32 +109,31 @@ class Opened:
     name: str = ""
 
 
-class Project:
+class Project(Listeners):
     """The recipe in use and its history. One process has it open; what changes it is told to all
     who listen.
     """
 
     def __init__(self, folder: Path, handle: int, state: Mapping[str, Any]) -> None:
+        super().__init__()
         self.folder = folder
         self._handle = handle
         self._journal = Journal(folder / LOG, PROJECT_LOG).read()
         self._entries = _versions(self._journal)
         self._at: int = state.get("at", 0)
         self.data = Opened(**state.get("data", {}))
-        self.pins: tuple[dict[str, Any], ...] = tuple(state.get("pins", ()))
+        self.pins: tuple[Fields, ...] = tuple(state.get("pins", ()))
+        # The register that releases of this project are written down in (``file``, ``to``,
+        # ``person``, ``key``); empty: none.
         self.register: dict[str, str] = dict(state.get("register", {}))
-        """The register that releases of this project are written down in (``file``, ``to``,
-        ``person``, ``key``); empty: none.
-        """
         self._recipes: dict[int, Recipe] = {}
-        self._listeners: list[Callable[[], None]] = []
 
     @classmethod
     def open(cls, folder: str | Path) -> Project:
         """Open the project in a folder, or begin one there."""
         path = at_home(str(folder)).absolute()
         _make(path)
-        handle = _held(path / "lock")
+        handle = _take_lock(path / "lock")
         try:
             project = cls(path, handle, _state(path / "project.json"))
             project._mend()
@@ -149,6 +150,7 @@ class Project:
                 f"{self.folder}: the log does not know version {self._at}; the project is damaged"
             )
         for leftover in (*self.folder.glob(".*-*"), *(self.folder / "history").glob(".*-*")):
+            # whoever writes a file writes a draft first, then puts it in place
             leftover.unlink(
                 missing_ok=True
             )  # drafts of files: we hold the lock, so nobody writes them
@@ -211,7 +213,9 @@ class Project:
     def history(self) -> str:
         """The log as it is written, which goes with a release as what led to it."""
         file = self.folder / LOG
-        return file.read_text(encoding="utf-8") if file.exists() else ""
+        if file.exists():
+            return file.read_text(encoding="utf-8")
+        return ""
 
     @property
     def entry(self) -> Version | None:
@@ -240,15 +244,17 @@ class Project:
                 "The recipe was changed in another tab. Look at it as it is now, and change it"
                 " again."
             )
-        moved = (
-            dataclasses.replace(recipe, base=self.folder)
-            if recipe.base == self.folder
-            else self._moved(recipe)
-        )
-        text = write_yaml(recipes.to_dict(moved, base=self.folder))
+        if recipe.base == self.folder:
+            rebased = dataclasses.replace(recipe, base=self.folder)
+        else:
+            rebased = self._rebase(recipe)
+        text = write_yaml(recipes.to_dict(rebased, base=self.folder))
+        # the same text is no new version: undo would do nothing
         if self._at and text == self._file(self._at).read_text(encoding="utf-8"):
             return self._at
         version = max(self._entries, default=0) + 1
+        # the version first, then the log, then the pointer: a crash between two of them leaves the
+        # old version in use
         write_whole(self._file(version), text.encode())
         self._append(NewVersion(version, self._at, sentence, _now()))
         self._point_to(version)
@@ -288,7 +294,7 @@ class Project:
         self._save()
         self.tell()
 
-    def set_pins(self, pins: tuple[dict[str, Any], ...]) -> None:
+    def set_pins(self, pins: tuple[Fields, ...]) -> None:
         """Keep candidates to be looked at side by side."""
         self.pins = pins
         self._save()
@@ -298,35 +304,20 @@ class Project:
         """Say which register releases are written down in, and who receives them; what is empty is
         left out.
         """
-        said = {name: register[name].strip() for name in REGISTER if register.get(name, "").strip()}
-        if said != self.register:
-            self.register = said
+        fields = {
+            name: register[name].strip() for name in REGISTER if register.get(name, "").strip()
+        }
+        if fields != self.register:
+            self.register = fields
             self._save()
             self.tell()
-
-    # who is told
-
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call somebody whenever something changed; what comes back ends that."""
-        self._listeners.append(listener)
-
-        def leave() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return leave
-
-    def tell(self) -> None:
-        """Tell all who listen that something changed."""
-        for listener in tuple(self._listeners):
-            listener()
 
     # files
 
     def _file(self, version: int) -> Path:
         return self.folder / "history" / f"{version:04}.yaml"
 
-    def _moved(self, recipe: Recipe) -> Recipe:
+    def _rebase(self, recipe: Recipe) -> Recipe:
         """A recipe from another folder as it reads from this one: files of hierarchies are found
         from here.
         """
@@ -379,15 +370,16 @@ def _make(path: Path) -> None:
     things is refused.
     """
     try:
-        there = {entry.name for entry in path.iterdir()} if path.exists() else set()
-        if "project.json" not in there and not all(
-            name in OURS or name.startswith(".") for name in there
+        names = {entry.name for entry in path.iterdir()} if path.exists() else set()
+        if "project.json" not in names and not all(
+            name in OURS or name.startswith(".") for name in names
         ):
             raise OutputError(
                 f"{path} holds other things and no project; name an empty folder, or one that does"
                 " not exist"
             )
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        # a folder that was there before may be open to others
         path.chmod(PRIVATE_FOLDER)
         for name in FOLDERS:
             (path / name).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
@@ -401,7 +393,7 @@ def _make(path: Path) -> None:
         ) from None
 
 
-def _held(path: Path) -> int:
+def _take_lock(path: Path) -> int:
     """The lock of a project, held until it is closed; -1 where the system has no locks."""
     try:
         handle = open_private(path, os.O_RDWR | NO_LINK)
@@ -421,7 +413,7 @@ def _held(path: Path) -> int:
     return handle
 
 
-def _state(path: Path) -> dict[str, Any]:
+def _state(path: Path) -> Fields:
     if not path.exists():
         return {}
     try:
@@ -464,7 +456,7 @@ def _kept_in(state: Mapping[str, Any]) -> bool:
     """Whether this can be what is kept of a register; projects of before it say nothing."""
     register = state.get("register", {})
     return isinstance(register, dict) and all(
-        name in REGISTER and isinstance(said, str) for name, said in register.items()
+        name in REGISTER and isinstance(value, str) for name, value in register.items()
     )
 
 
@@ -494,7 +486,10 @@ def _enter(versions: dict[int, Version], entry: Entry) -> None:
     """Enter what an entry of a log says, which must go with those before it."""
     if isinstance(entry, EffectsForgotten):
         versions.update(
-            {number: dataclasses.replace(one, effect={}) for number, one in versions.items()}
+            {
+                number: dataclasses.replace(version, effect={})
+                for number, version in versions.items()
+            }
         )
     elif isinstance(entry, VersionEffect):
         if any(

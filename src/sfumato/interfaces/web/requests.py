@@ -4,18 +4,19 @@ fields, and the task gets the object.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from sfumato.core.parameters import Naming, parameters
 from sfumato.core.yaml_text import read_yaml
 from sfumato.data.table.formats import FORMATS
+from sfumato.interfaces.web.fields import Fields
 
+# Characters of a text that is pasted, at most.
 LONG = 1_000_000
-"""Characters of a text that is pasted, at most."""
+# Characters of a text that is read from a file.
 LONGEST = 64 * LONG
-"""Characters of a text that is read from a file."""
 UNITS = Naming("columns", roles=("person", "household"))
 
 
@@ -41,7 +42,7 @@ class ReadingRequest:
     blanks: Annotated[bool, Field(title="Strip outer blanks")] = False
     unicode: Annotated[bool, Field(title="Make accents equal (NFC)")] = False
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Fields:
         """The options of ``read`` that were said.
 
         >>> ReadingRequest(header="no", missing_values="NA, -9").options()
@@ -127,6 +128,15 @@ class RegisterRequest:
             description="Where it is not beside the register, as FILE.key.",
         ),
     ] = ""
+
+
+@parameters
+class BoundRequest:
+    """How far a metric of the contract may be off."""
+
+    way: Annotated[Literal["at_most", "at_least"], Field(title="at most or at least")]
+    bound: Annotated[float, Field(title="Bound")]
+    refuse: Annotated[bool, Field(title="release nothing where it is broken")] = False
 
 
 @parameters
@@ -232,7 +242,7 @@ class ComplianceRequest:
     ] = ""
 
 
+# Asked where a policy says what may be done with data.
 PERMISSION_FIELDS = ("categories", "days")
-"""Asked where a policy says what may be done with data."""
+# Asked where a rule is about numbers of this kind.
 NUMBER_FIELDS = ("age", "zip", "date")
-"""Asked where a rule is about numbers of this kind."""

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from sfumato.core.files import write_whole
 from sfumato.core.portable import endings_to
 from sfumato.errors import ParameterError, UnreadableInput, require
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.guard import Guard
 from sfumato.interfaces.web.login_links import OPEN, at_the_door
 from sfumato.interfaces.web.private_logging import keep_quiet
@@ -27,12 +28,11 @@ if TYPE_CHECKING:
 
 LOCAL = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - these are refused
+# Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was;
+# then it is loaded anew.
 AWAY = 60.0
-"""Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was;
-then it is loaded anew.
-"""
+# Seconds that open pages have to close when the server ends.
 PATIENCE = 2
-"""Seconds that open pages have to close when the server ends."""
 REDIRECT = (
     "<!doctype html><meta charset=utf-8><title>sfumato</title><meta http-equiv=refresh"
     " content='0;url={address}'>"
@@ -80,6 +80,7 @@ class Reach:
             raise ParameterError(f"{self.host} is no address of this machine") from None
         listening = socket.socket(family, kind, number)
         try:
+            # so that the same port can be used again at once after a restart
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
             listening.listen(128)
@@ -93,13 +94,12 @@ class Reach:
 
     def names(self, port: int) -> frozenset[str]:
         """What browsers may call it, with the port."""
-        shown = (
-            [LOCAL, "localhost"]
-            if self.local
-            else [f"[{self.host}]" if ":" in self.host else self.host.lower()]
-        )
+        if self.local:
+            hosts = [LOCAL, "localhost"]
+        else:
+            hosts = [f"[{self.host}]" if ":" in self.host else self.host.lower()]
         usual = port == (80 if self.local else 443)
-        return frozenset({f"{name}:{port}" for name in shown} | {name for name in shown if usual})
+        return frozenset({f"{name}:{port}" for name in hosts} | {name for name in hosts if usual})
 
     def address(self, port: int, token: str) -> str:
         """What is opened, with the token."""
@@ -121,11 +121,9 @@ def _usable(certificate: Path, key: Path) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=password)
     except (OSError, ValueError):
-        why = (
-            "the key is locked by a password; the workbench cannot ask for it"
-            if locked
-            else "they are no certificate with its key (PEM)"
-        )
+        why = "they are no certificate with its key (PEM)"
+        if locked:
+            why = "the key is locked by a password; the workbench cannot ask for it"
         raise UnreadableInput(f"{certificate} and {key}: {why}") from None
 
 
@@ -141,7 +139,7 @@ def application(workbench: Workbench) -> Any:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     enter(app, workbench)
     drawing.on_startup(workbench.begin)
-    look: dict[str, Any] = {
+    look: Fields = {
         "title": "sfumato",
         "language": "en-US",
         "dark": None,
@@ -152,7 +150,7 @@ def application(workbench: Workbench) -> Any:
 
 
 def serve(
-    workbench: Workbench, place: Reach, *, browser: bool, on_ready: Callable[[str], None]
+    workbench: Workbench, reach: Reach, *, browser: bool, on_ready: Callable[[str], None]
 ) -> None:
     """Serve the pages until interrupted; ``on_ready`` is told the address with the token once it
     listens.
@@ -163,26 +161,26 @@ def serve(
         after.callback(workbench.close)
         require("nicegui", extra="web", to="open the workbench")
         require("wsproto", extra="web", to="open the workbench")
-        place.check()
-        listening = after.enter_context(contextlib.closing(place.bind()))
+        reach.check()
+        listening = after.enter_context(contextlib.closing(reach.bind()))
         after.enter_context(_private_uploads())
         keep_quiet()
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
-        tls = not place.local
+        tls = not reach.local
         guarded = Guard(
-            application(workbench), hosts=place.names(port), token=token, port=port, tls=tls
+            application(workbench), hosts=reach.names(port), token=token, port=port, tls=tls
         )
-        server = _server(guarded, place)
+        server = _server(guarded, reach)
         after.enter_context(_ended_by_signals(server))
 
         def renewed() -> str:
-            address = place.address(port, guarded.renew())
+            address = reach.address(port, guarded.renew())
             write_whole(workbench.project.folder / OPEN, REDIRECT.format(address=address).encode())
             return address
 
         after.enter_context(at_the_door(lambda: workbench.project.folder, renewed))
-        address = place.address(port, token)
+        address = reach.address(port, token)
         if browser:
             write_whole(workbench.project.folder / OPEN, REDIRECT.format(address=address).encode())
             threading.Thread(
@@ -192,7 +190,7 @@ def serve(
         server.run(sockets=[listening])
 
 
-def _server(app: Any, place: Reach) -> Any:
+def _server(app: Any, reach: Reach) -> Any:
     import uvicorn
 
     config = uvicorn.Config(
@@ -205,8 +203,8 @@ def _server(app: Any, place: Reach) -> Any:
         log_config=None,
         ws_ping_interval=None,  # the pages have pings of their own, with the patience of AWAY
         timeout_graceful_shutdown=PATIENCE,
-        ssl_certfile=place.certificate,
-        ssl_keyfile=place.key,
+        ssl_certfile=reach.certificate,
+        ssl_keyfile=reach.key,
     )
     return uvicorn.Server(config)
 

@@ -21,90 +21,90 @@ RECIPES = (".yaml", ".yml")
 GRAPHS = (".graphml",)
 
 
-def placed(given: str) -> str:
+def absolute_location(entered: str) -> str:
     """A path, or the address of a database, as it is found from every folder; a database that is
     named by its file has its address.
 
     >>> placed("sqlite:////data/clinic.db"), placed("postgresql://host/clinic")
     ('sqlite:////data/clinic.db', 'postgresql://host/clinic')
     """
-    if not is_address(given):
-        path = at_home(given).absolute()
+    if not is_address(entered):
+        path = at_home(entered).absolute()
         kind = kind_of_file(path)
-        return str(path) if kind is None else f"{kind}:///{path}"
-    place = address(given)
-    return (
-        given
-        if place.kind not in ("sqlite", "duckdb")
-        else f"{place.kind}:///{at_home(str(place.file)).absolute()}"
-    )
+        if kind is None:
+            return str(path)
+        return f"{kind}:///{path}"
+    location = address(entered)
+    if location.kind not in ("sqlite", "duckdb"):
+        return entered
+    return f"{location.kind}:///{at_home(str(location.file)).absolute()}"
 
 
-def file_of(place: str, table: str | None = None) -> Path:
+def file_of(location: str, table: str | None = None) -> Path:
     """A path that stands for a table, by which its project is known again."""
-    if not is_address(place):
-        return Path(place)
-    known = address(place)
-    at = known.file if known.kind in ("sqlite", "duckdb") else Path("/", *known.shown.split("/"))
+    if not is_address(location):
+        return Path(location)
+    parts = address(location)
+    at = parts.file if parts.kind in ("sqlite", "duckdb") else Path("/", *parts.shown.split("/"))
     return at if table is None else at / table
 
 
-def require_one_table(place: str) -> None:
+def require_one_table(location: str) -> None:
     """Raise where this cannot be a table, with what to do instead. A device never ends, a pipe may
     never begin.
     """
-    if is_address(place):
+    if is_address(location):
         return
-    path = Path(place)
+    path = Path(location)
     if path.is_dir():
         _require_parts(path)
         return
     if path.suffix.lower() in RECIPES:
         raise UnreadableInput(
             f"{path.name} is named like a recipe; a recipe goes with its table: sfumato serve TABLE"
-            f" -r {shlex.quote(place)}"
+            f" -r {shlex.quote(location)}"
         )
     if path.suffix.lower() in GRAPHS:
         raise UnreadableInput(
             f"{path.name} holds ties between people, and the workbench edits recipes of one table."
-            f" A recipe with 'shape: graph' is run in a terminal: sfumato run {shlex.quote(place)}"
-            " -r recipe.yaml -o out"
+            " A recipe with 'shape: graph' is run in a terminal:"
+            f" sfumato run {shlex.quote(location)} -r recipe.yaml -o out"
         )
     require_plain(path, most=MOST_BYTES, what="a table")
 
 
 def _require_parts(folder: Path) -> None:
     """Raise unless a folder can hold parts of one table."""
-    named = shlex.quote(str(folder))
+    quoted = shlex.quote(str(folder))
     if (folder / "project.json").is_file():
         raise UnreadableInput(
-            f"{folder} is the folder of a project: sfumato serve --project {named} opens it"
+            f"{folder} is the folder of a project: sfumato serve --project {quoted} opens it"
         )
     if any((folder / at).is_file() for at in ("certificate.json", "share/certificate.json")):
         raise UnreadableInput(
             f"{folder} is a release that was written; sfumato verify computes again what it says"
         )
     if not any(next(folder.rglob(f"*{suffix}"), None) for suffix in PARTS):
-        raise UnreadableInput(several(folder, "is a folder"))
+        raise UnreadableInput(one_table_hint(folder, "is a folder"))
 
 
-def several(folder: Path, why: str) -> str:
+def one_table_hint(folder: Path, why: str) -> str:
     """What to do with a folder that is no single table."""
-    named = shlex.quote(str(folder))
+    quoted = shlex.quote(str(folder))
     return (
         f"{folder} {why}, and the workbench opens one table: name a file in it. Tables that belong"
-        f" together are treated as one data set in a terminal: sfumato profile {named} >"
-        f" recipe.yaml, then sfumato run {named} -r recipe.yaml -o out"
+        f" together are treated as one data set in a terminal: sfumato profile {quoted} >"
+        f" recipe.yaml, then sfumato run {quoted} -r recipe.yaml -o out"
     )
 
 
-def parts_in(place: str) -> tuple[str, list[str]]:
+def parts_in(location: str) -> tuple[str, list[str]]:
     """What must be chosen in a file, ``sheet`` or ``table`` ("": nothing), and the names there
     are.
     """
-    if is_address(place):
-        return "table", tables_in(place)
-    path = Path(place)
+    if is_address(location):
+        return "table", tables_in(location)
+    path = Path(location)
     if format_of_suffix(path.suffix) == "excel" and path.is_file():
         return "sheet", sheets_of(path)
     return "", []

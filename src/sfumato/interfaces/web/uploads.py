@@ -21,15 +21,15 @@ from sfumato.data.table.formats import table_suffixes
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 FOLDER = "uploads"
+# Suffixes of what can be opened: tables, and databases of one file.
 SUFFIXES = frozenset((*table_suffixes(), ".db", ".sqlite", ".sqlite3", ".duckdb"))
-"""Suffixes of what can be opened: tables, and databases of one file."""
+# Larger tables are opened by their path: they need not be copied.
 MOST_BYTES = 2 * 1024**3
-"""Larger tables are opened by their path: they need not be copied."""
 MOST_ENTRIES = 1000
 LONGEST_TOLD = 200
 LONGEST_NAME = 120
+# Bytes of the name of a file, and of its suffix: file systems count bytes, and take 255.
 LONGEST_SUFFIX = 20
-"""Bytes of the name of a file, and of its suffix: file systems count bytes, and take 255."""
 
 
 class TooLarge(OutputError):
@@ -52,45 +52,46 @@ def clean(name: str) -> str:
     ('passwd', 'visits 1.csv', 'file')
     """
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
-    kept = "".join(c for c in last if unicodedata.category(c)[0] != "C").strip().lstrip(".")
-    if len(kept.encode()) > LONGEST_NAME:
-        stem, dot, suffix = kept.rpartition(".")
+    cleaned = "".join(c for c in last if unicodedata.category(c)[0] != "C").strip().lstrip(".")
+    if len(cleaned.encode()) > LONGEST_NAME:
+        stem, dot, suffix = cleaned.rpartition(".")
         end = dot + _cut(suffix, LONGEST_SUFFIX)
-        kept = _cut(stem, LONGEST_NAME - len(end.encode())) + end
-    return kept or "file"
+        cleaned = _cut(stem, LONGEST_NAME - len(end.encode())) + end
+    return cleaned or "file"
 
 
-def _cut(words: str, most: int) -> str:
+def _cut(words: str, limit: int) -> str:
     """The beginning of a text that has at most so many bytes."""
-    return words.encode()[:most].decode(errors="ignore")
+    return words.encode()[:limit].decode(errors="ignore")
 
 
 def fresh(folder: Path, name: str) -> Path:
     """A path of this name that is not taken: ``visits.csv``, then ``visits-2.csv``."""
-    wanted = Path(clean(name))
-    path, number = folder / wanted, 2
+    requested = Path(clean(name))
+    path, number = folder / requested, 2
     while path.exists():
-        path, number = folder / f"{wanted.stem}-{number}{wanted.suffix}", number + 1
+        path, number = folder / f"{requested.stem}-{number}{requested.suffix}", number + 1
     return path
 
 
 async def take(
-    project: Path, header: str, parts: AsyncIterator[bytes], *, most: int = MOST_BYTES
+    project: Path, header: str, parts: AsyncIterator[bytes], *, limit: int = MOST_BYTES
 ) -> str:
     """Keep what is sent; the name it is kept under. What breaks off or grows too large leaves
     nothing.
     """
     folder = folder_of(project)
-    most = min(most, max(0, shutil.disk_usage(folder).free // 2))
+    # what is sent must not fill the disk
+    limit = min(limit, max(0, shutil.disk_usage(folder).free // 2))
     partial = folder / f".{secrets.token_hex(8)}.part"  # two files of one name may come at once
-    taken = 0
+    received = 0
     try:
         with os.fdopen(open_private(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
             async for part in parts:
-                taken += len(part)
-                if taken > most:
+                received += len(part)
+                if received > limit:
                     raise TooLarge(
-                        f"a file of more than {most:,} bytes is not taken; give its path instead"
+                        f"a file of more than {limit:,} bytes is not taken; give its path instead"
                     )
                 file.write(part)
         path = fresh(folder, unquote(header, errors="replace"))
@@ -106,7 +107,7 @@ async def take(
     return path.name
 
 
-def kept(project: Path, name: str) -> Path:
+def uploaded_file(project: Path, name: str) -> Path:
     """The file that is kept under a name."""
     path = project / FOLDER / clean(name)
     if not path.is_file():
@@ -127,7 +128,7 @@ def at_home(path: str) -> Path:
         return Path(path)
 
 
-def _found(entry: os.DirEntry[str]) -> os.stat_result | None:
+def _status_of(entry: os.DirEntry[str]) -> os.stat_result | None:
     """What stands behind a name in a folder; None: a link to nothing, or to itself, which is no
     reason to show nothing at all.
     """
@@ -139,8 +140,12 @@ def _found(entry: os.DirEntry[str]) -> os.stat_result | None:
 
 def _short(path: str | None) -> str:
     """A path in a message: the end of a long one tells more than its beginning."""
-    words = "this folder" if path is None else path.replace("\0", "")
-    return words if len(words) <= LONGEST_TOLD else f"… {words[-LONGEST_TOLD:]}"
+    words = "this folder"
+    if path is not None:
+        words = path.replace("\0", "")
+    if len(words) <= LONGEST_TOLD:
+        return words
+    return f"… {words[-LONGEST_TOLD:]}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +158,7 @@ class Listing:
     above: str | None
     folders: tuple[str, ...]
     files: tuple[tuple[str, int], ...]
-    more: int = 0
+    omitted: int = 0
 
 
 def listing(path: str | None, *, suffixes: frozenset[str] = SUFFIXES) -> Listing:
@@ -165,7 +170,7 @@ def listing(path: str | None, *, suffixes: frozenset[str] = SUFFIXES) -> Listing
     try:
         folder = start if start.is_dir() else start.parent
         for entry in sorted(os.scandir(folder), key=lambda e: e.name.casefold()):
-            if entry.name.startswith(".") or (status := _found(entry)) is None:
+            if entry.name.startswith(".") or (status := _status_of(entry)) is None:
                 continue
             if stat.S_ISDIR(status.st_mode):
                 folders.append(entry.name)
@@ -176,7 +181,7 @@ def listing(path: str | None, *, suffixes: frozenset[str] = SUFFIXES) -> Listing
         raise UnreadableInput(f"{_short(path)} cannot be looked into: {why}") from None
     full = Path(os.path.abspath(folder))
     above = None if full.parent == full else str(full.parent)
-    more = max(0, len(folders) - MOST_ENTRIES) + max(0, len(files) - MOST_ENTRIES)
+    omitted = max(0, len(folders) - MOST_ENTRIES) + max(0, len(files) - MOST_ENTRIES)
     return Listing(
-        str(full), above, tuple(folders[:MOST_ENTRIES]), tuple(files[:MOST_ENTRIES]), more
+        str(full), above, tuple(folders[:MOST_ENTRIES]), tuple(files[:MOST_ENTRIES]), omitted
     )

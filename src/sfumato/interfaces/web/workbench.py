@@ -8,11 +8,13 @@ import asyncio
 import dataclasses
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.folders import remember
+from sfumato.interfaces.web.listeners import Listeners
 from sfumato.interfaces.web.login_links import clear
 from sfumato.interfaces.web.project import Opened, Project
 from sfumato.interfaces.web.tasks import TASKS
@@ -25,19 +27,18 @@ if TYPE_CHECKING:
     from sfumato.core.source import Intake
 
 KEPT_ANSWERS = 300
+# Work that belongs to opening a table: where a process dies of it, the next one would too.
 OPENING = ("open_data", "propose")
-"""Work that belongs to opening a table: where a process dies of it, the next one would too."""
 MOST_DEATHS = 3
 TOO_OFTEN = (
     f"The process that holds the data died {MOST_DEATHS} times, perhaps for want of memory. The"
     " table is not opened again by itself: make room, or open a smaller one."
 )
+# Processes that may die within so many seconds before the table is left alone until somebody asks
+# for it.
 LATELY = 120.0
-"""Processes that may die within so many seconds before the table is left alone until somebody asks
-for it.
-"""
+# Seconds between two words of progress that pages are told.
 PAUSE = 0.2
-"""Seconds between two words of progress that pages are told."""
 
 
 @dataclasses.dataclass
@@ -67,35 +68,31 @@ class Workbench:
         """
         self.project = project
         self.local = local
+        # Light, dark, or as the system has it; the same in all tabs.
         self.colours = "system"
-        """Light, dark, or as the system has it; the same in all tabs."""
         self.worker = BenchProcess(on_fresh=self._fresh)
         self._jobs: list[Underway] = []
-        self.opened: dict[str, Any] | None = None
-        """What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None:
-        no table is open.
-        """
+        # What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None:
+        # no table is open.
+        self.opened: Fields | None = None
+        # The levels that a search chose, by the version it was made for.
         self.searched: dict[int, dict[str, int]] = {}
-        """The levels that a search chose, by the version it was made for."""
+        # Why the table could not be opened again; empty: it could, or there is none.
         self.trouble = ""
-        """Why the table could not be opened again; empty: it could, or there is none."""
+        # Whether a table that nobody chose on a page is being opened: the one named at the start,
+        # or that of the project.
         self.reading = False
-        """Whether a table that nobody chose on a page is being opened: the one named at the start,
-        or that of the project.
-        """
         self._first = first
         self._read_as: Intake | None = None
-        self.findings: dict[str, Any] = {}
-        """What long work found and pages of all tabs show, by what it is about; gone with the
-        table.
-        """
+        # What long work found and pages of all tabs show, by what it is about; gone with the table.
+        self.findings: Fields = {}
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
-        self.remembered: dict[str, Any] = {}
-        """What stages keep for all tabs, by a name of theirs."""
-        self._listeners: list[Callable[[], None]] = []
-        self._opened_listeners: list[Callable[[], None]] = []
-        self._moved_listeners: list[Callable[[], None]] = []
-        self._told = 0.0
+        # What stages keep for all tabs, by a name of theirs.
+        self.remembered: Fields = {}
+        # told when work begins, goes on or ends; a table was opened or is gone; another project was
+        # opened
+        self.work, self.openings, self.moves = Listeners(), Listeners(), Listeners()
+        self._last_told = 0.0
         self._died: list[float] = []
         self._opening: asyncio.Task[Any] | None = None
         self._leave = project.listen(self._recipe_changed)
@@ -123,6 +120,11 @@ class Workbench:
 
     # the data
 
+    @property
+    def ready(self) -> bool:
+        """Whether there is a table and a recipe for it."""
+        return self.opened is not None and self.project.has_recipe
+
     async def begin(self) -> None:
         """Open the table that was named at the start, else the one of the project; what goes wrong
         is told on the first page.
@@ -139,7 +141,7 @@ class Workbench:
         finally:
             self.reading = False
             if self.opened is None:
-                self.tell_opened()
+                self.openings.tell()
 
     async def open(
         self,
@@ -158,6 +160,7 @@ class Workbench:
         data = Opened(path=path, example=example, options=dict(options or {}))
         opened = await self._read(data)
         opened["changed"] = before.digest is not None and before.digest != opened["digest"]
+        # another table, or another sheet of the same file
         opened["other"] = (before.path, before.example, before.options.get("table")) != (
             (path, example, data.options.get("table"))
         )
@@ -173,8 +176,9 @@ class Workbench:
         self.opened, self.trouble = opened, ""
         self._answers.clear()
         self.searched.clear()
+        # the list of projects on the first page
         remember(self.project.folder, opened["name"], opened["records"])
-        self.tell_opened()
+        self.openings.tell()
 
     async def reopen(self) -> None:
         """Open the table that the project is about; one that changed since keeps the recipe and
@@ -184,10 +188,12 @@ class Workbench:
         if data.path is not None or data.example is not None:
             await self.open(path=data.path, example=data.example, options=data.options)
 
-    async def _read(self, data: Opened) -> dict[str, Any]:
+    async def _read(self, data: Opened) -> Fields:
         """Read a table as it was said, else as the recipe says."""
-        recipe = self.project.recipe if self.project.has_recipe else None
-        how: dict[str, Any] = {
+        recipe = None
+        if self.project.has_recipe:
+            recipe = self.project.recipe
+        how: Fields = {
             "path": data.path,
             "example": data.example,
             "options": dict(data.options),
@@ -214,19 +220,18 @@ class Workbench:
                 f"There is no project in {folder} any more. If it was moved: sfumato serve"
                 " --project FOLDER, with its new folder."
             )
-        other = Project.open(folder)
+        project = Project.open(folder)
         self._leave()
-        before, self.project = self.project, other
-        self._leave = other.listen(self._recipe_changed)
+        before, self.project = self.project, project
+        self._leave = project.listen(self._recipe_changed)
         clear(before.folder)  # while it is still ours
         before.close()
         self.opened, self._read_as, self.trouble = None, None, ""
-        for kept in (self.searched, self.findings, self._answers, self.remembered):
-            kept.clear()
+        for store in (self.searched, self.findings, self._answers, self.remembered):
+            store.clear()
         self.reading = True
         self._open_again()
-        for moved in tuple(self._moved_listeners):
-            moved()
+        self.moves.tell()
 
     def _recipe_changed(self) -> None:
         """A recipe that says something else about reading has the table read again."""
@@ -239,13 +244,15 @@ class Workbench:
         self._read_as = self.project.recipe.intake
         self._open_again()
 
-    def _fresh(self, asked: bool) -> None:
+    def _fresh(self, by_user: bool) -> None:
         """A new process holds no data: let it read them again, unless reading them is what ended
         the one before, or one dies after the other.
         """
         reading = self.job is not None and self.job.task in OPENING
         now = time.monotonic()
-        self._died = [when for when in self._died if now - when < LATELY] + ([] if asked else [now])
+        self._died = [when for when in self._died if now - when < LATELY] + (
+            [] if by_user else [now]
+        )
         self.opened = None
         self._answers.clear()
         if len(self._died) >= MOST_DEATHS:
@@ -253,31 +260,35 @@ class Workbench:
             self.trouble = TOO_OFTEN
         elif not reading:
             self._open_again()
-        self.tell_opened()
+        self.openings.tell()
 
     def _open_again(self) -> None:
         self._opening = asyncio.get_running_loop().create_task(self._try(self.reopen()))
 
     # questions
 
-    async def answer(self, task: str, *, version: int | None = None, **given: Any) -> Any:
+    async def answer(self, task: str, *, version: int | None = None, **arguments: Any) -> Any:
         """What a quick task says of a version of the recipe (by default the one in use); asked
         once, then remembered.
         """
         number = self.project.version if version is None else version
-        key = (task, number if TASKS[task].recipe else 0, repr(sorted(given.items())))
+        key = (task, number if TASKS[task].recipe else 0, repr(sorted(arguments.items())))
         if key not in self._answers:
-            self._answers[key] = asyncio.ensure_future(self._ask(task, number, given))
+            # the future is kept, not its result: who asks meanwhile waits for the same one
+            self._answers[key] = asyncio.ensure_future(self._ask(task, number, arguments))
             while len(self._answers) > KEPT_ANSWERS:
                 self._answers.popitem(last=False)
         self._answers.move_to_end(key)
         try:
+            # a page that is drawn anew gives up waiting; others may wait for the same answer
             return await asyncio.shield(self._answers[key])
         except Exception:
             self._answers.pop(key, None)  # what failed is asked again
             raise
 
-    async def do(self, task: str, title: str, *, version: int | None = None, **given: Any) -> Any:
+    async def do(
+        self, task: str, title: str, *, version: int | None = None, **arguments: Any
+    ) -> Any:
         """Do long work that tells how far it is; one at a time, the next one waits.
 
         What a task answers as its ``effect`` (numbers by name: suppressed, loss, risk …) is noted
@@ -288,17 +299,18 @@ class Workbench:
 
         def progress(share: float, words: str) -> None:
             job.share, job.words = share, words
-            if time.monotonic() - self._told >= PAUSE:
-                self._told = time.monotonic()
-                self.tell()
+            # a search tells of every node it looks at
+            if time.monotonic() - self._last_told >= PAUSE:
+                self._last_told = time.monotonic()
+                self.work.tell()
 
         self._jobs.append(job)
-        self.tell()
+        self.work.tell()
         try:
-            answer = await self._ask(task, number, given, on_progress=progress)
+            answer = await self._ask(task, number, arguments, on_progress=progress)
         finally:
             self._jobs.remove(job)
-            self.tell()
+            self.work.tell()
         if isinstance(answer, dict) and isinstance(answer.get("effect"), dict):
             self.project.note(number, answer["effect"])
         return answer
@@ -313,39 +325,6 @@ class Workbench:
         if self.job is not None:
             await self.worker.cancel(self.job.task)
 
-    async def _ask(self, task: str, version: int, given: dict[str, Any], **how: Any) -> Any:
-        recipe: dict[str, Any] = (
-            {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
-        )
-        return await self.worker.ask(task, **how, **recipe, **given)
-
-    # who is told
-
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call somebody when work begins, goes on or ends; what comes back ends that."""
-        return _entered(self._listeners, listener)
-
-    def listen_opened(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call somebody when a table was opened or is gone; what comes back ends that."""
-        return _entered(self._opened_listeners, listener)
-
-    def listen_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call somebody when another project was opened; what comes back ends that."""
-        return _entered(self._moved_listeners, listener)
-
-    def tell(self) -> None:
-        """Tell all who listen for work."""
-        for listener in tuple(self._listeners):
-            listener()
-
-    def tell_opened(self) -> None:
-        """Tell all who listen for tables."""
-        for listener in tuple(self._opened_listeners):
-            listener()
-
-
-def _entered(
-    listeners: list[Callable[[], None]], listener: Callable[[], None]
-) -> Callable[[], None]:
-    listeners.append(listener)
-    return lambda: listeners.remove(listener) if listener in listeners else None
+    async def _ask(self, task: str, version: int, arguments: Fields, **how: Any) -> Any:
+        recipe: Fields = {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
+        return await self.worker.ask(task, **how, **recipe, **arguments)

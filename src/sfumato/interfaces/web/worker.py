@@ -19,8 +19,8 @@ from sfumato.interfaces.web.data_process import work
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+# Seconds that work has to stop by itself before its process is ended.
 PATIENCE = 2.0
-"""Seconds that work has to stop by itself before its process is ended."""
 
 
 class TaskFailed(SfumatoError):
@@ -66,19 +66,26 @@ class BenchProcess:
         """Start the process; it is ready about a second later, and what is asked meanwhile
         waits.
         """
+        # spawn: a fork would copy the threads of the server in the middle of what they do
         context = multiprocessing.get_context("spawn")
-        mine, theirs = context.Pipe()
+        own_end, worker_end = context.Pipe()
         self._process = context.Process(
-            target=work, args=(theirs,), daemon=True, name="sfumato bench"
+            target=work, args=(worker_end,), daemon=True, name="sfumato bench"
         )
         self._process.start()
-        theirs.close()
-        self._pipe = mine
+        # ours to close: else the pipe stays open when the process dies, and nobody hears of it
+        worker_end.close()
+        self._pipe = own_end
         loop = asyncio.get_running_loop()
-        threading.Thread(target=self._listen, args=(mine, loop), daemon=True).start()
+        threading.Thread(target=self._listen, args=(own_end, loop), daemon=True).start()
 
     async def ask(
-        self, task: str, /, *, on_progress: Callable[[float, str], None] | None = None, **given: Any
+        self,
+        task: str,
+        /,
+        *,
+        on_progress: Callable[[float, str], None] | None = None,
+        **arguments: Any,
     ) -> Any:
         """What a task answers; raises :class:`TaskFailed` or :class:`Cancelled`."""
         if self._process is None:
@@ -87,7 +94,7 @@ class BenchProcess:
         number, future = self._last, asyncio.get_running_loop().create_future()
         self._asked[number] = Waiting(task, future, on_progress)
         try:
-            self._send(("ask", number, task, given))
+            self._send(("ask", number, task, arguments))
         except (OSError, ValueError):
             self._asked.pop(number, None)
             raise TaskFailed("InternalError", "the process that holds the data has ended") from None
@@ -97,14 +104,17 @@ class BenchProcess:
         """End tasks of a name, or all: ask them to stop, and end the process of what does not
         within two seconds.
         """
-        mine = [
-            number for number, asked in self._asked.items() if task is None or asked.task == task
+        numbers = [
+            number
+            for number, waiting in self._asked.items()
+            if task is None or waiting.task == task
         ]
-        for number in mine:
+        for number in numbers:
             with contextlib.suppress(OSError, ValueError):
                 self._send(("stop", number))
+        # asked for every twentieth of a second
         for _ in range(int(PATIENCE * 20)):
-            if not any(number in self._asked for number in mine):
+            if not any(number in self._asked for number in numbers):
                 return
             await asyncio.sleep(0.05)
         self._replace()
@@ -126,6 +136,7 @@ class BenchProcess:
         process, self._process = self._process, None
         if process is not None and process.pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError, AttributeError):
+                # the process leads a group of its own, so that what it started ends with it
                 os.killpg(process.pid, 9)
             process.kill()
             process.join(5)
@@ -141,10 +152,10 @@ class BenchProcess:
         self._give_up(reason)
 
     def _give_up(self, reason: str) -> None:
-        asked, self._asked = self._asked, {}
-        for each in asked.values():
-            if not each.answer.done():
-                each.answer.set_exception(
+        waiting_tasks, self._asked = self._asked, {}
+        for waiting in waiting_tasks.values():
+            if not waiting.answer.done():
+                waiting.answer.set_exception(
                     TaskFailed("InternalError", reason) if reason else Cancelled("Cancelled.")
                 )
 
@@ -174,18 +185,18 @@ class BenchProcess:
             )
 
     def _take(self, message: tuple[Any, ...]) -> None:
-        word, number, *rest = message
+        word, number, *details = message
         if word == "progress":
-            asked = self._asked.get(number)
-            if asked is not None and asked.on_progress is not None:
-                asked.on_progress(*rest)
+            waiting = self._asked.get(number)
+            if waiting is not None and waiting.on_progress is not None:
+                waiting.on_progress(*details)
             return
-        asked = self._asked.pop(number, None)
-        if asked is None or asked.answer.done():
+        waiting = self._asked.pop(number, None)
+        if waiting is None or waiting.answer.done():
             return
         if word == "done":
-            asked.answer.set_result(rest[0])
+            waiting.answer.set_result(details[0])
         elif word == "stopped":
-            asked.answer.set_exception(Cancelled("Cancelled."))
+            waiting.answer.set_exception(Cancelled("Cancelled."))
         else:
-            asked.answer.set_exception(TaskFailed(*rest))
+            waiting.answer.set_exception(TaskFailed(*details))

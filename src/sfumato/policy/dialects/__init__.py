@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.core.parameters import ExtensibleMembers
 from sfumato.errors import InternalError
-from sfumato.policy.documents import ROOT, Document, Findings, read_json
+from sfumato.policy.documents import ROOT, Document, Findings, TreeView, read_json
 
 if TYPE_CHECKING:
     from sfumato.policy.dialects.special import Concept
@@ -24,7 +24,7 @@ class PermittedUses:
     to the vocabulary.
     """
 
-    what: Concept | tuple[Usage, ...]
+    document: Concept | tuple[Usage, ...]
     parents: Mapping[str, Iterable[str]] = dataclasses.field(default_factory=dict)
     apart: Iterable[Iterable[str]] = ()
 
@@ -42,12 +42,12 @@ class Dialect:
     """Whether a policy says what may be done with data, so that a release is held against it as a
     use.
     """
-    written: ClassVar[bool] = False
+    writable: ClassVar[bool] = False
     """Whether we write it."""
     openings: ClassVar[tuple[str, ...]] = ()
     """How a text starts that is in this language and no JSON."""
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether the tree of a JSON document is in this language."""
         return False
 
@@ -69,7 +69,7 @@ class Dialect:
             "not_a_usage_policy", ROOT, f"{problem}; compile it, or give it to comply as it is"
         )
 
-    def place(self, path: str) -> str:
+    def source_path(self, path: str) -> str:
         """Where a part of our own form stands in a document of this language."""
         return path
 
@@ -86,6 +86,8 @@ def _is_dialect(value: object) -> bool:
     )
 
 
+# The languages in the order they are asked whether a document is theirs: one with ``@context`` is
+# linked data even where it has a ``purposeList``. Those of plug-ins are asked last.
 ALL = ExtensibleMembers(
     __name__,
     {
@@ -102,6 +104,3 @@ ALL = ExtensibleMembers(
     noun="policy language",
     belongs=_is_dialect,
 )
-"""The languages in the order they are asked whether a document is theirs: one with ``@context`` is
-linked data even where it has a ``purposeList``. Those of plug-ins are asked last.
-"""

@@ -5,12 +5,11 @@ and what a usage language permits.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
 
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.policy.dialects import ALL, Dialect
@@ -23,6 +22,7 @@ from sfumato.policy.documents import (
     ROOT,
     Document,
     Findings,
+    TreeView,
     read_json,
     read_text,
     require_mapping,
@@ -124,7 +124,7 @@ def _json_dialect(document: Document, findings: Findings) -> Dialect:
 
 def write_policy(policy: Policy, dialect: str) -> str:
     """A policy as text of one dialect."""
-    writers = {each.name: each for each in languages() if each.written}
+    writers = {language.name: language for language in languages() if language.writable}
     if dialect not in writers:
         raise ParameterError(
             f"{dialect!r} is not a dialect we write.{did_you_mean(dialect, writers)}"
@@ -147,11 +147,11 @@ def read_concept_text(text: str, name: str) -> tuple[Concept | tuple[Usage, ...]
     document, dialect = parse_document(text, name=name, findings=findings)
     permission = dialect.permission(document, findings)
     findings.raise_errors()
-    return permission.what, built_in().extended(permission.parents, permission.apart)
+    return permission.document, built_in().extended(permission.parents, permission.apart)
 
 
 def usage_of_release(
-    certificate: Mapping[str, Any],
+    certificate: TreeView,
     *,
     purpose: str,
     recipient: str | None = None,

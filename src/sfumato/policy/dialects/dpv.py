@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,15 @@ from sfumato.policy.dialects.usages import (
     policy_of_usages,
     read_odrl,
 )
-from sfumato.policy.documents import Document, Findings, PolicyError, Remark, as_json
+from sfumato.policy.documents import (
+    Document,
+    Findings,
+    PolicyError,
+    Remark,
+    Tree,
+    TreeView,
+    as_json,
+)
 from sfumato.policy.policy import (
     Datum,
     Group,
@@ -75,6 +83,7 @@ def read_dpv(graph: Graph) -> tuple[Usage, ...]:
     return tuple(_usage(graph, node) for node in graph.of_type(*PROCESSES))
 
 
+# What is read of a process.
 READ = (
     "dpv:hasPurpose",
     "dpv:hasPersonalData",
@@ -88,7 +97,6 @@ READ = (
     "dpv:hasStorage",
     "dpv:hasLegalBasis",
 )
-"""What is read of a process."""
 RULES = ("dpv:hasRule", "dpv:hasPermission", "dpv:hasProhibition", "dpv:hasObligation")
 
 
@@ -135,14 +143,13 @@ def _usage(graph: Graph, node: Node) -> Usage:
 def _category(graph: Graph, value: Any) -> Category:
     if not isinstance(value, Node):
         return Category(graph.name_of(value))
-    labels = {
-        name: next(iter(graph.values(value, f"sf:{name}")), None) for name in ("column", "group")
-    }
     levels = [_level(graph, value, name) for name in ("minimumLevel", "maximumLevel")]
-    column, group = (
-        graph.name_of(v) if v is not None else "" for v in (labels["column"], labels["group"])
-    )
-    group = local(group)
+    labels = {"column": "", "group": ""}
+    for name in labels:
+        label = next(iter(graph.values(value, f"sf:{name}")), None)
+        if label is not None:
+            labels[name] = graph.name_of(label)
+    column, group = labels["column"], local(labels["group"])
     if group and group not in Group.__members__:
         groups = ", ".join(Group.__members__)
         graph.findings.error(
@@ -182,7 +189,7 @@ def _measure(graph: Graph, value: Any) -> TechnicalMeasure:
     return TechnicalMeasure(graph.name_of(value), tuple(parameters), about)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -237,7 +244,7 @@ def context() -> dict[str, str]:
     return {name: PREFIXES[name] for name in ("dpv", "pd", "sf", "xsd")}
 
 
-def policy_to_dpv(policy: Policy) -> dict[str, Any]:
+def policy_to_dpv(policy: Policy) -> Tree:
     """A policy in DPV terms: one process per purpose. Hierarchies and pseudonym methods have no
     place there.
 
@@ -272,19 +279,23 @@ def _unsayable(purpose: Purpose) -> Iterator[Remark]:
             yield Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", problem)
 
 
-def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
-    process: dict[str, Any] = {
+def _process(policy: Policy, purpose: Purpose) -> Tree:
+    process: Tree = {
         "@id": f"urn:sfumato:policy:{policy.name}:{purpose.name}",
         "@type": "dpv:Process",
-        "dpv:hasPurpose": {"@id": _named(purpose.name)},
+        "dpv:hasPurpose": {"@id": _qualified_name(purpose.name)},
         "dpv:hasPersonalData": [_data_node(datum) for datum in purpose.data],
-        "dpv:hasRecipient": [{"@id": _named(recipient.name)} for recipient in purpose.recipients],
-        "dpv:hasLegalBasis": [{"@id": _named(basis.name)} for basis in purpose.legal_bases],
+        "dpv:hasRecipient": [
+            {"@id": _qualified_name(recipient.name)} for recipient in purpose.recipients
+        ],
+        "dpv:hasLegalBasis": [
+            {"@id": _qualified_name(basis.name)} for basis in purpose.legal_bases
+        ],
         "dpv:hasTechnicalOrganisationalMeasure": [
             node for model in purpose.models for node in _model_nodes(model, purpose)
         ],
     }
-    storage: dict[str, Any] = {}
+    storage: Tree = {}
     if (days := _kept_days(purpose.retention)) is not None:
         storage["dpv:hasDuration"] = f"P{days}D"
     if purpose.retention.kind == "fixed_date" and purpose.retention.date is not None:
@@ -294,31 +305,26 @@ def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
     return process
 
 
-def _named(name: str) -> str:
+def _qualified_name(name: str) -> str:
     return name if ":" in name else f"sf:{name}"
 
 
-def _data_node(datum: Datum) -> dict[str, Any]:
+def _data_node(datum: Datum) -> Tree:
     category = next((c for c in datum.categories if ":" in c), "dpv:PersonalData")
     levels = datum.anonymization
-    return {
+    node: Tree = {
         "@type": category,
         "sf:column": {"@value": datum.name},
         "sf:group": {"@value": str(datum.group)},
-        **(
-            {"sf:minimumLevel": levels.minimum}
-            if levels is not None and levels.minimum is not None
-            else {}
-        ),
-        **(
-            {"sf:maximumLevel": levels.maximum}
-            if levels is not None and levels.maximum is not None
-            else {}
-        ),
     }
+    if levels is not None and levels.minimum is not None:
+        node["sf:minimumLevel"] = levels.minimum
+    if levels is not None and levels.maximum is not None:
+        node["sf:maximumLevel"] = levels.maximum
+    return node
 
 
-def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
+def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[Tree]:
     try:
         models = models_of(model, [d.name for d in purpose.data if d.group == "SD"])
     except UnknownPromise:
@@ -326,20 +332,17 @@ def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
     return [measure_node(m.name, vars(m)) for m in models]
 
 
-def measure_node(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def measure_node(name: str, fields: TreeView) -> Tree:
     """A model of ours as a measure with its parameters."""
-    numbers = {f"sf:has_{n}": v for n, v in fields.items() if _is_number(v)}
-    about = (
-        {"sf:about": {"@value": fields["sensitive"]}}
-        if isinstance(fields.get("sensitive"), str)
-        else {}
-    )
-    return {
-        "@type": TERMS.get(name, "sf:OtherModel"),
-        **({} if name in TERMS else {"sf:name": {"@value": name}}),
-        **numbers,
-        **about,
-    }
+    node: Tree = {"@type": TERMS.get(name, "sf:OtherModel")}
+    if name not in TERMS:
+        node["sf:name"] = {"@value": name}
+    for field, value in fields.items():
+        if _is_number(value):
+            node[f"sf:has_{field}"] = value
+    if isinstance(fields.get("sensitive"), str):
+        node["sf:about"] = {"@value": fields["sensitive"]}
+    return node
 
 
 def _kept_days(retention: Retention) -> int | None:
@@ -348,9 +351,7 @@ def _kept_days(retention: Retention) -> int | None:
     return retention.amount * {"day": 1, "month": 30, "year": 365}[retention.unit]
 
 
-def release_to_dpv(
-    certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def release_to_dpv(certificate: TreeView, record: TreeView | None = None) -> Tree:
     """What was released, in DPV terms: columns and roles, measures with promised and attained
     parameters, and no data values.
 
@@ -358,36 +359,31 @@ def release_to_dpv(
     open, the measures are named.
     """
     use = record or {}
-    node: dict[str, Any] = {
+    data: list[Tree] = []
+    for name, roles in certificate.get("roles", {}).items():
+        words = [{"@value": str(role)} for role in roles]
+        data.append({"@type": "dpv:PersonalData", "sf:column": {"@value": name}, "sf:role": words})
+    measures: list[Tree] = []
+    for columns in pseudonym_columns(certificate):
+        words = [{"@value": column} for column in columns]
+        measures.append({"@type": "dpv:Pseudonymisation", "sf:column": words})
+    node: Tree = {
         "@context": context(),
         "@id": f"urn:sha256:{certificate.get('data', {}).get('sha256', 'unknown')}",
         "@type": "dpv:Process",
         "dpv:hasProcessing": [{"@id": "dpv:Anonymise"}, {"@id": "dpv:MakeAvailable"}],
-        "dpv:hasPersonalData": [
-            {
-                "@type": "dpv:PersonalData",
-                "sf:column": {"@value": name},
-                "sf:role": [{"@value": str(role)} for role in roles],
-            }
-            for name, roles in certificate.get("roles", {}).items()
-        ],
-        "dpv:hasTechnicalOrganisationalMeasure": [
-            *(
-                {"@type": "dpv:Pseudonymisation", "sf:column": [{"@value": c} for c in columns]}
-                for columns in pseudonym_columns(certificate)
-            ),
-            *_attained(certificate),
-        ],
+        "dpv:hasPersonalData": data,
+        "dpv:hasTechnicalOrganisationalMeasure": [*measures, *_attained(certificate)],
         "sf:suppressedRecords": certificate.get("suppressed_records", 0),
     }
     if use.get("purpose"):
-        node["dpv:hasPurpose"] = {"@id": _named(str(use["purpose"]))}
+        node["dpv:hasPurpose"] = {"@id": _qualified_name(str(use["purpose"]))}
     if use.get("recipient"):
-        node["dpv:hasRecipient"] = {"@id": _named(str(use["recipient"]))}
+        node["dpv:hasRecipient"] = {"@id": _qualified_name(str(use["recipient"]))}
     return node
 
 
-def _attained(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _attained(certificate: TreeView) -> list[Tree]:
     """The promises of a certificate with what was attained; ``sf:has_k`` is what holds,
     ``sf:promised_k`` what was asked for.
     """
@@ -426,11 +422,11 @@ class LinkedData(Dialect):
         return PermittedUses(read_usages(document, findings))
 
 
-def _linked(tree: Mapping[str, Any]) -> bool:
+def _linked(tree: TreeView) -> bool:
     return "@context" in tree or "@graph" in tree or "@type" in tree
 
 
-def _names_odrl(tree: Mapping[str, Any]) -> bool:
+def _names_odrl(tree: TreeView) -> bool:
     return "odrl" in json.dumps(tree).lower()
 
 
@@ -439,9 +435,9 @@ class Dpv(LinkedData):
 
     name = "dpv"
     title = "DPV"
-    written = True
+    writable = True
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Linked data that does not name ODRL."""
         return _linked(tree) and not _names_odrl(tree)
 
@@ -456,6 +452,6 @@ class Odrl(LinkedData):
     name = "odrl"
     title = "ODRL"
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Linked data that names ODRL."""
         return _linked(tree) and _names_odrl(tree)

@@ -20,7 +20,16 @@ from typing import Any, Literal
 
 from sfumato.core.data_files import read_data_file
 from sfumato.policy.dialects import Dialect
-from sfumato.policy.documents import Document, Findings, Place, PolicyError, Remark, as_json
+from sfumato.policy.documents import (
+    Document,
+    Findings,
+    Place,
+    PolicyError,
+    Remark,
+    Tree,
+    TreeView,
+    as_json,
+)
 from sfumato.policy.policy import (
     Anonymization,
     Datum,
@@ -48,34 +57,34 @@ UNITS: dict[str, Literal["day", "month", "year"]] = {
 TEXTS = ("head", "headerList", "header", "desc", "descriptionList", "description")
 
 
-def read_retention(place: Place) -> Retention:
+def read_retention(node: Place) -> Retention:
     """The retention of a purpose; what cannot be read has expired."""
-    place.only("type", "pointInTime", *TEXTS)
-    kind = re.sub(r"[^a-z]", "", place.text("type", default="indefinite").lower())
+    node.only("type", "pointInTime", *TEXTS)
+    kind = re.sub(r"[^a-z]", "", node.text("type", default="indefinite").lower())
     if kind in ("indefinite", ""):
         return Retention()
     if kind == "fixeddate":
-        return Retention("fixed_date", date=_date(place))
+        return Retention("fixed_date", date=_date(node))
     if kind != "afterpurpose":
-        place.error(
+        node.error(
             "unknown_retention", "retention must be indefinite, afterPurpose or fixedDate", "type"
         )
         return Retention("fixed_date", date=datetime.date.min)
-    amount, unit = _duration(place)
+    amount, unit = _duration(node)
     return Retention("after_purpose", amount=amount, unit=unit)
 
 
-def _duration(place: Place) -> tuple[int | None, Literal["day", "month", "year"]]:
-    point = place.at("pointInTime")
+def _duration(node: Place) -> tuple[int | None, Literal["day", "month", "year"]]:
+    point = node.at("pointInTime")
     if point is not None and isinstance(point.value, dict):
         amount, unit = point.text("value"), point.text("type", default="day").lower()
     else:
         match = re.fullmatch(
-            r"\s*(\d+)\s*([a-z]*)\s*", place.text("pointInTime", default="0").lower() or "0"
+            r"\s*(\d+)\s*([a-z]*)\s*", node.text("pointInTime", default="0").lower() or "0"
         )
         amount, unit = match.groups() if match else ("?", "")
     if not re.fullmatch(r"\d{1,6}", amount) or (unit or "day") not in UNITS:
-        place.error(
+        node.error(
             "unreadable_duration",
             "a duration is a number of days, months or years, like '30 days'",
             "pointInTime",
@@ -84,8 +93,8 @@ def _duration(place: Place) -> tuple[int | None, Literal["day", "month", "year"]
     return int(amount), UNITS[unit or "day"]
 
 
-def _date(place: Place) -> datetime.date:
-    text = place.text("pointInTime")
+def _date(node: Place) -> datetime.date:
+    text = node.text("pointInTime")
     for form in (
         "%Y-%m-%d",
         "%d.%m.%Y",
@@ -97,7 +106,7 @@ def _date(place: Place) -> datetime.date:
             return datetime.datetime.strptime(text, form).date()
         except ValueError:
             continue
-    place.error("unreadable_date", "a fixed date must be written like 2030-12-31", "pointInTime")
+    node.error("unreadable_date", "a fixed date must be written like 2030-12-31", "pointInTime")
     return datetime.date.min
 
 
@@ -143,7 +152,13 @@ def read_lpl(root: Place) -> Policy:
         "underlyingPrivacyPolicy",
         *TEXTS,
     )
-    complaint = root.at("lodgeComplaint")
+    complaint = None
+    lodged = root.at("lodgeComplaint")
+    if lodged is not None and lodged.value:
+        complaint = _entity(lodged)
+    source = ""
+    if not isinstance(_value(root, "dataSource"), dict):
+        source = root.text("dataSource")
     refused = root.at("accepted") is not None and not root.flag("accepted")
     purposes = tuple(
         _purpose(p, refused=refused) for p in root.items("purposeList", "purpose", "purposes")
@@ -170,16 +185,16 @@ def read_lpl(root: Place) -> Policy:
             )
         ),
         rights=_names(root, "dataSubjectRightList", "dataSubjectRight", "dataSubjectRights"),
-        complaint=_entity(complaint) if complaint is not None and complaint.value else None,
-        source=root.text("dataSource") if not isinstance(_value(root, "dataSource"), dict) else "",
+        complaint=complaint,
+        source=source,
         underlying=_underlying(root),
         title=root.texts("head", "headerList", "header"),
         description=root.texts("desc", "descriptionList", "description"),
     )
 
 
-def _value(place: Place, name: str) -> Any:
-    below = place.at(name)
+def _value(node: Place, name: str) -> Any:
+    below = node.at(name)
     return None if below is None else below.value
 
 
@@ -191,11 +206,9 @@ def _underlying(root: Place) -> str:
         "underlying_policy",
         "only the name of the underlying policy is kept; load it on its own to enforce it",
     )
-    return (
-        below.text("name")
-        if isinstance(below.value, dict)
-        else root.text("underlyingPolicy", "underlyingPrivacyPolicy")
-    )
+    if isinstance(below.value, dict):
+        return below.text("name")
+    return root.text("underlyingPolicy", "underlyingPrivacyPolicy")
 
 
 def _hierarchy(root: Place) -> tuple[tuple[str, str], ...]:
@@ -213,8 +226,8 @@ def _hierarchy(root: Place) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _purpose(place: Place, *, refused: bool) -> Purpose:
-    place.only(
+def _purpose(node: Place, *, refused: bool) -> Purpose:
+    node.only(
         "name",
         "optOut",
         "required",
@@ -233,41 +246,44 @@ def _purpose(place: Place, *, refused: bool) -> Purpose:
         "iconList",
         *TEXTS,
     )
-    accepted = place.flag("accepted") if place.at("accepted") is not None else None
-    retention = place.at("retention")
+    accepted = None
+    if refused:  # who refuses the policy refuses all its purposes
+        accepted = False
+    elif node.at("accepted") is not None:
+        accepted = node.flag("accepted")
+    retention = Retention()
+    stored = node.at("retention")
+    if stored is not None and stored.value:
+        retention = read_retention(stored)
     return Purpose(
-        name=place.name("purpose"),
-        required=place.flag("required"),
-        opt_out=place.flag("optOut"),
-        accepted=False if refused else accepted,
-        point_of_acceptance=place.text("pointOfAcceptance"),
-        data=tuple(
-            d for item in place.items("dataList", "data") if (d := _datum(item)) is not None
-        ),
-        recipients=tuple(_recipient(r) for r in place.items("dataRecipientList", "dataRecipient")),
-        retention=(
-            read_retention(retention) if retention is not None and retention.value else Retention()
-        ),
-        models=tuple(_model(m) for m in place.items("privacyModelList", "privacyModel")),
+        name=node.name("purpose"),
+        required=node.flag("required"),
+        opt_out=node.flag("optOut"),
+        accepted=accepted,
+        point_of_acceptance=node.text("pointOfAcceptance"),
+        data=tuple(d for item in node.items("dataList", "data") if (d := _datum(item)) is not None),
+        recipients=tuple(_recipient(r) for r in node.items("dataRecipientList", "dataRecipient")),
+        retention=retention,
+        models=tuple(_model(m) for m in node.items("privacyModelList", "privacyModel")),
         pseudonymizations=tuple(
             _pseudonymization(p)
-            for p in place.items(
+            for p in node.items(
                 "pseudonymizationMethodList", "pseudonymizationMethod", "pseudonymizationMethod"
             )
             if p.value not in ("", {})
         ),
         legal_bases=tuple(
             LegalBasis(item.name("legal basis"), item.text("lbCategory", "category"))
-            for item in place.items("legalBasisList", "legalBasis", "legalBasis")
+            for item in node.items("legalBasisList", "legalBasis", "legalBasis")
         ),
-        automated_decisions=_names(place, "automatedDecisionMakingList", "automatedDecisionMaking"),
-        title=place.texts("head", "headerList", "header"),
-        description=place.texts("desc", "descriptionList", "description"),
+        automated_decisions=_names(node, "automatedDecisionMakingList", "automatedDecisionMaking"),
+        title=node.texts("head", "headerList", "header"),
+        description=node.texts("desc", "descriptionList", "description"),
     )
 
 
-def _datum(place: Place) -> Datum | None:
-    place.only(
+def _datum(node: Place) -> Datum | None:
+    node.only(
         "id",
         "name",
         "required",
@@ -282,31 +298,34 @@ def _datum(place: Place) -> Datum | None:
         "dataGroup",
         *TEXTS,
     )
-    if not isinstance(place.value, dict):
+    if not isinstance(node.value, dict):
         return None
-    group_name = place.text("privacyGroup").upper()
+    group_name = node.text("privacyGroup").upper()
     if group_name not in GROUPS:
-        place.error(
+        node.error(
             "unknown_privacy_group",
             f"the privacy group must be one of {', '.join(GROUPS)}",
             "privacyGroup",
         )
-    kind = place.text("dataType", "type", default="other").lower().replace("_", " ") or "other"
+    kind = node.text("dataType", "type", default="other").lower().replace("_", " ") or "other"
     if kind not in TYPES:
-        place.warning(
+        node.warning(
             "unknown_data_type",
             f"the data type is none of {', '.join(TYPES)}; it is taken as other",
         )
         kind = "other"
-    method = place.at("anonymizationMethod")
+    anonymization = None
+    method = node.at("anonymizationMethod")
+    if method is not None and _filled(method):
+        anonymization = _anonymization(method)
     return Datum(
-        name=place.name("datum"),
+        name=node.name("datum"),
         group=GROUPS.get(group_name, Group.EI),  # what cannot be read is protected most
         type=kind,
-        required=place.flag("required"),
-        categories=_names(place, "dataCategoryList", "dataCategory", "dataCategory"),
-        groups=_names(place, "dataGroupList", "dataGroup", "dataGroup"),
-        anonymization=_anonymization(method) if method is not None and _filled(method) else None,
+        required=node.flag("required"),
+        categories=_names(node, "dataCategoryList", "dataCategory", "dataCategory"),
+        groups=_names(node, "dataGroupList", "dataGroup", "dataGroup"),
+        anonymization=anonymization,
     )
 
 
@@ -325,8 +344,8 @@ def _filled(method: Place) -> bool:
     )
 
 
-def _anonymization(place: Place) -> Anonymization:
-    place.only(
+def _anonymization(node: Place) -> Anonymization:
+    node.only(
         "name",
         "anonymizationMethodAttributeList",
         "attributeList",
@@ -335,62 +354,61 @@ def _anonymization(place: Place) -> Anonymization:
         "hierarchy",
         *TEXTS,
     )
-    attributes = place.pairs(
+    attributes = node.pairs(
         "anonymizationMethodAttributeList", "anonymizationMethodAttribute", "attributeList"
     )
     levels: dict[str, int | None] = {"minimum": None, "maximum": None}
-    other = []
+    parameters = []
     for key, value in attributes:
         plain = re.sub(r"[^a-z]", "", key.lower())
         if plain in MINIMUM + MAXIMUM:
-            levels["minimum" if plain in MINIMUM else "maximum"] = _level(place, key, value)
+            levels["minimum" if plain in MINIMUM else "maximum"] = _level(node, key, value)
         else:
-            other.append((key, value))
+            parameters.append((key, value))
     return Anonymization(
-        method=place.text("name", default="Generalization") or "Generalization",
+        method=node.text("name", default="Generalization") or "Generalization",
         minimum=levels["minimum"],
         maximum=levels["maximum"],
-        hierarchy=_rows(place),
-        parameters=tuple(other),
+        hierarchy=_rows(node),
+        parameters=tuple(parameters),
     )
 
 
-def _level(place: Place, key: str, value: str) -> int | None:
+def _level(node: Place, key: str, value: str) -> int | None:
     if re.fullmatch(r"\d{1,4}", value):
         return int(value)
-    place.error("level_not_a_number", f"{key} must be a whole number from 0 on")
+    node.error("level_not_a_number", f"{key} must be a whole number from 0 on")
     return None
 
 
-def _rows(place: Place) -> tuple[tuple[str, ...], ...]:
+def _rows(node: Place) -> tuple[tuple[str, ...], ...]:
     """The hierarchy entries: one row, from the value itself to its coarsest form."""
-    around = place.at("hierarchy")
-    entries = (
-        around.items("hierarchyEntryList", "hierarchyEntry", "hierarchyEntityList")
-        if around is not None and isinstance(around.value, dict)
-        else place.items(
+    around = node.at("hierarchy")
+    if around is not None and isinstance(around.value, dict):
+        entries = around.items("hierarchyEntryList", "hierarchyEntry", "hierarchyEntityList")
+    else:
+        entries = node.items(
             "hierarchyEntityList", "hierarchyEntity", "hierarchyEntryList", "hierarchy"
         )
-    )
     row = tuple(e.value.strip() if isinstance(e.value, str) else e.text("value") for e in entries)
     return (row,) if row else ()
 
 
-def _model(place: Place) -> PrivacyModel:
-    place.only(
+def _model(node: Place) -> PrivacyModel:
+    node.only(
         "name", "nameOfDataList", "nameOfData", "privacyModelAttributeList", "attributeList", *TEXTS
     )
     return PrivacyModel(
-        name=place.name("privacy model"),
-        data=_names(place, "nameOfDataList", "nameOfData", "nameOfData"),
-        parameters=place.pairs(
+        name=node.name("privacy model"),
+        data=_names(node, "nameOfDataList", "nameOfData", "nameOfData"),
+        parameters=node.pairs(
             "privacyModelAttributeList", "privacyModelAttribute", "attributeList"
         ),
     )
 
 
-def _pseudonymization(place: Place) -> Pseudonymization:
-    place.only(
+def _pseudonymization(node: Place) -> Pseudonymization:
+    node.only(
         "name",
         "attrName",
         "nameOfDataList",
@@ -400,10 +418,10 @@ def _pseudonymization(place: Place) -> Pseudonymization:
         *TEXTS,
     )
     return Pseudonymization(
-        name=place.name("pseudonymization method"),
-        data=_names(place, "nameOfDataList", "nameOfData", "nameOfData"),
-        target=place.text("attrName"),
-        parameters=place.pairs(
+        name=node.name("pseudonymization method"),
+        data=_names(node, "nameOfDataList", "nameOfData", "nameOfData"),
+        target=node.text("attrName"),
+        parameters=node.pairs(
             "pseudonymizationMethodAttributeList",
             "pseudonymizationMethodAttribute",
             "attributeList",
@@ -411,8 +429,8 @@ def _pseudonymization(place: Place) -> Pseudonymization:
     )
 
 
-def _recipient(place: Place) -> Recipient:
-    place.only(
+def _recipient(node: Place) -> Recipient:
+    node.only(
         "name",
         "classification",
         "authInfo",
@@ -426,23 +444,25 @@ def _recipient(place: Place) -> Recipient:
         *TEXTS,
     )
     return Recipient(
-        name=place.name("recipient"),
-        classification=place.text("classification"),
-        required=place.flag("required"),
-        third_country=place.flag("thirdCountryTransfer"),
-        country=place.text("country"),
-        adequacy_decision=place.flag("adequacyDecision"),
-        safeguards=_names(place, "safeguardList", "safeguard"),
+        name=node.name("recipient"),
+        classification=node.text("classification"),
+        required=node.flag("required"),
+        third_country=node.flag("thirdCountryTransfer"),
+        country=node.text("country"),
+        adequacy_decision=node.flag("adequacyDecision"),
+        safeguards=_names(node, "safeguardList", "safeguard"),
     )
 
 
-def _entity(place: Place) -> Entity:
-    return Entity(place.name("person or office"), place.text("classification"), place.text("type"))
+def _entity(node: Place) -> Entity:
+    return Entity(node.name("person or office"), node.text("classification"), node.text("type"))
 
 
-def _names(place: Place, name: str, single: str, *others: str) -> tuple[str, ...]:
+def _names(node: Place, name: str, single: str, *synonyms: str) -> tuple[str, ...]:
     return tuple(
-        part_name for item in place.items(name, single, *others) if (part_name := item.name(single))
+        part_name
+        for item in node.items(name, single, *synonyms)
+        if (part_name := item.name(single))
     )
 
 
@@ -451,10 +471,10 @@ def _names(place: Place, name: str, single: str, *others: str) -> tuple[str, ...
 Texts = Sequence[tuple[str, str]]
 
 
-def to_dialect_a(policy: Policy) -> dict[str, Any]:
+def to_dialect_a(policy: Policy) -> Tree:
     """The tree of a policy with arrays; what the language cannot say is refused, not dropped."""
     _require_sayable(policy)
-    return {
+    document: Tree = {
         "version": policy.version,
         "name": policy.name,
         "lang": policy.language,
@@ -468,15 +488,18 @@ def to_dialect_a(policy: Policy) -> dict[str, Any]:
         ],
         "controllerList": [_entity_document(e) for e in policy.controllers],
         "dataProtectionOfficerList": [_entity_document(e) for e in policy.officers],
-        "dataSubjectRightList": _named(policy.rights),
-        **({"lodgeComplaint": _entity_document(policy.complaint)} if policy.complaint else {}),
-        **({"underlyingPolicy": policy.underlying} if policy.underlying else {}),
+        "dataSubjectRightList": _name_entries(policy.rights),
     }
+    if policy.complaint:
+        document["lodgeComplaint"] = _entity_document(policy.complaint)
+    if policy.underlying:
+        document["underlyingPolicy"] = policy.underlying
+    return document
 
 
-def to_dialect_b(policy: Policy) -> dict[str, Any]:
+def to_dialect_b(policy: Policy) -> Tree:
     """The tree of a policy with wrapped lists."""
-    wrapped: dict[str, Any] = _wrapped(to_dialect_a(policy))
+    wrapped: Tree = _wrapped(to_dialect_a(policy))
     return wrapped
 
 
@@ -514,12 +537,12 @@ def _require_sayable(policy: Policy) -> None:
         raise PolicyError(unsayable, policy.name)
 
 
-def _purpose_document(purpose: Purpose) -> dict[str, Any]:
-    return {
+def _purpose_document(purpose: Purpose) -> Tree:
+    document = {
         "name": purpose.name,
         "optOut": purpose.opt_out,
         "required": purpose.required,
-        **({} if purpose.accepted is None else {"accepted": purpose.accepted}),
+        "accepted": purpose.accepted,
         "pointOfAcceptance": purpose.point_of_acceptance,
         "head": _texts(purpose.title),
         "desc": _texts(purpose.description),
@@ -529,42 +552,43 @@ def _purpose_document(purpose: Purpose) -> dict[str, Any]:
         "privacyModelList": [
             {
                 "name": m.name,
-                "nameOfDataList": _named(m.data),
+                "nameOfDataList": _name_entries(m.data),
                 "privacyModelAttributeList": _pairs(m.parameters),
             }
             for m in purpose.models
         ],
         "legalBasisList": [{"name": b.name, "lbCategory": b.category} for b in purpose.legal_bases],
-        "automatedDecisionMakingList": _named(purpose.automated_decisions),
+        "automatedDecisionMakingList": _name_entries(purpose.automated_decisions),
         "pseudonymizationMethodList": [
             {
                 "name": p.name,
                 "attrName": p.target,
-                "nameOfDataList": _named(p.data),
+                "nameOfDataList": _name_entries(p.data),
                 "pseudonymizationMethodAttributeList": _pairs(p.parameters),
             }
             for p in purpose.pseudonymizations
         ],
     }
+    if purpose.accepted is None:  # nobody was asked: the language has no word for that
+        del document["accepted"]
+    return document
 
 
-def _datum_document(datum: Datum) -> dict[str, Any]:
-    return {
+def _datum_document(datum: Datum) -> Tree:
+    document: Tree = {
         "name": datum.name,
         "required": datum.required,
-        "dataType": datum.type.title() if datum.type != "value set" else "Value Set",
+        "dataType": datum.type.title(),  # value set: Value Set
         "privacyGroup": str(datum.group),
-        "dataCategoryList": _named(datum.categories),
-        "dataGroupList": _named(datum.groups),
-        **(
-            {"anonymizationMethod": _anonymization_document(datum.anonymization)}
-            if datum.anonymization
-            else {}
-        ),
+        "dataCategoryList": _name_entries(datum.categories),
+        "dataGroupList": _name_entries(datum.groups),
     }
+    if datum.anonymization:
+        document["anonymizationMethod"] = _anonymization_document(datum.anonymization)
+    return document
 
 
-def _anonymization_document(method: Anonymization) -> dict[str, Any]:
+def _anonymization_document(method: Anonymization) -> Tree:
     levels = (("Minimum Level", method.minimum), ("Maximum Level", method.maximum))
     attributes = [(key, str(value)) for key, value in levels if value is not None]
     return {
@@ -574,7 +598,7 @@ def _anonymization_document(method: Anonymization) -> dict[str, Any]:
     }
 
 
-def _recipient_document(recipient: Recipient) -> dict[str, Any]:
+def _recipient_document(recipient: Recipient) -> Tree:
     return {
         "name": recipient.name,
         "classification": recipient.classification,
@@ -582,11 +606,11 @@ def _recipient_document(recipient: Recipient) -> dict[str, Any]:
         "thirdCountryTransfer": recipient.third_country,
         "country": recipient.country,
         "adequacyDecision": recipient.adequacy_decision,
-        "safeguardList": _named(recipient.safeguards),
+        "safeguardList": _name_entries(recipient.safeguards),
     }
 
 
-def _retention(retention: Retention) -> dict[str, Any]:
+def _retention(retention: Retention) -> Tree:
     if retention.kind == "fixed_date":
         return {
             "type": "fixedDate",
@@ -597,7 +621,7 @@ def _retention(retention: Retention) -> dict[str, Any]:
     return {"type": "indefinite", "pointInTime": ""}
 
 
-def _entity_document(entity: Entity) -> dict[str, Any]:
+def _entity_document(entity: Entity) -> Tree:
     return {"name": entity.name, "classification": entity.classification, "type": entity.type}
 
 
@@ -605,7 +629,7 @@ def _texts(texts: Texts) -> list[dict[str, str]]:
     return [{"lang": language, "value": value} for language, value in texts]
 
 
-def _named(names: Sequence[str]) -> list[dict[str, str]]:
+def _name_entries(names: Sequence[str]) -> list[dict[str, str]]:
     return [{"name": name} for name in names]
 
 
@@ -619,7 +643,7 @@ def _wrapped(tree: Any) -> Any:
         return [_wrapped(part) for part in tree]
     if not isinstance(tree, dict):
         return tree
-    wrapped: dict[str, Any] = {}
+    wrapped: Tree = {}
     # list of dialect A → its name in dialect B, and the name of one part
     list_names = read_data_file(__package__, "lpl_lists")
     for key, value in tree.items():
@@ -637,7 +661,7 @@ def _wrapped(tree: Any) -> Any:
     return wrapped
 
 
-def _older_retention(retention: dict[str, Any]) -> dict[str, Any]:
+def _older_retention(retention: Tree) -> Tree:
     point: Any = retention["pointInTime"]
     if retention["type"] == "afterPurpose":
         amount, unit = point.split()
@@ -664,13 +688,13 @@ class Lpl(Dialect):
     """What all dialects of the language have in common."""
 
     title = "LPL"
-    written = True
+    writable = True
 
     def policy(self, document: Document, findings: Findings) -> Policy:
         """What :func:`read_lpl` reads."""
         return read_lpl(Place.root(document, findings))
 
-    def place(self, path: str) -> str:
+    def source_path(self, path: str) -> str:
         """Where a part of our own form stands: lists have other names, and in dialect B a part of a
         list has one too.
         """
@@ -686,7 +710,7 @@ class Lpl(Dialect):
         return name
 
 
-def _purposes(tree: Mapping[str, Any]) -> Any:
+def _purposes(tree: TreeView) -> Any:
     return next(
         (tree[key] for key in tree if str(key).lower() in ("purposelist", "purposes")), None
     )
@@ -697,7 +721,7 @@ class LplA(Lpl):
 
     name = "lpl-a"
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether there are purposes, not wrapped."""
         purposes = _purposes(tree)
         return purposes is not None and not isinstance(purposes, Mapping)
@@ -712,7 +736,7 @@ class LplB(Lpl):
 
     name = "lpl-b"
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether there are purposes, wrapped."""
         return isinstance(_purposes(tree), Mapping)
 

@@ -119,7 +119,7 @@ def read_xml(text: str, name: str) -> Document:
         raise UnreadableInput(
             f"{name} cannot be read as XML; save it as UTF-8 without a declared encoding"
         ) from None
-    return Document(handler.tree, name, places=handler.lines)
+    return Document(handler.tree, name, line_numbers=handler.lines)
 
 
 def write_xml(tree: Any) -> str:
@@ -142,7 +142,9 @@ def _element(name: str, value: Any, depth: int) -> list[str]:
     else:
         text = str(value).lower() if isinstance(value, bool) else str(value)
         return [f"{pad}<{name}>{escape(text)}</{name}>"]
-    return [f"{pad}<{name}>", *parts, f"{pad}</{name}>"] if parts else [f"{pad}<{name}/>"]
+    if parts:
+        return [f"{pad}<{name}>", *parts, f"{pad}</{name}>"]
+    return [f"{pad}<{name}/>"]
 
 
 class LplXml(Lpl):

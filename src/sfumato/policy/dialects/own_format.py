@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from sfumato.policy.dialects import Dialect
-from sfumato.policy.documents import ROOT, Document, Findings, PolicyError, as_json
+from sfumato.policy.documents import ROOT, Document, Findings, PolicyError, Tree, TreeView, as_json
 from sfumato.policy.policy import Policy
 
 MARK = "sfumato_policy"
@@ -56,7 +55,7 @@ def _path(location: tuple[int | str, ...]) -> str:
     return ROOT + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
 
 
-def to_ours(policy: Policy) -> dict[str, Any]:
+def to_ours(policy: Policy) -> Tree:
     """A policy in our own form; what has its default value is left out.
 
     >>> to_ours(Policy("study"))
@@ -84,10 +83,12 @@ def plain(noun: Any) -> Any:
 
 def _default(field: dataclasses.Field[Any]) -> Any:
     factory: Any = field.default_factory
-    return factory() if factory is not dataclasses.MISSING else field.default
+    if factory is not dataclasses.MISSING:
+        return factory()
+    return field.default
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> Tree:
     """The JSON Schema (draft 2020-12) of our own form.
 
     >>> json_schema()["required"]
@@ -108,9 +109,9 @@ class Ours(Dialect):
 
     name = "ours"
     title = "sfumato"
-    written = True
+    writable = True
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether the version is there."""
         return MARK in tree
 

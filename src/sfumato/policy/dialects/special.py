@@ -26,11 +26,12 @@ from sfumato.policy.documents import (
     Place,
     PolicyError,
     Remark,
+    TreeView,
     require_small,
 )
 
+# Disjuncts that a concept may have once unions are moved outside.
 MAX_UNION = 20_000
-"""Disjuncts that a concept may have once unions are moved outside."""
 
 AT_LEAST = ("has_k", "has_l", "has_p", "hask", "hasl", "hasp")
 AT_MOST = (
@@ -126,7 +127,9 @@ def core_property(name: str) -> str:
     ('hasData', 'has_k', 'my:owner')
     """
     plain = name.rsplit(":", 1)[-1].rsplit("#", 1)[-1]
-    return plain if plain in CORE or plain.startswith("has_") else name
+    if plain in CORE or plain.startswith("has_"):
+        return plain
+    return name
 
 
 def direction(property_name: str) -> Literal["at least", "at most", "exactly"]:
@@ -178,6 +181,7 @@ def _spread(concept: Concept) -> Iterator[tuple[Concept, ...]]:
         combined: list[tuple[Concept, ...]] = [()]
         for part in concept.parts:
             ways = list(_spread(part))
+            # unions multiply: (a or b) and (c or d) has four alternatives
             if len(combined) * len(ways) > MAX_UNION:
                 raise ParameterError(
                     f"the policy has more than {MAX_UNION} alternatives once its unions are"
@@ -236,13 +240,14 @@ def parse_functional(text: str, name: str = "the policy") -> Ontology:
     require_small(text, name)
     reader = _Reader(text, name)
     ontology = Ontology(None, {}, [])
-    while not reader.done:
+    while not reader.at_end:
         ontology = _top(reader, ontology)
     return ontology
 
 
 def _top(reader: _Reader, ontology: Ontology) -> Ontology:
     start = reader.peek()
+    # what says nothing about data
     if start in ("Prefix", "Declaration", "Import", "AnnotationAssertion", "Annotation"):
         reader.take()
         reader.skip_group()
@@ -254,6 +259,7 @@ def _top(reader: _Reader, ontology: Ontology) -> Ontology:
         names = reader.names()
         if start == "SubClassOf" and len(names) == 2:
             ontology.parents.setdefault(names[0], []).append(names[1])
+        # disjoint pairwise
         elif start == "DisjointClasses" and len(names) > 1:
             ontology.apart.extend((a, b) for i, a in enumerate(names) for b in names[i + 1 :])
         else:
@@ -282,7 +288,7 @@ def _concept(reader: _Reader, depth: int) -> Concept:
     word = reader.take()
     if word in "()=":
         reader.fail("a class or an expression is expected")
-    if reader.done or reader.peek() != "(":
+    if reader.at_end or reader.peek() != "(":
         return Named(_short(word))
     reader.expect("(")
     if word in ("ObjectIntersectionOf", "ObjectUnionOf"):
@@ -313,11 +319,13 @@ def _data(reader: _Reader, name: str) -> Between:
     while reader.peek() != ")":
         facet = reader.take_name()
         value, _ = reader.number()
+        # of real numbers, an open end would need another form of interval
         if facet not in (*LOW, *HIGH) or ("Exclusive" in facet and not whole):
             reader.fail(
                 "a range has xsd:minInclusive and xsd:maxInclusive; Exclusive is for whole numbers"
                 " only"
             )
+        # of whole numbers, more than 3 is at least 4
         if facet in LOW:
             low = max(low, value + (facet == "xsd:minExclusive"))
         else:
@@ -328,13 +336,15 @@ def _data(reader: _Reader, name: str) -> Between:
 
 def _short(name: str) -> str:
     """A full name in angle brackets without them."""
-    return name[1:-1] if name.startswith("<") and name.endswith(">") else name
+    if name.startswith("<") and name.endswith(">"):
+        return name[1:-1]
+    return name
 
 
-def _after_space(text: str, place: int) -> int:
+def _after_space(text: str, position: int) -> int:
     """The place after blanks and comments."""
-    match = SKIP.match(text, place)
-    return place if match is None else match.end()
+    match = SKIP.match(text, position)
+    return position if match is None else match.end()
 
 
 class _Reader:
@@ -343,22 +353,22 @@ class _Reader:
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name, self.at = text, name, 0
         self.tokens: list[tuple[str, str, int]] = []
-        place = _after_space(text, 0)
-        while place < len(text):
-            token = TOKEN.match(text, place)
+        position = _after_space(text, 0)
+        while position < len(text):
+            token = TOKEN.match(text, position)
             if token is None:
-                self.tokens.append(("sign", "?", place))
+                self.tokens.append(("sign", "?", position))
                 self.at = len(self.tokens) - 1
                 self.fail("this cannot be read as functional syntax")
-            self.tokens.append((str(token.lastgroup), token[0], place))
-            place = _after_space(text, token.end())
+            self.tokens.append((str(token.lastgroup), token[0], position))
+            position = _after_space(text, token.end())
 
     @property
-    def done(self) -> bool:
+    def at_end(self) -> bool:
         return self.at >= len(self.tokens)
 
     def peek(self) -> str:
-        if self.done:
+        if self.at_end:
             self.fail("the text ends too early")
         return self.tokens[self.at][1]
 
@@ -368,11 +378,12 @@ class _Reader:
         return word
 
     def take_name(self) -> str:
-        if not self.done and self.tokens[self.at][0] != "name":
+        if not self.at_end and self.tokens[self.at][0] != "name":
             self.fail("a name is expected")
         return self.take()
 
     def expect(self, sign: str) -> None:
+        # step back, so that the message names the line of the wrong sign
         if self.take() != sign:
             self.at -= 1
             self.fail(f"{sign} is expected")
@@ -407,8 +418,10 @@ class _Reader:
             depth += (word == "(") - (word == ")")
 
     def fail(self, message: str) -> NoReturn:
-        place = self.tokens[min(self.at, len(self.tokens) - 1)][2] if self.tokens else 0
-        line = self.text.count("\n", 0, place) + 1
+        position = 0
+        if self.tokens:
+            position = self.tokens[min(self.at, len(self.tokens) - 1)][2]
+        line = self.text.count("\n", 0, position) + 1
         raise PolicyError([Remark("functional_syntax", "error", "$", message, line)], self.name)
 
 
@@ -427,25 +440,23 @@ class _Reader:
 WORDS = ("and", "or", "some", "interval", "value")
 
 
-def read_concept(place: Place) -> Concept:
+def read_concept(node: Place) -> Concept:
     """The concept at a place; what cannot be read leaves a finding and stands for everything."""
-    value = place.value
+    value = node.value
     if isinstance(value, str) and value.strip():
         return Named(value.strip())
     if isinstance(value, list):
-        return Or(tuple(read_concept(part) for part in _parts(place)))
+        return Or(tuple(read_concept(part) for part in _parts(node)))
     if not isinstance(value, Mapping) or not value:
-        place.error("not_a_concept", "a class name or an object is expected here")
+        node.error("not_a_concept", "a class name or an object is expected here")
         return And(())
-    return (
-        And(tuple(_conjunct(place, str(key)) for key in value))
-        if len(value) > 1
-        else _conjunct(place, str(next(iter(value))))
-    )
+    if len(value) > 1:
+        return And(tuple(_conjunct(node, str(key)) for key in value))
+    return _conjunct(node, str(next(iter(value))))
 
 
-def _conjunct(place: Place, key: str) -> Concept:
-    below = Place(place.value[key], f"{place.path}.{key}", place.document, place.findings)
+def _conjunct(node: Place, key: str) -> Concept:
+    below = Place(node.value[key], f"{node.path}.{key}", node.document, node.findings)
     if key in ("and", "or"):
         parts = tuple(read_concept(part) for part in _parts(below))
         return And(parts) if key == "and" else Or(parts)
@@ -454,22 +465,22 @@ def _conjunct(place: Place, key: str) -> Concept:
             below.error("not_a_concept", f"{key} needs an object with the property as its key")
             return And(())
         return And(tuple(_property(below, str(name)) for name in below.value))
-    return _property(place, key)
+    return _property(node, key)
 
 
-def _parts(place: Place) -> list[Place]:
-    if not isinstance(place.value, list) or not place.value:
-        place.error("not_a_list", "a list with at least one part is expected here")
+def _parts(node: Place) -> list[Place]:
+    if not isinstance(node.value, list) or not node.value:
+        node.error("not_a_list", "a list with at least one part is expected here")
         return []
     return [
-        Place(v, f"{place.path}[{i}]", place.document, place.findings)
-        for i, v in enumerate(place.value)
+        Place(v, f"{node.path}[{i}]", node.document, node.findings)
+        for i, v in enumerate(node.value)
     ]
 
 
-def _property(place: Place, name: str) -> Concept:
-    value = place.value[name]
-    below = Place(value, f"{place.path}.{name}", place.document, place.findings)
+def _property(node: Place, name: str) -> Concept:
+    value = node.value[name]
+    below = Place(value, f"{node.path}.{name}", node.document, node.findings)
     name = core_property(name)
     if _is_number(value):
         return Between(name, float(value), float(value), exact=True, whole=isinstance(value, int))
@@ -489,7 +500,7 @@ def _property(place: Place, name: str) -> Concept:
     return Some(name, read_concept(below))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
 
 
@@ -522,15 +533,21 @@ def to_functional(concept: Concept) -> str:
     if isinstance(concept, Named):
         return concept.name
     if isinstance(concept, And | Or):
-        word = "ObjectIntersectionOf" if isinstance(concept, And) else "ObjectUnionOf"
+        word = "ObjectUnionOf"
+        if isinstance(concept, And):
+            word = "ObjectIntersectionOf"
         return f"{word}({' '.join(to_functional(part) for part in concept.parts)})"
     if isinstance(concept, Some):
         return f"ObjectSomeValuesFrom({concept.property} {to_functional(concept.concept)})"
     kind = "xsd:integer" if concept.whole else "xsd:decimal"
     if concept.exact:
         return f"DataHasValue({concept.property} {_literal(concept.low, kind)})"
-    low = "" if math.isinf(concept.low) else f" xsd:minInclusive {_literal(concept.low, kind)}"
-    high = "" if math.isinf(concept.high) else f" xsd:maxInclusive {_literal(concept.high, kind)}"
+    low = ""
+    if not math.isinf(concept.low):
+        low = f" xsd:minInclusive {_literal(concept.low, kind)}"
+    high = ""
+    if not math.isinf(concept.high):
+        high = f" xsd:maxInclusive {_literal(concept.high, kind)}"
     return f"DataSomeValuesFrom({concept.property} DatatypeRestriction({kind}{low}{high}))"
 
 
@@ -550,7 +567,7 @@ class Special(Dialect):
     prescribes = False
     permits = True
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """Whether a property of the core model or a word for concepts is there."""
         return any(str(key).rsplit(":", 1)[-1] in KEYS for key in tree)
 
@@ -565,7 +582,7 @@ class SpecialFunctional(Special):
     name = "special-functional"
     openings = ("Object", "Data", "Prefix(", "Ontology(", "SubClassOf(")
 
-    def speaks(self, tree: Mapping[str, Any]) -> bool:
+    def speaks(self, tree: TreeView) -> bool:
         """No JSON is functional syntax."""
         return False
 

@@ -72,10 +72,10 @@ class Vocabulary:
             ancestors: set[str] = set()
             waiting = [name]
             while waiting:
-                one = waiting.pop()
-                if one not in ancestors:
-                    ancestors.add(one)
-                    waiting += self.parents.get(one, ())
+                ancestor = waiting.pop()
+                if ancestor not in ancestors:
+                    ancestors.add(ancestor)
+                    waiting += self.parents.get(ancestor, ())
             self._above[name] = frozenset(ancestors)
         return self._above[name]
 
@@ -108,8 +108,8 @@ def built_in() -> Vocabulary:
     return Vocabulary({name: frozenset(above) for name, above in parents.items()})
 
 
+# Parts that a description may fall into when its intervals are cut.
 MAX_PIECES = 100_000
-"""Parts that a description may fall into when its intervals are cut."""
 ORDER = ("hasData", "hasPurpose", "hasProcessing", "hasStorage", "hasRecipient")
 Path = tuple[str, ...]
 
@@ -132,15 +132,16 @@ def decide(description: Concept, policy: Concept, vocabulary: Vocabulary) -> Cov
     (:func:`sfumato.policy.dialects.special.as_policy`). A description that contradicts itself
     describes nothing and is not allowed, although logic would let it pass.
     """
-    left = list(simple_parts(description, vocabulary))
-    if not left:
+    parts = list(simple_parts(description, vocabulary))
+    if not parts:
         return Coverage(False, "the description contradicts itself, so nothing is described")
     right = list(simple_parts(as_policy(policy), vocabulary))
     if not right:
         return Coverage(False, "the policy allows nothing")
-    for part in _cut(left, right):
+    for part in _cut(parts, right):
         reasons = [_missing(part, allowed, vocabulary, ()) for allowed in right]
         if all(reason is not None for reason in reasons):
+            # of all alternatives, the one that covers most tells what to change
             nearest = max((r for r in reasons if r is not None), key=lambda r: r.depth)
             return Coverage(False, nearest.text)
     return Coverage(True)
@@ -179,49 +180,59 @@ def _merged(conjuncts: Sequence[Concept], vocabulary: Vocabulary) -> Simple | No
             if interval is None:
                 return None
             intervals[part.property] = interval
+    # properties are functional: what several conjuncts say of one value holds together
     fillers = {name: _merged(parts, vocabulary) for name, parts in inner.items()}
+    # a part that nothing can be describes nothing, and adds nothing to a union
     if vocabulary.disjoint(names) or any(filler is None for filler in fillers.values()):
         return None
     return Simple(frozenset(names), {n: f for n, f in fillers.items() if f is not None}, intervals)
 
 
-def _intersection(one: Between | None, other: Between) -> Between | None:
+def _intersection(first: Between | None, second: Between) -> Between | None:
     """Two intervals of a functional property; None where nothing is in both."""
-    low = other.low if one is None else max(one.low, other.low)
-    high = other.high if one is None else min(one.high, other.high)
-    whole = other.whole if one is None else one.whole or other.whole
+    low = second.low if first is None else max(first.low, second.low)
+    high = second.high if first is None else min(first.high, second.high)
+    whole = second.whole if first is None else first.whole or second.whole
     if whole:
         low, high = _up(low), _down(high)
     if low > high:
         return None
-    return Between(other.property, low, high, whole=whole)
+    return Between(second.property, low, high, whole=whole)
 
 
 def _up(number: float) -> float:
-    return number if math.isinf(number) else float(math.ceil(number))
+    if math.isinf(number):
+        return number
+    return float(math.ceil(number))
 
 
 def _down(number: float) -> float:
-    return number if math.isinf(number) else float(math.floor(number))
+    if math.isinf(number):
+        return number
+    return float(math.floor(number))
 
 
-def _cut(left: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
+def _cut(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
     """The left parts with every interval replaced by points: one for each stretch that the right
     side tells apart.
     """
+    # The right side may cover an interval by several parts, none of which covers it alone: [0, 10]
+    # by [0, 5] and [5, 10]. Between two neighbouring ends of the right side all numbers are covered
+    # alike, so one of each stretch decides (PL, cf. the normalisation of intervals in SPECIAL).
     ends: dict[Path, set[float]] = {}
     for part in right:
         for path, interval in _intervals(part, ()):
             ends.setdefault(path, set()).update((interval.low, interval.high))
-    for part in left:
-        places = list(_intervals(part, ()))
-        choices = [_points(interval, ends.get(path, set())) for path, interval in places]
+    for part in parts:
+        intervals = list(_intervals(part, ()))
+        choices = [_points(interval, ends.get(path, set())) for path, interval in intervals]
+        # the product of the stretches of all intervals: a few for real policies
         if math.prod(len(points) for points in choices) > MAX_PIECES:
             raise ParameterError(
                 f"the intervals of the description fall into more than {MAX_PIECES} parts"
             )
         for points in itertools.product(*choices):
-            yield _placed(part, dict(zip([path for path, _ in places], points, strict=True)), ())
+            yield _placed(part, dict(zip([path for path, _ in intervals], points, strict=True)), ())
 
 
 def _intervals(part: Simple, path: Path) -> Iterator[tuple[Path, Between]]:
@@ -235,6 +246,7 @@ def _points(interval: Between, ends: set[float]) -> list[float]:
     """One number of every stretch of an interval between ends: the ends themselves, and something
     between each two.
     """
+    # of whole numbers, a stretch may begin and end only at whole ones
     if interval.whole:
         ends = {*map(_down, ends), *map(_up, ends)}
     marks = sorted(
@@ -290,21 +302,28 @@ def _missing(part: Simple, allowed: Simple, vocabulary: Vocabulary, path: Path) 
             return _Reason(f"{where}{has} is not {name}", covered)
         covered += 1
     for name, interval in allowed.intervals.items():
-        theirs = part.intervals.get(name)
-        if theirs is None or not interval.low <= theirs.low <= theirs.high <= interval.high:
-            has = "not said" if theirs is None else _number(theirs.low)
+        part_interval = part.intervals.get(name)
+        if (
+            part_interval is None
+            or not interval.low <= part_interval.low <= part_interval.high <= interval.high
+        ):
+            has = "not said"
+            if part_interval is not None:
+                has = _number(part_interval.low)
             return _Reason(
                 f"{where}{name} is {has}, allowed is {_number(interval.low)} to"
                 f" {_number(interval.high)}",
                 covered,
             )
         covered += 1
+    # data and purpose first: what people ask for first is told first
     for name in sorted(allowed.fillers, key=lambda n: (_rank(n), n)):
         if name not in part.fillers:
             return _Reason(f"{where}{name} is not said", covered)
         below = _missing(part.fillers[name], allowed.fillers[name], vocabulary, (*path, name))
         if below is not None:
             return _Reason(below.text, covered + below.depth)
+        # a reason from a deep part is nearer to a pass than one from the surface
         covered += 1 + len(allowed.fillers[name].names)
     return None
 

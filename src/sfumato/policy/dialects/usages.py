@@ -20,7 +20,7 @@ from sfumato.policy.dialects.subsumption import (
     decide,
     subsumes,
 )
-from sfumato.policy.documents import ROOT, Document, Findings
+from sfumato.policy.documents import ROOT, Document, Findings, Tree, TreeView
 from sfumato.policy.policy import (
     Anonymization,
     Datum,
@@ -81,6 +81,7 @@ class Graph:
         self.nodes: dict[str, Node] = {}
         tree = document.tree
         self._context(tree.get("@context"))
+        # one top node stands for itself, several stand in a list
         graph = tree.get("@graph")
         tops = graph if isinstance(graph, list) else [tree]
         for i, top in enumerate(tops):
@@ -108,8 +109,12 @@ class Graph:
     def name_of(self, value: Any) -> str:
         """The short name of a value."""
         if isinstance(value, Node):
-            return value.types[0] if value.types else value.id
-        return value.id if isinstance(value, Ref) else str(value)
+            if value.types:
+                return value.types[0]
+            return value.id
+        if isinstance(value, Ref):
+            return value.id
+        return str(value)
 
     def _context(self, context: Any) -> None:
         for part in context if isinstance(context, list) else [context]:
@@ -124,7 +129,7 @@ class Graph:
             elif isinstance(part, Mapping):
                 self._definitions(part)
 
-    def _definitions(self, definitions: Mapping[str, Any]) -> None:
+    def _definitions(self, definitions: TreeView) -> None:
         for term, meaning in definitions.items():
             target = meaning.get("@id") if isinstance(meaning, Mapping) else meaning
             if term == "@vocab" and isinstance(target, str):
@@ -147,16 +152,16 @@ class Graph:
             return f"{self.vocabulary}:{name}"
         return full
 
-    def _node(self, tree: Mapping[str, Any], path: str) -> Ref:
+    def _node(self, tree: TreeView, path: str) -> Ref:
         identifier = tree.get("@id", tree.get("uid", tree.get("id")))
         name = self.short(identifier) if isinstance(identifier, str) else f"_:{len(self.nodes)}"
         self.nodes.setdefault(name, Node(name, (), {}, path))
         types = tree.get("@type", tree.get("type", []))
-        properties = {
-            self.short(str(key)): tuple(self._value(v, f"{path}.{key}") for v in _listed(value))
-            for key, value in tree.items()
-            if not str(key).startswith("@") and key not in ("uid", "id", "type")
-        }
+        properties: dict[str, tuple[Any, ...]] = {}
+        for key, value in tree.items():
+            if not str(key).startswith("@") and key not in ("uid", "id", "type"):
+                values = [self._value(entry, f"{path}.{key}") for entry in _listed(value)]
+                properties[self.short(str(key))] = tuple(values)
         listed = types if isinstance(types, list) else [types]
         kinds = tuple(self.short(t) for t in listed if isinstance(t, str))
         self.nodes[name] = Node(name, kinds, properties, path)
@@ -181,6 +186,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+# Our few terms for models and the names they have in recipes.
 MODELS = {
     "sf:KAnonymity": "k_anonymity",
     "sf:LDiversity": "l_diversity",
@@ -190,7 +196,6 @@ MODELS = {
     "sf:PSensitive": "p_sensitive",
     "sf:AlphaKAnonymity": "alpha_k_anonymity",
 }
-"""Our few terms for models and the names they have in recipes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -323,7 +328,9 @@ def prefixed(name: str) -> str:
     ('sf:press', 'sf:press', 'dpv:Marketing')
     """
     plain = name.removeprefix("odrl:")
-    return plain if ":" in plain or plain in THING_NAMES else f"sf:{plain}"
+    if ":" in plain or plain in THING_NAMES:
+        return plain
+    return f"sf:{plain}"
 
 
 def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:
@@ -331,13 +338,13 @@ def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:
 
     A request without a recipient is not open: the controller uses the data itself.
     """
-    return dataclasses.replace(
-        prohibition,
-        data=prohibition.data if request.data else (),
-        processing=prohibition.processing if request.processing else (),
-        locations=prohibition.locations if request.locations else (),
-        days=prohibition.days if request.days is not None else None,
-    )
+    open_fields: Tree = {}
+    for name in ("data", "processing", "locations"):
+        if not getattr(request, name):
+            open_fields[name] = ()
+    if request.days is None:
+        open_fields["days"] = None
+    return dataclasses.replace(prohibition, **open_fields)
 
 
 def _touches(concept: Concept, forbidden: Concept, vocabulary: Vocabulary) -> bool:
@@ -356,6 +363,7 @@ def local(name: str) -> str:
 
 def policy_of_usages(usages: tuple[Usage, ...], *, name: str, findings: Findings) -> Policy:
     """The policy that uses amount to: one purpose each; prohibited purposes are not agreed to."""
+    # a purpose that one rule permits and another prohibits is refused
     forbidden = {p for usage in usages if not usage.permitted for p in usage.purposes}
     purposes: dict[str, Purpose] = {}
     for usage in usages:
@@ -371,10 +379,9 @@ def policy_of_usages(usages: tuple[Usage, ...], *, name: str, findings: Findings
     return Policy(name=name, purposes=tuple(purposes.values()))
 
 
+# Measures that ask for a model without naming one; a policy without any model is refused when it is
+# compiled.
 UNSPECIFIC = ("dpv:Anonymisation", "dpv:Deidentification")
-"""Measures that ask for a model without naming one; a policy without any model is refused when it
-is compiled.
-"""
 
 
 def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -> Purpose:
@@ -385,21 +392,21 @@ def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -
                 " or take it out"
             )
             findings.error("unknown_measure", ROOT, problem)
+    models = []
+    for measure in usage.measures:
+        if measure.name in MODELS:
+            about = (measure.about,) if measure.about else ()
+            numbers = [
+                (name.removeprefix("has_"), f"{value:g}") for name, value in measure.parameters
+            ]
+            models.append(PrivacyModel(MODELS[measure.name], about, tuple(numbers)))
     return Purpose(
         name=local(purpose),
         accepted=False if refused else None,
         data=tuple(_datum(category, findings) for category in usage.data),
         recipients=tuple(Recipient(local(name)) for name in usage.recipients),
         retention=_retention(usage),
-        models=tuple(
-            PrivacyModel(
-                MODELS[m.name],
-                (m.about,) if m.about else (),
-                tuple((n.removeprefix("has_"), f"{v:g}") for n, v in m.parameters),
-            )
-            for m in usage.measures
-            if m.name in MODELS
-        ),
+        models=tuple(models),
         legal_bases=tuple(LegalBasis(local(basis)) for basis in usage.legal_bases),
     )
 
@@ -407,7 +414,9 @@ def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -
 def _retention(usage: Usage) -> Retention:
     if usage.until is not None:
         return Retention("fixed_date", date=usage.until)
-    return Retention() if usage.days is None else Retention("after_purpose", amount=usage.days)
+    if usage.days is None:
+        return Retention()
+    return Retention("after_purpose", amount=usage.days)
 
 
 def _datum(category: Category, findings: Findings) -> Datum:
@@ -415,6 +424,7 @@ def _datum(category: Category, findings: Findings) -> Datum:
     if category.minimum is not None or category.maximum is not None:
         levels = Anonymization(minimum=category.minimum, maximum=category.maximum)
     name = category.column or local(category.name)
+    # the group that our own export writes beside the category
     if category.group in Group.__members__:
         return Datum(name, Group(category.group), categories=(category.name,), anonymization=levels)
     guessed = _guessed(category.name)
@@ -432,7 +442,10 @@ def _guessed(category: str) -> Group:
         [category], "pd:Contact"
     ):
         return Group.EI
-    return Group.SD if vocabulary.within([category], "dpv:SensitivePersonalData") else Group.QID
+    # DPV knows categories and no privacy groups: the nearest class decides
+    if vocabulary.within([category], "dpv:SensitivePersonalData"):
+        return Group.SD
+    return Group.QID
 
 
 # ODRL policies (JSON-LD): permissions, prohibitions and duties as uses of data.
@@ -470,6 +483,7 @@ def read_odrl(graph: Graph) -> tuple[Usage, ...]:
 
 
 def _rules(graph: Graph, policy: Node) -> Iterator[Usage]:
+    # nothing is fetched, so what is inherited stays unknown
     if any(True for _ in graph.values(policy, "odrl:inheritFrom")):
         problem = (
             "the policy inherits rules of another one, which may forbid more; write them into this"
@@ -493,29 +507,30 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
     days: int | None = None
     until: datetime.date | None = None
     for constraint in graph.values(rule, "odrl:constraint"):
-        left, operator, right = _constraint(graph, constraint)
+        operand, operator, right = _constraint(graph, constraint)
         if (
-            left == "odrl:dateTime"
+            operand == "odrl:dateTime"
             and operator in AT_MOST
             and permitted
             and (until := _last_day(operator, right))
         ):
             continue
         if (
-            left in ("odrl:purpose", "odrl:recipient", "odrl:spatial")
+            operand in ("odrl:purpose", "odrl:recipient", "odrl:spatial")
             and operator in EQUAL
-            and left not in bounds
+            and operand not in bounds
         ):
-            bounds[left] = right  # a second one asks for both at once, which we cannot check
+            bounds[operand] = right  # a second one asks for both at once, which we cannot check
         elif (
-            left == "odrl:elapsedTime"
+            operand == "odrl:elapsedTime"
             and operator in AT_MOST
             and (period := _period(operator, right)) is not None
         ):
+            # of two limits the shorter holds
             days = period if days is None else min(days, period)
         elif permitted:
             problem = (
-                f"a permission is bound to {left or 'a constraint'} with"
+                f"a permission is bound to {operand or 'a constraint'} with"
                 f" {operator or 'no operator'}, which we cannot check; it is not used"
             )
             graph.findings.warning("odrl_constraint", rule.path, problem)
@@ -524,8 +539,9 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
             graph.findings.note(
                 "odrl_constraint",
                 rule.path,
-                f"{left} is not read; the prohibition holds without it",
+                f"{operand} is not read; the prohibition holds without it",
             )
+    # what narrows a permission must be understood; a prohibition may be taken wider
     refined = _refined(graph, rule, "odrl:target", "odrl:action", "odrl:assignee")
     measures = _duties(graph, policy, rule) if permitted else ()
     if permitted and (refined or measures is None):
@@ -539,6 +555,7 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
         graph.findings.note(
             "odrl_refinement", rule.path, f"{refined} is not read; the prohibition holds without it"
         )
+    # what a rule does not say, the policy says for all its rules
     targets = _parties(graph, rule, "odrl:target") or _parties(graph, policy, "odrl:target")
     actions = _parties(graph, rule, "odrl:action") or _parties(graph, policy, "odrl:action")
     assignees = _parties(graph, rule, "odrl:assignee") or _parties(graph, policy, "odrl:assignee")
@@ -585,15 +602,20 @@ def _parties(graph: Graph, node: Node, name: str) -> tuple[str, ...]:
 def _constraint(graph: Graph, constraint: Any) -> tuple[str, str, tuple[str, ...]]:
     if not isinstance(constraint, Node):
         return graph.name_of(constraint), "", ()
-    left = next(iter(graph.names(constraint, "odrl:leftOperand")), "")
+    operand = next(iter(graph.names(constraint, "odrl:leftOperand")), "")
     operator = next(iter(graph.names(constraint, "odrl:operator")), "")
-    return left, operator, graph.names(constraint, "odrl:rightOperand")
+    return operand, operator, graph.names(constraint, "odrl:rightOperand")
 
 
 def _period(operator: str, right: tuple[str, ...]) -> int | None:
     """The most days that a constraint on time allows."""
-    match = re.fullmatch(r"P?(\d{1,6})D?", right[0]) if right else None
-    return max(0, int(match[1]) - (operator == "odrl:lt")) if match else None
+    match = None
+    if right:
+        match = re.fullmatch(r"P?(\d{1,6})D?", right[0])
+    if match:
+        # less than 30 days is 29 at most
+        return max(0, int(match[1]) - (operator == "odrl:lt"))
+    return None
 
 
 def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
@@ -602,11 +624,9 @@ def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
         day = datetime.date.fromisoformat(right[0][:10])
     except (IndexError, ValueError):
         return None
-    return (
-        day - datetime.timedelta(days=1)
-        if operator == "odrl:lt" and day > datetime.date.min
-        else day
-    )
+    if operator == "odrl:lt" and day > datetime.date.min:
+        return day - datetime.timedelta(days=1)
+    return day
 
 
 def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, ...] | None:
@@ -631,6 +651,7 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, .
             )
             continue
         models = [_model(graph, constraint) for constraint in graph.values(duty, "odrl:constraint")]
+        # a duty that cannot be read may ask for more than we would do
         if _refined(graph, duty, "odrl:action", "odrl:target") or None in models:
             return None
         duties += [model for model in models if model is not None] or [
@@ -639,24 +660,26 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, .
     return tuple(duties)
 
 
+# Parameter of a duty → its model, and the operators that bound it on the side that protects.
 TERMS_OF_DUTIES = {
     "sf:has_k": ("sf:KAnonymity", ("odrl:gteq", "odrl:eq")),
     "sf:has_l": ("sf:LDiversity", ("odrl:gteq", "odrl:eq")),
     "sf:has_t": ("sf:TCloseness", ("odrl:lteq", "odrl:eq")),
 }
-"""Parameter of a duty → its model, and the operators that bound it on the side that protects."""
 
 
 def _model(graph: Graph, constraint: Any) -> TechnicalMeasure | None:
     """A constraint such as ``sf:has_k gteq 10``; None where it is another."""
-    left, operator, right = _constraint(graph, constraint)
-    term, operators = TERMS_OF_DUTIES.get(left, ("", ()))
-    number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0]) if len(right) == 1 else None
+    operand, operator, right = _constraint(graph, constraint)
+    term, operators = TERMS_OF_DUTIES.get(operand, ("", ()))
+    number = None
+    if len(right) == 1:
+        number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0])
     if operator not in operators or number is None:
         problem = (
-            f"the duty to anonymize names {left or 'a constraint'} with"
+            f"the duty to anonymize names {operand or 'a constraint'} with"
             f" {operator or 'no operator'}, which we cannot read"
         )
         graph.findings.warning("odrl_duty", "$", problem)
         return None
-    return TechnicalMeasure(term, ((left.removeprefix("sf:"), float(number[0])),))
+    return TechnicalMeasure(term, ((operand.removeprefix("sf:"), float(number[0])),))

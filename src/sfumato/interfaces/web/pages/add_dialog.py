@@ -13,10 +13,12 @@ from sfumato.interfaces.web.forms import FormError, read_form, starting_values
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import button, element, text
+from sfumato.interfaces.web.pages.tables import draw_entry
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.promises import PromiseStage
 
+# What is searched for stays in the page: the list is there already.
 SEARCH = """(event) => {
   const wanted = event.target.value.toLowerCase();
   const box = event.target.closest('details');
@@ -33,11 +35,9 @@ SEARCH = """(event) => {
   }
   window.sfumato.say(box.querySelector('.found'), seen + ' found');
 }"""
-"""What is searched for stays in the page: the list is there already."""
+# The browser opened the list, so the browser closes it: drawn anew it is empty until somebody opens
+# it again.
 CLOSED = "(event) => { event.target.closest('details').open = false; }"
-"""The browser opened the list, so the browser closes it: drawn anew it is empty until somebody
-opens it again.
-"""
 
 
 class Adding:
@@ -46,15 +46,15 @@ class Adding:
     def __init__(self, stage: PromiseStage, family: str, section: str, words: str) -> None:
         self.stage, self.family, self.section, self.words = stage, family, section, words
         self.key = f"add-{section}"
+        # The method that was chosen, while its form is filled in.
         self.name: str | None = None
-        """The method that was chosen, while its form is filled in."""
 
     def draw(self) -> None:
         """Draw the list, or the form of what was chosen."""
         self.part = element("div", "adding", data_heir=self.key)
-        self._again()
+        self._redraw()
 
-    def _again(self) -> None:
+    def _redraw(self) -> None:
         with redrawn(self.part):
             if self.name is None:
                 self._list()
@@ -83,27 +83,24 @@ class Adding:
                             self._entry(entry)
 
     def _entry(self, entry: CatalogueEntry) -> None:
+        about = {"key": f"{self.key}-{entry.name}", "label": f"Add {entry.title}"}
         with element("div", "entry"):
-            with element("div"):
-                text(entry.title, "span", "strong")
-                text(entry.line, "p", "help")
-            label = f"Add {entry.title}"
-            adder = button(
-                "Add", lambda: self.choose(entry.name), key=f"{self.key}-{entry.name}", label=label
+            add = draw_entry(
+                entry.title, [entry.line], "Add", lambda: self.choose(entry.name), **about
             )
-            adder.on("click", js_handler=CLOSED)
+            add.on("click", js_handler=CLOSED)
 
     def choose(self, name: str | None) -> None:
         """Add what needs nothing more, and ask for the rest of what does."""
         self.name = name
-        if name is not None and self.stage.page.workbench.project.has_recipe:
+        if name is not None and self.stage.project.has_recipe:
             self.stage.open.discard(self.key)
             cls = registry.family(self.family)[name]
             with contextlib.suppress(FormError):
                 start = starting_values(cls, self.stage.recipe.schema)
                 self._finished(read_form(cls, start), None)
                 return
-        self._again()
+        self._redraw()
 
     def _form(self, name: str) -> None:
         cls = registry.family(self.family)[name]

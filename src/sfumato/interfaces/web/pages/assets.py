@@ -18,15 +18,15 @@ from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.portable import PRIVATE_FOLDER
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.exports import KINDS as KINDS_TAKEN
-from sfumato.interfaces.web.exports import taken
+from sfumato.interfaces.web.exports import export_text
 from sfumato.interfaces.web.folders import home
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.workbench import Workbench
 
 FILES = Path(__file__).parent / "files"
+# Colours, which reports have too.
 TOKENS = Path(sfumato.release.report.__file__).parent / "style" / "tokens.css"
-"""Colours, which reports have too."""
 MOST_BYTES = 16 * MEGABYTE
 KINDS = {".css": "text/css", ".js": "text/javascript"}
 
@@ -61,7 +61,7 @@ def enter(app: Any, workbench: Workbench) -> None:
                     media_type="text/plain",
                     status_code=404,
                 )
-            name, words = taken(workbench.project, kind)
+            name, words = export_text(workbench.project, kind)
             heads = {"content-disposition": f'attachment; filename="{name}"'}
             return Response(words, media_type=KINDS_TAKEN[kind].media, headers=heads)
 
@@ -98,7 +98,7 @@ def kept_at() -> Path:
     return home() / f"vega-{version('vl-convert-python')}.js"
 
 
-def made() -> str:
+def make_script() -> str:
     """The script that draws pictures, made anew."""
     return _made_beside() or _made_here()
 
@@ -108,11 +108,11 @@ def pictures() -> str:
     """The script that draws pictures, which sets ``window.vegaEmbed``; it takes seconds to make, so
     it is kept.
     """
-    kept = kept_at()
+    path = kept_at()
     with contextlib.suppress(SfumatoError, UnicodeDecodeError):
-        return read_plain(kept, most=MOST_BYTES, what="a script").decode()
-    script = made()
+        return read_plain(path, most=MOST_BYTES, what="a script").decode()
+    script = make_script()
     with contextlib.suppress(SfumatoError, OSError):
         home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-        write_whole(kept, script.encode())
+        write_whole(path, script.encode())
     return script

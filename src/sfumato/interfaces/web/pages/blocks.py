@@ -89,19 +89,19 @@ def _draw_table(block: TableBlock) -> None:
             with element("thead"), element("tr"):
                 for head, number in zip(block.header, numeric, strict=True):
                     if head:
-                        text(head, "th", *(["num"] if number else []), scope="col")
+                        text(head, "th", number and "num", scope="col")
                     else:
                         element("td")  # a screen reader would announce an empty heading
         with element("tbody"):
             for row in block.rows:
                 with element("tr"):
-                    for place, (cell, number) in enumerate(zip(row, numeric, strict=True)):
-                        _draw_cell(cell, head=place == 0, number=number)
+                    for position, (cell, number) in enumerate(zip(row, numeric, strict=True)):
+                        _draw_cell(cell, head=position == 0, number=number)
 
 
 def _draw_cell(cell: Cell, *, head: bool, number: bool) -> None:
     about = {"scope": "row"} if head else {}
-    with element("th" if head else "td", *(["num"] if number else []), **about):
+    with element("th" if head else "td", number and "num", **about):
         if isinstance(cell, Share) and cell.bar:
             meter(cell.value)
         else:
@@ -116,8 +116,8 @@ def meter(share: float) -> None:
 
 def _inline(words: str) -> None:
     """A sentence; what stands between backticks is a command."""
-    for place, part in enumerate(re.split("`", words)):
-        if place % 2:
+    for position, part in enumerate(re.split("`", words)):
+        if position % 2:
             text(part, "span", "mono")
         else:
             Words(part)

@@ -50,10 +50,10 @@ def pin(page: Page, candidate: Pin) -> None:
         page.workbench.project.set_pins((*pins, candidate))
 
 
-def draw(page: Page, chosen: dict[str, str]) -> None:
+def draw(page: Page, draft: dict[str, str]) -> None:
     """The candidates that are pinned, how to pin more, and the comparison where there is one.
 
-    ``chosen`` is what somebody chose to pin, a ``version`` ("": the one in use) or the text of a
+    ``draft`` is what somebody chose to pin, a ``version`` ("": the one in use) or the text of a
     ``recipe``; it outlives this drawing.
     """
     project = page.workbench.project
@@ -65,10 +65,10 @@ def draw(page: Page, chosen: dict[str, str]) -> None:
                 "soft",
             )
         _pinned(page)
-        _more(page, chosen)
-        found = page.workbench.findings.get(COMPARED)
-        if found is not None:
-            _compared(page, found)
+        _draw_pinning(page, draft)
+        comparison = page.workbench.findings.get(COMPARED)
+        if comparison is not None:
+            _compared(page, comparison)
 
 
 def _pinned(page: Page) -> None:
@@ -76,31 +76,31 @@ def _pinned(page: Page) -> None:
     if not project.pins:
         return
     with element("ol", "pins"):
-        for place, candidate in enumerate(project.pins):
+        for position, candidate in enumerate(project.pins):
             with element("li"):
-                badge(letter(place))
+                badge(letter(position))
                 text(candidate["title"], "span", "title")
-                words = f"Take {letter(place)} out"
+                words = f"Take {letter(position)} out"
                 button(
                     "Take out",
-                    lambda _, p=place: _take_out(page, p),
+                    lambda _, p=position: _take_out(page, p),
                     "quiet",
-                    key=f"take out {place}",
+                    key=f"take out {position}",
                     label=words,
                 )
     button("Compare side by side", lambda: _compare(page), "strongly", key="compare")
 
 
-def _take_out(page: Page, place: int) -> None:
+def _take_out(page: Page, position: int) -> None:
     pins = page.workbench.project.pins
-    page.workbench.project.set_pins((*pins[:place], *pins[place + 1 :]))
+    page.workbench.project.set_pins((*pins[:position], *pins[position + 1 :]))
 
 
-def _more(page: Page, chosen: dict[str, str]) -> None:
+def _draw_pinning(page: Page, draft: dict[str, str]) -> None:
     project = page.workbench.project
 
     def version() -> int:
-        return int(chosen["version"] or project.version)
+        return int(draft["version"] or project.version)
 
     with element("div", "row", "controls"):
         versions = {
@@ -111,7 +111,7 @@ def _more(page: Page, chosen: dict[str, str]) -> None:
             "version",
             versions,
             str(version()),
-            lambda name: chosen.update(version=name),
+            lambda name: draft.update(version=name),
             key="pin version",
         )
         button(
@@ -122,13 +122,13 @@ def _more(page: Page, chosen: dict[str, str]) -> None:
     with folded("Pin another recipe", key="another recipe"):
         with element("label", "block"):
             text("Paste a recipe (YAML)", "span", "soft", "small")
-            about = {"rows": 7, "spellcheck": "false", AS_TYPED_IN_AREA: chosen["recipe"]}
+            about = {"rows": 7, "spellcheck": "false", AS_TYPED_IN_AREA: draft["recipe"]}
             area = element("textarea", "mono", key="pin recipe text", **about)
-        area.on("change", lambda event: chosen.update(recipe=str(event.args)), js_handler=VALUE)
+        area.on("change", lambda event: draft.update(recipe=str(event.args)), js_handler=VALUE)
         with element("div", "row"):
             button(
                 "Pin the pasted recipe",
-                lambda: _pin_text(page, chosen["recipe"], "a pasted recipe"),
+                lambda: _pin_text(page, draft["recipe"], "a pasted recipe"),
                 key="pin pasted",
             )
             with element("label", "file"):
@@ -149,8 +149,8 @@ async def _compare(page: Page) -> None:
     project, workbench = page.workbench.project, page.workbench
     recipes = page.attempt(
         lambda: [
-            (letter(place), recipe_of(project, candidate))
-            for place, candidate in enumerate(project.pins)
+            (letter(position), recipe_of(project, candidate))
+            for position, candidate in enumerate(project.pins)
         ]
     )
     if recipes is None:
@@ -174,7 +174,7 @@ async def _compare(page: Page) -> None:
 def _compared(page: Page, comparison: Mapping[str, Any]) -> None:
     project = page.workbench.project
     old = comparison["about"] != digest_of(project.pins, project.register)
-    with element("div", "compared", *(["old"] if old else [])):
+    with element("div", "compared", old and "old"):
         if old:
             badge("for the candidates or the register of before")
         draw_blocks(comparison_blocks(comparison))

@@ -11,15 +11,15 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from nicegui.element import Element
 
 from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.core.words import percent
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.parts import Words, element, text
 
-Spec = dict[str, Any]
+Spec = Fields
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 ACCENT, ALARM, SOFT = "var(--accent)", "var(--alarm)", "var(--soft)"
 LINE, INK, PAPER = "var(--line)", "var(--ink)", "var(--paper)"
@@ -39,8 +39,8 @@ LOOK = {
     },
 }
 LONGEST_TITLE = 60
+# Names that no longer fit below each other at their full length.
 MANY_NAMES = 10
-"""Names that no longer fit below each other at their full length."""
 HEIGHTS = {"columns": 190, "map": 300, "scatter": 340, "lines": 340}
 OUTLINED: Spec = {"fill": "transparent", "stroke": RINGS, "strokeWidth": 1.5}
 MARKS: dict[str, Spec] = {
@@ -59,8 +59,8 @@ MARKS: dict[str, Spec] = {
     "ring": {"type": "point", "stroke": RINGS, "fill": PAPER, "strokeWidth": 1.5},
     "chosen": {"type": "point", "shape": "diamond", "fill": ALARM, "stroke": PAPER},
 }
+# What stands before the name of a series in the legend.
 SIGNS = {"staircase": "●", "dot": "•", "ring": "○", "chosen": "◆", "tick": "|", "limit": "|"}
-"""What stands before the name of a series in the legend."""
 
 
 class ChartWidget(Element, component=Path(__file__).parent / "files" / "chart.js"):
@@ -86,10 +86,10 @@ def draw_chart(block: ChartBlock) -> ChartWidget:
             text(block.title, "p", "strong")
         widget = ChartWidget(block)
         widget.classes("picture")
-        named = [series for series in block.series if series.name and series.points]
-        if len(named) > 1:
+        named_series = [series for series in block.series if series.name and series.points]
+        if len(named_series) > 1:
             with element("ul", "legend", "small", "soft"):
-                for series in named:
+                for series in named_series:
                     with element("li"):
                         sign = f"sign-{series.mark}"
                         text(sign_of(series), "span", "sign", sign, aria_hidden="true")
@@ -113,8 +113,8 @@ def vega_spec(block: ChartBlock) -> Spec:
         across, up = up, across
     where = {"x": across, "y": up}
     layers = []
-    for place, series in enumerate(block.series):
-        layers += _layers(block, place, series, where)
+    for position, series in enumerate(block.series):
+        layers += _layers(block, position, series, where)
     if block.kind == "scatter":
         ring = {"type": "point", "stroke": INK, "size": 400, "strokeWidth": 2, "fill": None}
         layers.append({"data": {"name": "ring", "values": []}, "mark": ring, "encoding": where})
@@ -156,12 +156,13 @@ def _axis(field: str, axis: ChartAxis, values: Sequence[float]) -> Spec:
     return {**encoding, "type": "quantitative", "scale": scale, "axis": look}
 
 
-def _layers(block: ChartBlock, place: int, series: Series, where: Spec) -> list[Spec]:
+def _layers(block: ChartBlock, position: int, series: Series, where: Spec) -> list[Spec]:
     mark: Spec = {"opacity": 1, **MARKS[series.mark]}
     encoding = {**where, "tooltip": {"field": "words", "type": "nominal"}}
-    rows = [_row(block, place, at, series) for at in range(len(series.points))]
+    rows = [_row(block, position, at, series) for at in range(len(series.points))]
     if series.mark == "bar":
         mark["width" if block.kind == "columns" else "height"] = {"band": 0.5}
+        # what was is an outline, wider than what is
         if series.part == "before":
             mark |= {**OUTLINED, "opacity": 1}
             mark["width" if block.kind == "columns" else "height"] = {"band": 0.86}
@@ -180,6 +181,7 @@ def _layers(block: ChartBlock, place: int, series: Series, where: Spec) -> list[
     layers: list[Spec] = [{"data": {"values": rows}, "mark": mark, "encoding": encoding}]
     alarming = [row for row in rows if row["alarm"]]
     if alarming:
+        # over the others, so that shape tells what colour tells
         layers.append({**layers[0], "data": {"values": alarming}})
         layers[-1]["mark"] = {**mark, "stroke": ALARM, "strokeWidth": 2, "fill": PAPER}
     return layers + _beside(rows, where)
@@ -201,10 +203,10 @@ def _beside(rows: Sequence[Spec], where: Spec) -> list[Spec]:
     return layers
 
 
-def _row(block: ChartBlock, place: int, at: int, series: Series) -> Spec:
+def _row(block: ChartBlock, position: int, at: int, series: Series) -> Spec:
     """A point with its place in the block, by which the browser names it, and in words."""
     point = series.points[at]
-    row: Spec = {"id": [place, at], "order": at, "x": point.x, "y": point.y}
+    row: Spec = {"id": [position, at], "order": at, "x": point.x, "y": point.y}
     row |= {"low": point.low, "high": point.high, "label": point.label, "alarm": point.alarm}
     row |= {"size": abs(point.size), "area": 10 + 30 * math.sqrt(min(40.0, abs(point.size)))}
     if series.mark == "chosen":
@@ -244,18 +246,18 @@ def _quantity(axis: ChartAxis) -> str:
     return re.sub(r" \([^()]*[→↑]\)$", "", axis.title)
 
 
-def log_ticks(least: float, largest: float) -> list[float]:
+def log_ticks(smallest: float, largest: float) -> list[float]:
     """Powers of ten within a range, with twos and fives where there would be few.
 
     >>> log_ticks(0.0001, 0.2), log_ticks(0.05, 1)
     ([0.0001, 0.001, 0.01, 0.1], [0.05, 0.1, 0.2, 0.5, 1.0])
     """
-    low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(largest) - 1e-9)
-    steps = (1, 2, 5) if math.log10(largest / least) < 2.5 else (1,)
+    low, high = math.floor(math.log10(smallest) + 1e-9), math.ceil(math.log10(largest) - 1e-9)
+    steps = (1, 2, 5) if math.log10(largest / smallest) < 2.5 else (1,)
     ticks = []
     for power in range(low, high + 1):
         ticks += [round(step * 10.0**power, 12 - power) for step in steps]
-    return [tick for tick in ticks if least * 0.999 <= tick <= largest * 1.001]
+    return [tick for tick in ticks if smallest * 0.999 <= tick <= largest * 1.001]
 
 
 def one_line(title: str) -> str:
@@ -266,4 +268,6 @@ def one_line(title: str) -> str:
     'two lines'
     """
     words = " ".join(title.split())
-    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+    if len(words) <= LONGEST_TITLE:
+        return words
+    return words[: LONGEST_TITLE - 1] + "…"

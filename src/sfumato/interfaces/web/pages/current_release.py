@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.worker import TaskFailed
 
 if TYPE_CHECKING:
@@ -12,23 +13,23 @@ if TYPE_CHECKING:
 
 
 async def made_first(
-    workbench: Workbench, version: int, act: Callable[[], Awaitable[dict[str, Any]]]
-) -> dict[str, Any]:
+    workbench: Workbench, version: int, act: Callable[[], Awaitable[Fields]]
+) -> Fields:
     """What an act answers that needs the release of a version."""
     try:
         return await act()
     except TaskFailed as error:
         if error.kind != "NotMade":
             raise
-    how: dict[str, Any] = {
+    how: Fields = {
         "version": version,
         "key": str(version),
         "register": workbench.project.register or None,
     }
-    made = await workbench.do("make", "Making the release", **how)
-    if made.get("made") is False:
+    outcome = await workbench.do("make", "Making the release", **how)
+    if outcome.get("made") is False:
         raise TaskFailed(
             "Unsatisfiable",
-            f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change.",
+            f"{outcome.get('message', 'nothing satisfies the recipe')} Run offers what to change.",
         )
     return await act()

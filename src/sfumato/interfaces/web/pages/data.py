@@ -10,10 +10,12 @@ from sfumato.core.schema import Kind, Role
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.interfaces.web import edits
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.open_table import Opening
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
 from sfumato.interfaces.web.pages.rows import RowPages
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.widgets import ColumnList
 from sfumato.interfaces.web.reviewed_columns import check, checked, forget
 
@@ -30,55 +32,48 @@ def draw(page: Page) -> None:
 
 async def open_problems(workbench: Workbench) -> int:
     """How many columns wait for somebody's decision: what the stage counts."""
-    if workbench.opened is None or not workbench.project.has_recipe:
+    if workbench.opened is None or not workbench.ready:
         return 0
-    attributes = workbench.recipe.schema.attributes
-    return sum(
-        name not in attributes or attributes[name].has(Role.ASK)
-        for name in workbench.opened["columns"]
-    )
+    attributes, undecided = workbench.recipe.schema.attributes, 0
+    for name in workbench.opened["columns"]:
+        undecided += name not in attributes or attributes[name].has(Role.ASK)
+    return undecided
 
 
-class DataStage:
+class DataStage(StageView):
     """What this tab shows of the table; it is drawn once, and its parts are filled anew when the
     recipe changes.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
-        self.wb = page.workbench
+        super().__init__(page)
         self.place = element("div", "work", "stage-data")
         self.shows: tuple[Any, ...] | None = None
         self.columns: ColumnList | None = None
-        self.cards: list[dict[str, Any]] = []
+        self.cards: list[Fields] = []
         self.codes: dict[str, list[Any]] = {}
-        self.looked_at: dict[str, Any] | None = None
-        """The reading of the table that the cards are about: a recipe that reads codes as missing
-        has it read again.
-        """
+        # The reading of the table that the cards are about: a recipe that reads codes as missing
+        # has it read again.
+        self.looked_at: Fields | None = None
         self.rows: RowPages | None = None
 
     async def changed(self) -> None:
         """Show what there is now: nothing yet, a table that is looked at, or its columns."""
-        opened = self.wb.opened
+        opened = self.workbench.opened
         shows = (
             None if opened is None else (opened["name"], opened["records"], opened["digest"]),
-            self._ready,
+            self.workbench.ready,
             self._reading,
         )
         if shows != self.shows:
             self.shows = shows
             self._frame()
-        if self._ready and opened is not None:
+        if self.workbench.ready:
             await self._fill()
 
     @property
-    def _ready(self) -> bool:
-        return self.wb.opened is not None and self.wb.project.has_recipe
-
-    @property
     def _reading(self) -> bool:
-        return self.wb.opened is None and self.wb.reading
+        return self.workbench.opened is None and self.workbench.reading
 
     def _frame(self) -> None:
         """What stays while a table is open."""
@@ -88,16 +83,16 @@ class DataStage:
             if self._reading:
                 text("What are the columns?", "h1")
                 text("Reading the table …", "p", "soft", role="status")
-            elif self.wb.opened is None:
+            elif self.workbench.opened is None:
                 Opening(self.page).draw()
-            elif not self._ready:
+            elif not self.workbench.ready:
                 text("What are the columns?", "h1")
                 text("Looking at the columns …", "p", "soft", role="status")
             else:
                 self._table()
 
     def _table(self) -> None:
-        opened = self.wb.opened or {}
+        opened = self.workbench.opened or {}
         text("What are the columns?", "h1")
         self.sentence = element("p", "lead", role="status")
         self.notes = element("div", "notes")
@@ -113,12 +108,9 @@ class DataStage:
             self.columns.on("role", lambda event: self.page.wait_for(self._role(event.args)))
             self.columns.on("kind", lambda event: self.page.attempt(lambda: self._kind(event.args)))
             self.columns.on("accept", lambda event: self._accept(event.args))
-            text(
+            hint(
                 "On a tick box, the keys d, q, s and p give a role, and ↑ and ↓ go to the next."
-                " Shift and click select a range.",
-                "p",
-                "soft",
-                "small",
+                " Shift and click select a range."
             )
         with section("Rows") as below:
             below.props["id"], below.props["tabindex"] = "rows", -1
@@ -128,23 +120,23 @@ class DataStage:
             Opening(self.page).draw_reading(opened)
 
     async def _fill(self) -> None:
-        version = self.wb.project.version
+        version = self.project.version
         self._list()
         with self.page.client:
             self._note()
         try:
-            single = await self.wb.answer("alone", version=version)
+            single = await self.workbench.answer("alone", version=version)
         except SfumatoError:  # the notes say what does not fit
             single = None
-        if self.columns is None or version != self.wb.project.version:
+        if self.columns is None or version != self.project.version:
             return
         with self.page.client:
             self._say(single)
         if self.rows is not None:
             await self.rows.fill()
-        reading = self.wb.opened
+        reading = self.workbench.opened
         if self.looked_at is not reading:
-            answer = await self.wb.answer("columns")
+            answer = await self.workbench.answer("columns")
             self.cards, self.codes, self.looked_at = (
                 answer["columns"],
                 answer["missing_codes"],
@@ -157,29 +149,29 @@ class DataStage:
     def _list(self) -> None:
         """Show the columns as the recipe has them; what is known of them is asked for once."""
         if self.columns is not None and self.cards:
-            seen = checked(self.wb.project)
+            reviewed = checked(self.project)
             with self.page.client:
-                self.columns.fill(rows=[self._row(card, seen) for card in self.cards])
+                self.columns.fill(rows=[self._row(card, reviewed) for card in self.cards])
 
-    def _row(self, card: dict[str, Any], seen: frozenset[str]) -> dict[str, Any]:
+    def _row(self, card: Fields, reviewed: frozenset[str]) -> Fields:
         """One line of the list; a role is a guess while nobody has touched it and it is the
         proposed one.
         """
-        attribute = self.wb.recipe.schema.attributes.get(card["name"])
+        attribute = self.recipe.schema.attributes.get(card["name"])
         roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
         return {
             "name": card["name"],
             "label": card["label"],
             "role": "ask" if attribute is None else edits.choice_of(attribute),
             "kind": card["kind"] if attribute is None else str(attribute.kind),
-            "guess": card["name"] not in seen and roles == card["roles"] and roles != ["ask"],
+            "guess": card["name"] not in reviewed and roles == card["roles"] and roles != ["ask"],
             "missing": card["missing"],
             "distinct": card["distinct"],
             "bars": card["bars"],
             "why": card["reasons"],
         }
 
-    def _say(self, single: dict[str, Any] | None) -> None:
+    def _say(self, single: Fields | None) -> None:
         """The first sentence: how far the quasi-identifiers single people out."""
         count = 0 if single is None else single["columns"]
         if single is None:
@@ -187,10 +179,12 @@ class DataStage:
         elif not count:
             words = "No column is a quasi-identifier yet: nobody outside is taken to know anything."
         else:
-            share = single["alone"] / single["records"] if single["records"] else 0.0
-            together = (
-                "1 column singles out" if count == 1 else f"{count} columns together single out"
-            )
+            share = 0.0
+            if single["records"]:
+                share = single["alone"] / single["records"]
+            together = "1 column singles out"
+            if count != 1:
+                together = f"{count} columns together single out"
             words = f"{together} {percent(share)} of the records."
         with redrawn(self.sentence):
             text(words)
@@ -199,34 +193,34 @@ class DataStage:
         """What wants an answer: columns nobody decided on, and columns that the recipe does not
         know, or the table.
         """
-        schema, opened = self.wb.recipe.schema, self.wb.opened or {}
+        schema, opened = self.recipe.schema, self.workbench.opened or {}
         names = set(opened.get("columns", ()))
-        asked = [name for name in schema.columns(Role.ASK) if name in names] + [
+        undecided = [name for name in schema.columns(Role.ASK) if name in names] + [
             n for n in names if n not in schema.attributes
         ]
         absent = [name for name in schema.attributes if name not in names]
         with redrawn(self.notes):
             if opened.get("changed"):
-                what = (
-                    "This is another table than before"
-                    if opened["other"]
-                    else "The table changed since the project was open last"
-                )
-                text(f"{what}. The recipe is as it was; numbers are new.", "p", "problem")
-            if asked:
-                waits = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
+                change = "The table changed since the project was open last"
+                if opened["other"]:
+                    change = "This is another table than before"
+                text(f"{change}. The recipe is as it was; numbers are new.", "p", "problem")
+            if undecided:
+                waits = "1 column waits"
+                if len(undecided) != 1:
+                    waits = f"{len(undecided)} columns wait"
                 text(f"{waits} for your decision (role ask). Nothing runs before.", "p", "problem")
             if absent:
-                lacks = (
-                    "1 column that the table lacks"
-                    if len(absent) == 1
-                    else f"{len(absent)} columns that the table lacks"
-                )
+                lacks = "1 column that the table lacks"
+                if len(absent) != 1:
+                    lacks = f"{len(absent)} columns that the table lacks"
                 text(f"The recipe names {lacks}.", "p", "problem")
                 button(
-                    "Take them out of the recipe", lambda: self._drop(absent), key="drop columns"
+                    "Take them out of the recipe",
+                    lambda: self.page.edit(*edits.without_columns(self.recipe, absent)),
+                    key="drop columns",
                 )
-            if absent or len(asked) > len(schema.columns(Role.ASK)):
+            if absent or len(undecided) > len(schema.columns(Role.ASK)):
                 button(
                     "Look at all columns anew",
                     lambda: self.page.wait_for(self._anew()),
@@ -234,76 +228,72 @@ class DataStage:
                 )
             self._codes()
             for note in opened.get("notes", ()):
-                text(str(note), "p", "soft", "small")
+                hint(str(note))
 
     def _codes(self) -> None:
         """Codes of ours that often mean a missing value, where they stand in the table."""
         open_ = {
-            name: some
-            for name, some in self.codes.items()
-            if name not in self.wb.recipe.intake.missing_in
+            name: values
+            for name, values in self.codes.items()
+            if name not in self.recipe.intake.missing_in
         }
         if not open_:
             return
         names = ", ".join(
-            f"{name} ({', '.join(map(str, some))})" for name, some in list(open_.items())[:5]
+            f"{name} ({', '.join(map(str, values))})" for name, values in list(open_.items())[:5]
         )
-        more = f" and {len(open_) - 5} more" if len(open_) > 5 else ""
+        remainder = ""
+        if len(open_) > 5:
+            remainder = f" and {len(open_) - 5} more"
         with element("p", "tools"):
-            text(f"Codes that often mean a missing value: {names}{more}.")
+            text(f"Codes that often mean a missing value: {names}{remainder}.")
             button(
-                "Read them as missing", lambda: self._missing(open_), key="read codes as missing"
+                "Read them as missing",
+                lambda: self.page.edit(*edits.with_missing_codes(self.recipe, open_)),
+                key="read codes as missing",
             )
 
     # gestures
 
-    def _drop(self, columns: list[str]) -> None:
-        change = edits.without_columns(self.wb.recipe, columns)
-        self.page.edit(change.recipe, change.sentence)
-
-    def _missing(self, codes: dict[str, list[Any]]) -> None:
-        change = edits.with_missing_codes(self.wb.recipe, codes)
-        self.page.edit(change.recipe, change.sentence)
-
-    async def _role(self, given: Any) -> None:
-        columns, choice = self._named(given), str(given.get("role"))
+    async def _role(self, gesture: Any) -> None:
+        columns, choice = self._columns_of(gesture), str(gesture.get("role"))
         if choice not in edits.CHOICES:
             raise ParameterError("there is no such role")
         suggested = {}
         if Role.QUASI in edits.CHOICES[choice][0]:
-            old = self.wb.recipe.schema.attributes
+            old = self.recipe.schema.attributes
             bare = [name for name in columns if name not in old or old[name].hierarchy is None]
-            specs = await self.wb.answer("suggest", columns=bare) if bare else {}
+            specs = await self.workbench.answer("suggest", columns=bare) if bare else {}
             suggested = {name: registry.build("hierarchies", spec) for name, spec in specs.items()}
-        self._edit(edits.with_role(self.wb.recipe, columns, choice, suggested), columns)
+        self._edit(edits.with_role(self.recipe, columns, choice, suggested), columns)
 
-    def _kind(self, given: Any) -> None:
-        columns = self._named(given)
-        self._edit(edits.with_kind(self.wb.recipe, columns, str(given.get("kind"))), columns)
+    def _kind(self, gesture: Any) -> None:
+        columns = self._columns_of(gesture)
+        self._edit(edits.with_kind(self.recipe, columns, str(gesture.get("kind"))), columns)
 
-    def _accept(self, given: Any) -> None:
-        names = set((self.wb.opened or {}).get("columns", ()))
-        check(self.wb.project, [name for name in given if name in names])
-        self.wb.project.tell()
+    def _accept(self, columns: Any) -> None:
+        names = set((self.workbench.opened or {}).get("columns", ()))
+        check(self.project, [name for name in columns if name in names])
+        self.project.tell()
 
     async def _anew(self) -> None:
         """Propose everything anew, for a table that the recipe is not about."""
-        proposed = await self.wb.do("propose", "Looking at the columns")
-        old = self.wb.recipe
+        proposed = await self.workbench.do("propose", "Looking at the columns")
+        old = self.recipe
         fresh = dataclasses.replace(proposed["recipe"], limits=old.limits, contract=())
-        forget(self.wb.project)
+        forget(self.project)
         self.page.edit(fresh, "Looked at all columns anew")
 
-    def _named(self, given: Any) -> list[str]:
-        known = (self.wb.opened or {}).get("columns", ())
-        columns = [str(name) for name in given.get("columns", ())]
-        if not columns or any(name not in known for name in columns):
+    def _columns_of(self, gesture: Any) -> list[str]:
+        table_columns = (self.workbench.opened or {}).get("columns", ())
+        columns = [str(name) for name in gesture.get("columns", ())]
+        if not columns or any(name not in table_columns for name in columns):
             raise ParameterError("the table has no such column")
         return columns
 
     def _edit(self, change: edits.Edited, columns: list[str]) -> None:
-        before = self.wb.project.version
-        check(self.wb.project, columns)
+        before = self.project.version
+        check(self.project, columns)
         self.page.edit(change.recipe, change.sentence)
-        if self.wb.project.version == before:
-            self.wb.project.tell()
+        if self.project.version == before:
+            self.project.tell()

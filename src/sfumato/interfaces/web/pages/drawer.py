@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from sfumato.core.words import plain_name
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.interfaces.web.changes import Change, changes
-from sfumato.interfaces.web.exports import KINDS, taken
+from sfumato.interfaces.web.exports import KINDS, export_text
 from sfumato.interfaces.web.pages.forms import TOO_LONG
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
-from sfumato.interfaces.web.pages.strip import shown
+from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, hint, text
+from sfumato.interfaces.web.pages.stage_view import StageView
+from sfumato.interfaces.web.pages.strip import score_text
 from sfumato.interfaces.web.pasted_recipes import recipe_of_text
 
 if TYPE_CHECKING:
@@ -23,55 +25,55 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.project import Version
 
 BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
+# What was typed, and on which version that was begun: the page may show a later one by now.
 TYPED = (
     "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ??"
     " event.target.dataset.version)"
 )
-"""What was typed, and on which version that was begun: the page may show a later one by now."""
+# Versions that are listed at once.
 PAGE = 50
-"""Versions that are listed at once."""
 FEW = 3
+# Changes that are listed under a version, and in a comparison.
 MANY = 200
-"""Changes that are listed under a version, and in a comparison."""
 
 
-class Drawer:
+class Drawer(StageView):
     """One panel a tab, closed at first. It is drawn anew when the recipe changes; text that was
     typed and not applied stays.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        super().__init__(page)
         self.shown = ""
         self.kind = "recipe"
         self.compared: int | None = None
         self.most = PAGE
         self.draft: str | None = None
         self.reading = False
+        # The version that the draft was begun on.
         self.begun = 0
-        """The version that the draft was begun on."""
         self._switches: dict[str, list[ui.element]] = {}
 
-    def place(self) -> None:
+    def attach(self) -> None:
         """Put the panel here."""
         self.aside = element(
             "aside", "drawer", id="drawer", tabindex=-1, aria_label="Recipe and history"
         )
         with self.aside:
-            self.inner = self.page.live(self._draw)
+            self.place = self.page.live(self._draw)
         self._tell()
 
-    def switch(self, what: str, words: str, *classes: str) -> None:
+    def switch(self, view: str, words: str, *classes: str) -> None:
         """A button that opens or closes the panel with the recipe or the history."""
         opener = button(
-            words, lambda: self.toggle(what), *classes, key=f"open {what}", aria_controls="drawer"
+            words, lambda: self.toggle(view), *classes, key=f"open {view}", aria_controls="drawer"
         )
-        opener.props["aria-expanded"] = "true" if self.shown == what else "false"
-        self._switches.setdefault(what, []).append(opener)
+        opener.props["aria-expanded"] = "true" if self.shown == view else "false"
+        self._switches.setdefault(view, []).append(opener)
 
-    def toggle(self, what: str) -> None:
+    def toggle(self, view: str) -> None:
         """Open the panel with this, or close it when this is what it shows."""
-        self.shown = "" if self.shown == what else what
+        self.shown = "" if self.shown == view else view
         self._tell()
         if self.shown:
             self.aside.run_method("focus")
@@ -92,16 +94,16 @@ class Drawer:
             opener.run_method("focus")
 
     def _tell(self) -> None:
-        for what, openers in self._switches.items():
-            self._switches[what] = [opener for opener in openers if not opener.is_deleted]
-            for opener in self._switches[what]:
-                opener.props["aria-expanded"] = "true" if self.shown == what else "false"
+        for view, openers in self._switches.items():
+            self._switches[view] = [opener for opener in openers if not opener.is_deleted]
+            for opener in self._switches[view]:
+                opener.props["aria-expanded"] = "true" if self.shown == view else "false"
                 opener.update()
         if self.shown:
             self.aside.classes(add="open")
         else:
             self.aside.classes(remove="open")
-        self.page.redraw(self.inner)
+        self.page.redraw(self.place)
 
     def _draw(self) -> None:
         if not self.shown:
@@ -109,7 +111,7 @@ class Drawer:
         with element("div", "drawerhead"):
             text("Take it away" if self.shown == "recipe" else "History", "h2")
             button("Close", self.close, "quiet", key="close drawer", label="Close the panel")
-        if not self.page.workbench.project.has_recipe:
+        if not self.project.has_recipe:
             text("There is no recipe yet: open a table first.", "p", "soft")
         elif self.shown == "recipe":
             self._draw_kinds()
@@ -121,15 +123,15 @@ class Drawer:
     def _draw_kinds(self) -> None:
         with element("div", "segments", role="group", aria_label="Show it as"):
             for kind in KINDS:
-                pressed = "true" if kind == self.kind else "false"
+                pressed = kind == self.kind
                 button(
                     KINDS[kind].title,
-                    lambda kind=kind: self._show(kind),
+                    lambda kind=kind: self.change_view(kind=kind),
                     key=f"as {kind}",
                     aria_pressed=pressed,
                 )
-        text(KINDS[self.kind].meaning, "p", "soft", "small")
-        name, words = taken(self.page.workbench.project, self.kind)
+        hint(KINDS[self.kind].meaning)
+        name, words = export_text(self.project, self.kind)
         if self.kind == "recipe":
             self._draw_editor(words)
         else:
@@ -141,7 +143,11 @@ class Drawer:
             if self.kind == "recipe":
                 button("Apply", self._apply, "strongly", key="apply")
                 if self.draft is not None:
-                    button("Take it as it is now", self._forget, key="forget draft")
+                    button(
+                        "Take it as it is now",
+                        lambda: self.change_view(draft=None),
+                        key="forget draft",
+                    )
             button("Copy", lambda: None, key="copy", data_copies="taken")
             text(
                 "Save",
@@ -155,19 +161,15 @@ class Drawer:
         if self.kind == "recipe":
             self._draw_last_change()
 
-    def _show(self, kind: str) -> None:
-        self.kind = kind
-        self.page.redraw(self.inner)
-
     def _draw_editor(self, words: str) -> None:
-        project = self.page.workbench.project
+        project = self.project
         changed = self.draft is not None and self.begun != project.version
         if changed:
             self.page.complain(
                 "The recipe was changed since you began to type. Apply is refused until you take it"
                 " as it is now."
             )
-        shown = words if self.draft is None else self.draft
+        current = words if self.draft is None else self.draft
         about = {
             "id": "taken",
             "rows": 24,
@@ -176,7 +178,7 @@ class Drawer:
             "aria-label": "The recipe as text",
         }
         area = element("textarea", "code", "mono", key="recipe text", data_draft=True, **about)
-        area.props[AS_TYPED_IN_AREA] = shown
+        area.props[AS_TYPED_IN_AREA] = current
         area.props["data-version"] = project.version
         area.on("input", js_handler=BEGUN)
         area.on(
@@ -187,7 +189,7 @@ class Drawer:
         self.problems = element("div", "problems")
 
     def _draw_last_change(self) -> None:
-        project = self.page.workbench.project
+        project = self.project
         entry = project.entry
         if entry is not None and entry.parent:
             with element("details", "lastchange"):
@@ -201,20 +203,16 @@ class Drawer:
         if self.draft is None:
             self.begun = version
         self.draft = None if words == before else words
-        if self.draft is not None and self.begun != self.page.workbench.project.version:
+        if self.draft is not None and self.begun != self.project.version:
             self.page.redraw(
-                self.inner
+                self.place
             )  # it was changed while this was on its way: that is told now
-
-    def _forget(self) -> None:
-        self.draft = None
-        self.page.redraw(self.inner)
 
     async def _apply(self) -> None:
         """Make what was typed the recipe in use, as one version; all that is wrong with it is said
         at once, under the text.
         """
-        workbench, draft = self.page.workbench, self.draft
+        workbench, draft = self.workbench, self.draft
         if draft is None or self.reading:
             return
         self.reading = True
@@ -226,7 +224,7 @@ class Drawer:
             except SfumatoError:
                 self.draft = draft
                 raise
-            self.page.redraw(self.inner)
+            self.page.redraw(self.place)
         except SfumatoError as error:
             self._wrong(error.problems if isinstance(error, RecipeError) else [str(error)])
         finally:
@@ -246,7 +244,7 @@ class Drawer:
     # the history
 
     def _draw_history(self) -> None:
-        project = self.page.workbench.project
+        project = self.project
         if self.compared is not None:
             self._draw_comparison(self.compared)
         with element(
@@ -257,23 +255,19 @@ class Drawer:
         older = len(project.log) - self.most
         if older > 0:
             button(
-                f"Show {min(older, PAGE):,} older versions", self._show_older, key="older versions"
+                f"Show {min(older, PAGE):,} older versions",
+                lambda: self.change_view(most=self.most + PAGE),
+                key="older versions",
             )
 
-    def _show_older(self) -> None:
-        self.most += PAGE
-        self.page.redraw(self.inner)
-
     def _draw_version(self, entry: Version) -> None:
-        project = self.page.workbench.project
+        project = self.project
         current = entry.version == project.version
-        with element(
-            "li", *(["current"] if current else []), **({"aria-current": "true"} if current else {})
-        ):
+        with element("li", current and "current", **({"aria-current": "true"} if current else {})):
             with element("p", "sentence"):
                 text(f"v{entry.version} ", "span", "soft", "number")
                 text(entry.sentence, "strong")
-            text(said_of(entry), "p", "soft", "small")
+            hint(said_of(entry))
             if entry.parent:
                 self._draw_changes(
                     changes(project.recipe_of(entry.parent), project.recipe_of(entry.version)), FEW
@@ -292,18 +286,14 @@ class Drawer:
                 )
                 button(
                     "Compare with now",
-                    lambda: self._compare(number),
+                    lambda: self.change_view(compared=number),
                     "small",
                     key=f"compare {number}",
                     label=f"Compare version {number} with now",
                 )
 
-    def _compare(self, version: int | None) -> None:
-        self.compared = version
-        self.page.redraw(self.inner)
-
     def _draw_comparison(self, version: int) -> None:
-        project = self.page.workbench.project
+        project = self.project
         with element("section", "comparison"):
             text(f"Version {version} and now, version {project.version}", "h3")
             then = next(entry for entry in project.log if entry.version == version)
@@ -317,7 +307,7 @@ class Drawer:
             self._draw_changes(differences, MANY)
             button(
                 "Close the comparison",
-                lambda: self._compare(None),
+                lambda: self.change_view(compared=None),
                 "quiet",
                 "small",
                 key="close comparison",
@@ -329,7 +319,7 @@ class Drawer:
         with element("ul", "changes", "small"):
             for change in differences[:limit]:
                 with element("li"):
-                    text(f"{change.place}: ", "span", "soft")
+                    text(f"{change.path}: ", "span", "soft")
                     if change.before:
                         text(change.before, "del")
                     text(" → " if change.before and change.after else "", "span", "soft")
@@ -341,15 +331,16 @@ class Drawer:
 
 def said_of(entry: Version, *, clock: bool = True) -> str:
     """When a version was made, and what its run gave; an empty effect says that it was not run."""
-    when = entry.time.replace("T", " ").removesuffix("+00:00") + " UTC" if clock else ""
+    when = ""
+    if clock:
+        when = entry.time.replace("T", " ").removesuffix("+00:00") + " UTC"
     effect = entry.effect
     parts = [when] if when else []
     if "suppressed" in effect:
         parts.append(f"{effect['suppressed']:,} records lost")
     if "score" in effect:
-        parts.append(
-            f"{str(effect.get('objective', 'loss')).replace('_', ' ')} {shown(effect['score'])}"
-        )
+        objective = plain_name(str(effect.get("objective", "loss")))
+        parts.append(f"{objective} {score_text(effect['score'])}")
     if "smallest_class" in effect:
         parts.append(f"smallest class {effect['smallest_class']:,}")
     return " · ".join(parts if effect else [*parts, "not run"])

@@ -12,19 +12,21 @@ from sfumato.core.words import join_words, number, percent, plain_name
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import choices, edits, pinned_candidates
 from sfumato.interfaces.web.catalogue import title_of
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages import candidates
+from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.charts import ChartWidget, draw_chart
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
+from sfumato.interfaces.web.pages.parts import Words, button, element, hint, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import badge, choice, pips, table, tabs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.pages.shell import Page
     from sfumato.interfaces.web.project import Project
 
+# What a combination of levels is measured by.
 AXES = {
     "score": ChartAxis("loss"),
     "marketer_risk": ChartAxis("marketer risk", share=True, logarithmic=True),
@@ -32,10 +34,9 @@ AXES = {
     "suppressed": ChartAxis("records lost"),
     "class_size": ChartAxis("average class"),
 }
-"""What a combination of levels is measured by."""
+# Points that the table has at most.
 MOST_SHOWN = 60
-"""Points that the table has at most."""
-Node = dict[str, Any]
+Node = Fields
 
 
 def draw(page: Page) -> None:
@@ -47,62 +48,61 @@ def draw(page: Page) -> None:
 def before(project: Project, version: int) -> list[Recipe]:
     """The recipes that a version came from, newest first."""
     parents = {entry.version: entry.parent for entry in project.log}
-    found, at = [], parents.get(version, 0)
+    recipes, at = [], parents.get(version, 0)
     while at:
-        found.append(project.recipe_of(at))
+        recipes.append(project.recipe_of(at))
         at = parents.get(at, 0)
-    return found
+    return recipes
 
 
-class Explore:
+class Explore(StageView):
     """What one tab looks at: which axes, which point is chosen, and what is told of it."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.workbench = page, page.workbench
+        super().__init__(page)
         self.axes = ("score", "marketer_risk")
         self.view = "Plane"
         self.pinning = {"version": "", "recipe": ""}
+        # The point that is selected.
         self.levels: dict[str, int] | None = None
-        """The point that is selected."""
-        self.found: dict[str, Any] = {}
+        self.found: Fields = {}
         self.examples: dict[str, list[str | None]] = {}
         self.chart: ChartWidget | None = None
         self.card: Any = None
+        # The numbers of the nodes that the series of the picture show.
         self.drawn: list[list[int]] = []
-        """The numbers of the nodes that the series of the picture show."""
         self.near: list[Node] = []
-        self.place: Any = None
 
     # asking
 
     @property
     def open_recipe(self) -> Recipe:
         """The recipe with the choice left to the search."""
-        project = self.workbench.project
+        project = self.project
         return choices.left_open(project.recipe, before(project, project.version))
 
-    async def ask(self, task: str, **given: Any) -> Any:
+    async def ask(self, task: str, **arguments: Any) -> Any:
         """What the bench says of the recipe in use; it is not remembered here, since it changes
         with what is surveyed.
         """
-        recipes: dict[str, Any] = {"recipe": self.workbench.recipe, "open_recipe": self.open_recipe}
-        return await self.workbench.worker.ask(task, **recipes, **given)
+        recipes: Fields = {"recipe": self.recipe, "open_recipe": self.open_recipe}
+        return await self.workbench.worker.ask(task, **recipes, **arguments)
 
     async def survey(self) -> None:
         """Look at all combinations."""
-        version = self.workbench.project.version
+        version = self.project.version
         doing = self.workbench.do(
             "survey", "Looking at all combinations", open_recipe=self.open_recipe, made_for=version
         )
         if await self.page.wait_for(doing) is not None:
-            self.workbench.project.tell()
+            self.project.tell()
 
     # drawing
 
     async def draw(self) -> None:
         """Draw all of it; what is selected stays so."""
         text("Which trade do you want?", "h1")
-        if not self.workbench.project.has_recipe or self.workbench.opened is None:
+        if not self.workbench.ready:
             text("Open a table first: there is nothing to trade yet.", "p")
             text("Open a table", "a", "button", href="./", key="to data")
             return
@@ -120,7 +120,7 @@ class Explore:
         candidates.draw(self.page, self.pinning)
 
     def _no_lattice(self) -> None:
-        names = ", ".join(title_of(step.name) for step in self.workbench.recipe.steps) or "no step"
+        names = ", ".join(title_of(step.name) for step in self.recipe.steps) or "no step"
         text(
             f"This recipe works by {names}. No step of it gives whole columns a level, so there are"
             " no levels to choose from.",
@@ -132,22 +132,19 @@ class Explore:
             "p",
         )
         with element("div", "row"):
-            button("Recode whole columns instead", self._recode, key="recode")
+            recode = edits.with_recoding(self.recipe)
+            button("Recode whole columns instead", lambda: self.page.edit(*recode), key="recode")
             button(
                 "Pin this, and the same by recoding whole columns", self._pin_both, key="pin both"
             )
 
-    def _recode(self) -> None:
-        change = edits.with_recoding(self.workbench.recipe)
-        self.page.edit(change.recipe, change.sentence)
-
     def _pin_both(self) -> None:
-        project = self.workbench.project
+        project = self.project
         candidates.pin(self.page, pinned_candidates.of_version(project, project.version))
         candidates.pin(
             self.page,
             pinned_candidates.of_recipe(
-                "by recoding whole columns", edits.with_recoding(self.workbench.recipe).recipe
+                "by recoding whole columns", edits.with_recoding(self.recipe).recipe
             ),
         )
 
@@ -161,25 +158,25 @@ class Explore:
 
     def _landscape(self) -> None:
         landscape = self.found
-        text(self._told(), "p", "lead", *([] if landscape["fresh"] else ["old"]))
+        text(self._summary(), "p", "lead", not landscape["fresh"] and "old")
         if not landscape["fresh"]:
             with element("div", "row"):
                 badge(f"for version {landscape['version']}")
                 button(
-                    f"Look again for version {self.workbench.project.version}",
+                    f"Look again for version {self.project.version}",
                     self.survey,
                     "strongly",
                     key="survey",
                 )
-        if self.workbench.recipe.limits or self.workbench.recipe.contract:
+        if self.recipe.limits or self.recipe.contract:
             words = (
                 "Limits and the contract are not asked of these points: a run asks them, and so"
                 " does the comparison of candidates below."
             )
-            text(words, "p", "soft", "small")
+            hint(words)
         self._choose_first()
         self._controls()
-        with element("div", "two", *([] if landscape["fresh"] else ["old"])):
+        with element("div", "two", not landscape["fresh"] and "old"):
             with element("div"):
                 self._picture()
             self.card = element("aside", "detail", aria_label="The point", aria_live="polite")
@@ -187,11 +184,9 @@ class Explore:
                 self._table()
         self._show(self.selected)
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         landscape = self.found
-        promise = (
-            join_words(model.promise for model in self.workbench.recipe.meet) or "what is promised"
-        )
+        promise = join_words(model.promise for model in self.recipe.meet) or "what is promised"
         if not landscape["whole"]:
             return (
                 "There are too many combinations to look at all of them: here are the one in use"
@@ -201,11 +196,9 @@ class Explore:
             f"{landscape['within']:,} keep {promise} and lose no more than the"
             f" {landscape['budget']:,} records you allow"
         )
-        ways = (
-            f"{len(landscape['front']):,} of them nothing beats"
-            if landscape["front"]
-            else "look at those that lose more, or promise less"
-        )
+        ways = "look at those that lose more, or promise less"
+        if landscape["front"]:
+            ways = f"{len(landscape['front']):,} of them nothing beats"
         return (
             f"Of {landscape['nodes']:,} combinations of levels, {within}; {ways}. Further left"
             " keeps more, further down risks less."
@@ -214,7 +207,12 @@ class Explore:
     def _controls(self) -> None:
         with element("div", "row", "controls"):
             if self.found["few"]:
-                tabs("Picture", ["Plane", "Lattice"], self.view, self._turn)
+                tabs(
+                    "Picture",
+                    ["Plane", "Lattice"],
+                    self.view,
+                    lambda view: self.change_view(view=view),
+                )
             if self.view == "Plane" or not self.found["few"]:
                 names = {name: axis.title for name, axis in AXES.items()}
                 across, up = self.axes
@@ -224,16 +222,11 @@ class Explore:
                 badge("chosen by hand")
                 button("Let the search choose", self._leave_open, key="search chooses")
 
-    def _turn(self, view: str) -> None:
-        self.view = view
-        self.page.redraw(self.place)
-
-    def _axis(self, place: int, name: str) -> None:
-        across, up = (name, self.axes[1]) if place == 0 else (self.axes[0], name)
+    def _axis(self, position: int, name: str) -> None:
+        across, up = (name, self.axes[1]) if position == 0 else (self.axes[0], name)
         if across == up:  # both axes cannot be the same: the one that is taken changes sides
             across, up = self.axes[1], self.axes[0]
-        self.axes, self.near = (across, up), []
-        self.page.redraw(self.place)
+        self.change_view(axes=(across, up), near=[])
 
     # the picture
 
@@ -246,8 +239,8 @@ class Explore:
         self.chart.on("use", lambda event: self._use(self._node(self._node_at(event.args))))
         self.chart.on("leave", lambda: self._show(self.selected))
 
-    def _node_at(self, place: list[int]) -> int:
-        series, point = place
+    def _node_at(self, position: list[int]) -> int:
+        series, point = position
         return self.drawn[series][point]
 
     def _node(self, at: int) -> Node:
@@ -301,8 +294,8 @@ class Explore:
                 above = by_levels.get(tuple(sorted(coarser.items())))
                 if above is not None:
                     edges += [at, above, at]
-                    here, there = self._coordinates(node), self._coordinates(nodes[above])
-                    corners += [Point(*here), Point(*there), Point(here[0], None)]
+                    start, end = self._coordinates(node), self._coordinates(nodes[above])
+                    corners += [Point(*start), Point(*end), Point(start[0], None)]
         self.drawn.append(edges)
         lines = Series("", tuple(corners), "line")
         words = (
@@ -320,7 +313,7 @@ class Explore:
         if self.view != "Lattice" or not self.found["few"]:
             return node[self.axes[0]], node[self.axes[1]]
         height = sum(node["levels"].values())
-        every = [other["levels"] for other in self.found["points"].values()]
+        every = [node_of_lattice["levels"] for node_of_lattice in self.found["points"].values()]
         row = [levels for levels in every if sum(levels.values()) == height]
         return row.index(node["levels"]) - (len(row) - 1) / 2, height
 
@@ -335,24 +328,24 @@ class Explore:
         heads = [("point", False)]
         heads += [(self._named_axis(name).title, True) for name in (*AXES,)]
         heads.append(("use", True))
-        shown = self.found["front"][:MOST_SHOWN]
-        if not shown:
+        best_nodes = self.found["front"][:MOST_SHOWN]
+        if not best_nodes:
             return
         with table("Points that nothing beats", heads):
-            for place, at in enumerate(shown, 1):
-                self._row(place, at, self.found["points"][at])
+            for rank, at in enumerate(best_nodes, 1):
+                self._row(rank, at, self.found["points"][at])
         if len(self.found["front"]) > MOST_SHOWN:
-            text(f"The first {MOST_SHOWN} of {len(self.found['front']):,}.", "p", "soft", "small")
+            hint(f"The first {MOST_SHOWN} of {len(self.found['front']):,}.")
 
-    def _row(self, place: int, at: int, point: Node) -> None:
+    def _row(self, rank: int, at: int, point: Node) -> None:
         used = at == self.found["in_use"]
-        with element("tr", *(["on"] if used else [])):
+        with element("tr", used and "on"):
             with element("th", scope="row"), element("label", "radio"):
                 picked = {"checked": True} if point["levels"] == self.levels else {}
                 radio = element(
                     "input", type="radio", name="point", value=at, key=f"point {at}", **picked
                 )
-                Words(str(place))
+                Words(str(rank))
             radio.on("change", lambda _, a=at: self._pick(a))
             radio.on("keydown.enter", lambda _, p=point: self._use(p))
             for name, axis in AXES.items():
@@ -366,7 +359,7 @@ class Explore:
                         lambda _, p=point: self._use(p),
                         "quiet",
                         key=f"use {at}",
-                        label=f"Use point {place}",
+                        label=f"Use point {rank}",
                     )
 
     # the card
@@ -374,21 +367,24 @@ class Explore:
     @property
     def selected(self) -> Node | None:
         """The point that is selected, where it is known."""
-        return self._with(self.levels)
-
-    def _with(self, levels: Mapping[str, int] | None) -> Node | None:
-        nodes = [*self.found["points"].items(), *((node["id"], node) for node in self.near)]
-        return next(({**point, "id": at} for at, point in nodes if point["levels"] == levels), None)
+        for at, point in self.found["points"].items():
+            if point["levels"] == self.levels:
+                return {**point, "id": at}
+        return next((node for node in self.near if node["levels"] == self.levels), None)
 
     def _choose_first(self) -> None:
         """Where nothing is selected, what is in use is; else the first point that nothing beats."""
         if self.selected is None:
-            first = self.found["in_use"] if self.found["in_use"] in self.found["points"] else None
+            first = None
+            if self.found["in_use"] in self.found["points"]:
+                first = self.found["in_use"]
             first = first if first is not None else next(iter(self.found["front"]), None)
-            self.levels = None if first is None else dict(self.found["points"][first]["levels"])
+            self.levels = None
+            if first is not None:
+                self.levels = dict(self.found["points"][first]["levels"])
 
     def _look(self, at: int) -> None:
-        self._show({**self._node(at), "id": at}, looked=True)
+        self._show({**self._node(at), "id": at}, preview=True)
 
     async def _pick(self, at: int) -> None:
         """Select a point; one that stands for several shows the others."""
@@ -407,7 +403,7 @@ class Explore:
         self.levels = dict(point["levels"])
         self._show(self.selected)
 
-    def _show(self, point: Node | None, *, looked: bool = False) -> None:
+    def _show(self, point: Node | None, *, preview: bool = False) -> None:
         """Tell about a point in the card, and put the ring around it."""
         if self.card is None:
             return
@@ -417,16 +413,16 @@ class Explore:
             if point is None:
                 text("Choose a point in the picture or the table.", "p", "soft")
             else:
-                self._point(point, looked=looked)
+                self._point(point, preview=preview)
 
-    def _point(self, point: Node, *, looked: bool) -> None:
+    def _point(self, point: Node, *, preview: bool) -> None:
         used = point["id"] == self.found["in_use"]
-        rank = (
-            self.found["front"].index(point["id"]) + 1
-            if point["id"] in self.found["front"]
-            else None
-        )
-        name = f"Point {rank}" if rank else "A combination of levels"
+        rank = None
+        if point["id"] in self.found["front"]:
+            rank = self.found["front"].index(point["id"]) + 1
+        name = "A combination of levels"
+        if rank:
+            name = f"Point {rank}"
         text(f"{name}{', in use' if used else ''}", "h2")
         with element("dl", "list"):
             for column, level in point["levels"].items():
@@ -440,25 +436,22 @@ class Explore:
             f"{self._named_axis('score').title} {number(point['score'])} · marketer risk"
             f" {percent(point['marketer_risk'])}"
         )
-        text(
-            f"{summary} · best guess for the least protected {percent(point['prosecutor_risk'])}",
-            "p",
-            "small",
-            "soft",
-        )
+        hint(f"{summary} · best guess for the least protected {percent(point['prosecutor_risk'])}")
         if not point["classes"]:
             text("Nothing would be left to release.", "p", "alarm")
         elif not point["within_budget"]:
             over = point["suppressed"] - self.found["budget"]
             text(f"This loses {over:,} records more than you allow.", "p", "alarm")
-        if not looked:
+        if not preview:
             self._acts(point, used=used)
             self._neighbours(point)
 
     def _level(self, column: str, level: int) -> None:
         top = self.found["tops"].get(column, level)
         labels = self.examples.get(column, [])
-        example = labels[level] if level < len(labels) else None
+        example = None
+        if level < len(labels):
+            example = labels[level]
         words = f"e.g. {example}" if example else f"level {level}"
         if level == 0:
             words = "unchanged"
@@ -473,11 +466,9 @@ class Explore:
 
     def _acts(self, point: Node, *, used: bool) -> None:
         with element("div", "row"):
-            words = (
-                "Use"
-                if point["within_budget"]
-                else f"Use, and allow {point['suppressed']:,} lost records"
-            )
+            words = "Use"
+            if not point["within_budget"]:
+                words = f"Use, and allow {point['suppressed']:,} lost records"
             if self.found["fresh"] and point["classes"]:
                 button(
                     words,
@@ -520,20 +511,22 @@ class Explore:
             self.page.say("Nothing would be left to release at these levels.")
             return
         self.levels = dict(point["levels"])
-        recipe = self.workbench.recipe
+        recipe = self.recipe
         changed = choices.with_node(
             recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
         )
-        more = "" if point["within_budget"] else f", {point['suppressed']:,} records may be lost"
-        told = ", ".join(f"{column} {level}" for column, level in point["levels"].items())
-        self.page.edit(changed, f"levels chosen by hand: {told}{more}")
+        allowance = ""
+        if not point["within_budget"]:
+            allowance = f", {point['suppressed']:,} records may be lost"
+        levels = ", ".join(f"{column} {level}" for column, level in point["levels"].items())
+        self.page.edit(changed, f"levels chosen by hand: {levels}{allowance}")
 
     def _leave_open(self) -> None:
         self.levels = None
         self.page.edit(self.open_recipe, "the search chooses the levels")
 
     def _pin(self, point: Node) -> None:
-        project = self.workbench.project
+        project = self.project
         changed = choices.with_node(
             project.recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
         )
@@ -544,19 +537,6 @@ class Explore:
 
     async def _why(self, point: Node) -> None:
         reasons = await self.page.wait_for(self.ask("reasons", levels=dict(point["levels"])))
-        if reasons is None:
-            return
-        with self.page.client, self.card, section("Why not finer?", "why", level=3):
-            if reasons["choice"]:
-                text(reasons["choice"], "p")
-            with element("ul", "reasons", tabindex=0):
-                for words in reasons["finer"] or [
-                    (
-                        "Nothing can be finer: every column is unchanged, or as fine as the recipe"
-                        " allows."
-                    )
-                ]:
-                    text(words, "li")
-            if reasons["choice"]:
-                for words in reasons["outlook"]:
-                    text(words, "p", "small", "soft")
+        if reasons is not None:
+            with self.page.client, self.card, element("section", "why", "reasons", tabindex=0):
+                draw_blocks(reasons)

@@ -12,13 +12,14 @@ from typing import Any
 
 from nicegui import ui
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import (
     FormChoice,
     FormError,
     FormField,
     form_of,
     read_form,
-    shown,
+    text_of_value,
 )
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import (
@@ -50,6 +51,7 @@ ADDED = """(event) => {
     emit(list.value);
   }
 }"""
+# A number follows its slider without a word to the server; so does the count that hangs on it.
 FOLLOW = """(event) => {
   const box = event.target.closest('.slider');
   const number = box && box.querySelector('input[type=number]');
@@ -63,16 +65,15 @@ FOLLOW = """(event) => {
   const belong = records === 1 ? ' record belongs' : ' records belong';
   window.sfumato.say(told, spoken + belong + ' to a class smaller than ' + size + '.');
 }"""
-"""A number follows its slider without a word to the server; so does the count that hangs on it."""
+# What a slider of multiples stands at is said while it moves; the server says the rest.
 STEP_OF_SLIDER = """(event) => {
   const bar = event.target;
   const words = bar.dataset.sizes ? bar.dataset.sizes.split('|')[bar.value] : '× ' + bar.value;
   bar.setAttribute('aria-valuetext', words);
   window.sfumato.say(bar.parentElement.querySelector('output'), words);
 }"""
-"""What a slider of multiples stands at is said while it moves; the server says the rest."""
+# What a slider offers for the first of several multiples; other numbers can be typed.
 ROUND_SIZES = (0.01, 0.1, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 50, 100, 500, 1000)
-"""What a slider offers for the first of several multiples; other numbers can be typed."""
 LARGEST_FACTOR = 20
 
 
@@ -85,19 +86,19 @@ class FormOptions:
     of parts that are open: whoever draws the form again hands them in again. Fields of ``without``
     are not drawn; with ``folded`` those that need not be filled in are behind a click. ``choices``
     are what can be chosen in a field here, with its words, and ``suggestions`` what can be typed.
-    ``counted`` is the field whose slider tells how many records belong to smaller classes.
+    ``class_size_field`` is the field whose slider tells how many records belong to smaller classes.
     ``on_preview`` gets the object while a slider moves. ``say`` gets what must outlive the form: a
     change by another tab draws it anew, without what stands at its fields.
     """
 
     at_once: bool = True
-    values: dict[str, Any] = dataclasses.field(default_factory=dict)
+    values: Fields = dataclasses.field(default_factory=dict)
     opened: set[str] = dataclasses.field(default_factory=set)
     without: Collection[str] = ()
     folded: bool = True
     choices: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     suggestions: Mapping[str, Collection[str]] = dataclasses.field(default_factory=dict)
-    counted: str | None = None
+    class_size_field: str | None = None
     on_preview: Callable[[Any], Any] | None = None
     say: Callable[[str], None] | None = None
 
@@ -109,19 +110,20 @@ class DrawnForm:
 
     def __init__(
         self,
-        thing: Any,
+        subject: Any,
         schema: Any,
         key: str,
         on_made: Callable[[Any, FormField | None], Any],
         options: FormOptions | None = None,
     ) -> None:
         self.options = options or FormOptions()
-        self.cls = thing if isinstance(thing, type) else type(thing)
+        self.cls = subject if isinstance(subject, type) else type(subject)
         self.fields: dict[str, FormField] = {}
         self.values = self.options.values
-        for field in form_of(thing, schema):
+        for field in form_of(subject, schema):
             if field.name not in self.options.without:
                 self.fields[field.name] = field
+                # what was entered before the form was drawn anew goes before the declared value
                 self.values.setdefault(field.name, field.value)
         for name, offered in self.options.choices.items():
             choices = tuple(FormChoice(value, words) for value, words in offered.items())
@@ -134,6 +136,7 @@ class DrawnForm:
     def draw(self) -> None:
         """Draw all fields; of many that need not be filled in, those that were not stand apart."""
         fields = list(self.fields.values())
+        # a form always shows something: at least its first field
         required = [field for field in fields if field.required] or fields[:1]
         optional = [field for field in fields if field not in required]
         unset = [field for field in optional if self.values[field.name] == field.default]
@@ -163,8 +166,10 @@ class DrawnForm:
         """Make the object of what was entered, and give what ``on_made`` gives; what is wrong is
         said at its field.
         """
-        made = self.read()
-        return None if made is None else self.on_made(made, None)
+        entered = self.read()
+        if entered is None:
+            return None
+        return self.on_made(entered, None)
 
     def _draw(self, field: FormField) -> None:
         name = f"{self.key}-{field.name}"
@@ -207,12 +212,18 @@ class DrawnForm:
         self.values[field.name] = value
         if not self.options.at_once:
             return None
-        made = self.read()
-        if made is None:
+        entered = self.read()
+        if entered is None:
             return None
         if not preview:
-            return self.on_made(made, field)
-        return None if self.options.on_preview is None else self.options.on_preview(made)
+            return self.on_made(entered, field)
+        if self.options.on_preview is None:
+            return None
+        return self.options.on_preview(entered)
+
+    def listens(self, field: FormField, widget: ui.element) -> None:
+        """Let a widget tell the form what is entered in it."""
+        widget.on("change", lambda event: self.changed(field, event.args), js_handler=VALUE)
 
     def enter_long(self, field: FormField, value: str | None) -> Any:
         """Take a text of several lines; None: it is longer than a page can send."""
@@ -225,15 +236,15 @@ class DrawnForm:
     def read(self) -> Any:
         """What stands in the fields; None: something is wrong, and said at its field."""
         problems: Mapping[str, str] = {}
-        made = None
+        entered = None
         try:
-            made = read_form(self.cls, self.values)
+            entered = read_form(self.cls, self.values)
         except FormError as error:
             problems = error.problems
         for name, message in self._problems.items():
             words = problems.get(name, "")
             message.say(f"{words[:1].upper()}{words[1:]}." if words else "")
-        return made
+        return entered
 
 
 def _problem(attributes: Mapping[str, str]) -> Words:
@@ -241,7 +252,7 @@ def _problem(attributes: Mapping[str, str]) -> Words:
         return Words("")
 
 
-def _described(name: str) -> dict[str, str]:
+def _describe_by(name: str) -> dict[str, str]:
     return {"aria_describedby": f"{name}-help {name}-problem"}
 
 
@@ -250,7 +261,7 @@ def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> N
     Enter.
     """
     value = _text(field, form.values[field.name])
-    about = {AS_TYPED: value, **_described(name), **attributes}
+    about = {AS_TYPED: value, **_describe_by(name), **attributes}
     names = form.options.suggestions.get(field.name, ())
     if names:
         about["list"] = f"{name}-names"
@@ -258,11 +269,13 @@ def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> N
             for suggestion in names:
                 element("option", value=suggestion)
     widget = element("input", "input", key=name, id=name, **about)
-    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    form.listens(field, widget)
 
 
 def _text(field: FormField, value: Any) -> str:
-    return value if isinstance(value, str) else shown(field, value)
+    if isinstance(value, str):
+        return value
+    return text_of_value(field, value)
 
 
 def _number(form: DrawnForm, field: FormField, name: str) -> None:
@@ -270,8 +283,9 @@ def _number(form: DrawnForm, field: FormField, name: str) -> None:
     value = form.values[field.name]
     ends = field.slider
     with element("div", "slider") as box:
-        if form.options.counted == field.name:
+        if form.options.class_size_field == field.name:
             form.counted_slider(box)
+            # a class size has no upper limit, so the slider ends at twice the value
             ends = (float(field.low or 1), float(largest_shown(value)), 1.0)
         if ends is not None and value is not None:
             _range(form, field, name, [round(end * percent, 6) for end in ends])
@@ -291,12 +305,12 @@ def _range(form: DrawnForm, field: FormField, name: str, ends: list[float]) -> N
         AS_TYPED: _text(field, form.values[field.name]),
         "aria_label": f"{field.label}, slider",
         "data-tells": f"{form.key}-under",
-        **_described(name),
+        **_describe_by(name),
     }
     text(f"{low:,.10g}", "span", "soft", "small")
     widget = element("input", "range", key=f"{name}-slider", type="range", **about)
     widget.on("input", js_handler=FOLLOW)
-    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    form.listens(field, widget)
     text(f"{high:,.10g}", "span", "soft", "small")
 
 
@@ -306,7 +320,9 @@ def largest_shown(value: Any) -> int:
     >>> largest_shown(5), largest_shown(60)
     (50, 120)
     """
-    return max(50, 2 * value) if isinstance(value, int) else 50
+    if isinstance(value, int):
+        return max(50, 2 * value)
+    return 50
 
 
 def _multiples(form: DrawnForm, field: FormField, name: str) -> None:
@@ -318,6 +334,7 @@ def _multiples(form: DrawnForm, field: FormField, name: str) -> None:
     if not sizes:
         return
     first_sizes = sorted({size for size in ROUND_SIZES if not field.whole or size > 1} | {sizes[0]})
+    # widths 5, 10, 40 are 5, then twice, then four times
     factors = [round(coarse / fine) for fine, coarse in itertools.pairwise(sizes)]
     positions = [first_sizes.index(sizes[0]), *factors]
 
@@ -327,20 +344,20 @@ def _multiples(form: DrawnForm, field: FormField, name: str) -> None:
             numbers.append(round(numbers[-1] * factor, 6))
         return [_whole(number) for number in numbers]
 
-    def slide(place: int, words: str, ends: tuple[int, int], **about: str) -> None:
-        def moved(event: Any, *, preview: bool) -> Any:
-            positions[place] = min(ends[1], max(ends[0], int(event.args)))
+    def slide(position: int, words: str, ends: tuple[int, int], **about: str) -> None:
+        def move(event: Any, *, preview: bool) -> Any:
+            positions[position] = min(ends[1], max(ends[0], int(event.args)))
             return form.changed(field, current(), preview=preview)
 
         with element("label", "widthbar"):
-            text(f"{field.label}: level {place + 1}", "span", "small", "soft")
+            text(f"{field.label}: level {position + 1}", "span", "small", "soft")
             about |= {"type": "range", "aria-valuetext": words}
-            limits = {"min": ends[0], "max": ends[1], "step": 1, AS_TYPED: positions[place]}
-            bar = element("input", key=f"{name} {place + 1}", **about, **limits)
+            limits = {"min": ends[0], "max": ends[1], "step": 1, AS_TYPED: positions[position]}
+            bar = element("input", key=f"{name} {position + 1}", **about, **limits)
             text(words, "output", "small", aria_live="off")
         bar.on("input", js_handler=STEP_OF_SLIDER)
-        bar.on("input", lambda event: moved(event, preview=True), js_handler=VALUE, throttle=0.15)
-        bar.on("change", lambda event: moved(event, preview=False), js_handler=VALUE)
+        bar.on("input", lambda event: move(event, preview=True), js_handler=VALUE, throttle=0.15)
+        bar.on("change", lambda event: move(event, preview=False), js_handler=VALUE)
 
     def resize(now: list[int]) -> Any:
         positions[1:] = now
@@ -350,9 +367,9 @@ def _multiples(form: DrawnForm, field: FormField, name: str) -> None:
         names = [f"{_whole(size)}" for size in first_sizes]
         offered = {"data-sizes": "|".join(names)}
         slide(0, names[positions[0]], (0, len(names) - 1), **offered)
-        for place, factor in enumerate(factors, 1):
-            words = f"× {factor} = {_whole(sizes[place])}"
-            slide(place, words, (2, max(LARGEST_FACTOR, factor)))
+        for position, factor in enumerate(factors, 1):
+            words = f"× {factor} = {_whole(sizes[position])}"
+            slide(position, words, (2, max(LARGEST_FACTOR, factor)))
         with element("div", "tools"):
             button("Add a level", lambda: resize([*factors, 2]), "quiet", key=f"{name} add")
             if factors:
@@ -366,7 +383,7 @@ def _whole(number: float) -> int | float:
 
 def _switch(form: DrawnForm, field: FormField, name: str) -> None:
     with element("label", "switch"):
-        about = {"checked": bool(form.values[field.name]), **_described(name)}
+        about = {"checked": bool(form.values[field.name]), **_describe_by(name)}
         widget = element("input", key=name, id=name, type="checkbox", **about)
         widget.on("change", lambda event: form.changed(field, bool(event.args)), js_handler=CHECKED)
         text(field.label, "span", "label")
@@ -376,24 +393,24 @@ def _segments(form: DrawnForm, field: FormField, name: str) -> None:
     choices = [(choice.value, choice.words) for choice in field.choices]
     if field.optional:
         choices.insert(0, ("", "not said"))
-    with element("fieldset", "choices", data_waits="", **_described(name)):
+    with element("fieldset", "choices", data_waits="", **_describe_by(name)):
         text(field.label, "legend", "label")
         for value, words in choices:
             with element("label", "choice"):
                 on = value == (form.values[field.name] or "")
                 about = {"type": "radio", "name": name, "value": value, "checked": on}
                 widget = element("input", key=f"{name}-{value}", **about)
-                widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+                form.listens(field, widget)
                 text(words)
 
 
 def _select(form: DrawnForm, field: FormField, name: str) -> None:
     value = form.values[field.name]
-    with element("select", "input", key=name, id=name, **_described(name)) as widget:
+    with element("select", "input", key=name, id=name, **_describe_by(name)) as widget:
         if field.required or field.optional:
-            option("choose …" if field.required else "not said", "", chosen=value in (None, ""))
+            option("choose …" if field.required else "not said", "", selected=value in (None, ""))
         _options(field, value)
-    widget.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
+    form.listens(field, widget)
 
 
 def _options(field: FormField, value: Any) -> None:
@@ -402,9 +419,9 @@ def _options(field: FormField, value: Any) -> None:
         with element("optgroup", label=group) if group else contextlib.nullcontext():
             for choice in field.choices:
                 if choice.group == group:
-                    option(choice.words, choice.value, chosen=choice.value == value)
+                    option(choice.words, choice.value, selected=choice.value == value)
     if value and isinstance(value, str) and value not in {choice.value for choice in field.choices}:
-        option(f"{value} (not in the table)", value, chosen=True)
+        option(f"{value} (not in the table)", value, selected=True)
 
 
 def _columns(form: DrawnForm, field: FormField, name: str) -> None:
@@ -437,7 +454,7 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
             label = f"Add a column to {field.label}"
             if offered:
                 with element("select", "input", key=f"{name}-add", aria_label=label) as widget:
-                    option("add a column …", "", chosen=True)
+                    option("add a column …", "", selected=True)
                     _options(dataclasses.replace(field, choices=tuple(offered)), None)
                 adds(widget, lambda column: become([*now, column]))
             elif not field.choices:
@@ -445,7 +462,7 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
                 typed = element("input", "input", key=f"{name}-add", data_is=len(now), **about)
                 typed.on("change", lambda event: become([*now, event.args]), js_handler=VALUE)
 
-    with element("fieldset", "columns", **_described(name)) as part:
+    with element("fieldset", "columns", **_describe_by(name)) as part:
         inside(columns)
 
 
@@ -461,13 +478,13 @@ def adds(select: ui.element, on_added: Callable[[str], Any]) -> None:
         select.on(kind, take, js_handler=ADDED)
 
 
-def _many(form: DrawnForm, field: FormField, name: str) -> None:
+def _draw_checkboxes(form: DrawnForm, field: FormField, name: str) -> None:
     def toggle(word: str, on: bool) -> Any:
         words = set(form.values[field.name] or ()) - {word} | ({word} if on else set())
         now = [choice.value for choice in field.choices if choice.value in words]
         return form.changed(field, now or None)
 
-    with element("fieldset", "columns", **_described(name)):
+    with element("fieldset", "columns", **_describe_by(name)):
         text(field.label, "legend", "label")
         for choice in field.choices:
             with element("label", "switch"):
@@ -491,38 +508,38 @@ def _mapping(form: DrawnForm, field: FormField, name: str) -> None:
         value = dataclasses.replace(field, value=value).rows
     rows = [*map(list, value), ["", ""]]
 
-    def typed(place: int, part: int, entered: str) -> Any:
-        rows[place][part] = entered
-        named = [row for row in rows if row[0].strip()]
-        if not all(row[1].strip() for row in named):  # half a row is no change yet
+    def typed(position: int, part: int, entered: str) -> Any:
+        rows[position][part] = entered
+        named_rows = [row for row in rows if row[0].strip()]
+        if not all(row[1].strip() for row in named_rows):  # half a row is no change yet
             return None
-        return form.changed(field, named)
+        return form.changed(field, named_rows)
 
-    def cell(place: int, part: int) -> None:
-        what = ("name", "value")[part]
-        label = f"{field.label}: {what} {place + 1}"
-        key = f"{name}-{('key', 'value')[part]}-{place}"
+    def cell(position: int, part: int) -> None:
+        caption = ("name", "value")[part]
+        label = f"{field.label}: {caption} {position + 1}"
+        key = f"{name}-{('key', 'value')[part]}-{position}"
         if field.choices and part == 0:
             with element("select", "input", key=key, aria_label=label) as widget:
-                option("–", "", chosen=not rows[place][0])
-                _options(field, rows[place][0])
+                option("–", "", selected=not rows[position][0])
+                _options(field, rows[position][0])
         else:
-            about = {AS_TYPED: rows[place][part], "placeholder": what, "aria_label": label}
+            about = {AS_TYPED: rows[position][part], "placeholder": caption, "aria_label": label}
             widget = element("input", "input", key=key, **about)
-        widget.on("change", lambda event: typed(place, part, event.args), js_handler=VALUE)
+        widget.on("change", lambda event: typed(position, part, event.args), js_handler=VALUE)
 
-    with element("fieldset", "mapping", **_described(name)):
+    with element("fieldset", "mapping", **_describe_by(name)):
         text(field.label, "legend", "label")
-        for place in range(len(rows)):
+        for position in range(len(rows)):
             with element("div", "maprow"):
-                cell(place, 0)
-                cell(place, 1)
+                cell(position, 0)
+                cell(position, 1)
 
 
 def _area(form: DrawnForm, field: FormField, name: str) -> None:
     value = _text(field, form.values[field.name])
     lines = max(2, min(12, value.count("\n") + 1))
-    about = {"rows": lines, "spellcheck": "false", AS_TYPED_IN_AREA: value, **_described(name)}
+    about = {"rows": lines, "spellcheck": "false", AS_TYPED_IN_AREA: value, **_describe_by(name)}
     widget = element("textarea", "input", "mono", key=name, id=name, **about)
     widget.on("change", lambda event: form.enter_long(field, event.args), js_handler=LONG_VALUE)
 
@@ -531,11 +548,12 @@ def _line(form: DrawnForm, field: FormField, name: str) -> None:
     _input(form, field, name, type="date" if field.kind == "date" else "text", spellcheck="false")
 
 
+# How each kind of field is drawn.
 WIDGETS: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "switch": _switch,
     "segments": _segments,
     "select": _select,
-    "many": _many,
+    "many": _draw_checkboxes,
     "number": _number,
     "share": _number,
     "column": _select,
@@ -550,4 +568,3 @@ WIDGETS: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "date": _line,
     "yaml": _area,
 }
-"""How each kind of field is drawn."""

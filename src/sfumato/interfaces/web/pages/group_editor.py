@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.words import count_of
 from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.parts import button, element, section, text
 from sfumato.interfaces.web.pages.widgets import GroupBoxes
 
@@ -21,15 +22,15 @@ class GroupEditor:
     def __init__(self, stage: HierarchyStage) -> None:
         self.stage = stage
         self.level = 1
+        # The column whose groups are open.
         self.column: str | None = None
-        """The column whose groups are open."""
         self.arrives = 0
 
-    async def ask(self, column: str) -> dict[str, Any] | str | None:
+    async def ask(self, column: str) -> Fields | str | None:
         """The groups of the column; words where there are none to change; None where it has no
         categories.
         """
-        hierarchy = self.stage.wb.recipe.schema[column].hierarchy
+        hierarchy = self.stage.recipe.schema[column].hierarchy
         if hierarchy is None or hierarchy.by_hand == "no":
             return None
         if hierarchy.by_hand != "yes" and self.column != column:
@@ -37,18 +38,18 @@ class GroupEditor:
         if self.column != column:
             self.column, self.level = column, 1
         try:
-            groups: dict[str, Any] = await self.stage.wb.answer(
+            groups: Fields = await self.stage.workbench.answer(
                 "groups", column=column, level=self.level
             )
         except SfumatoError as error:
             return str(error)
         return groups
 
-    def draw(self, column: str, groups: dict[str, Any] | str) -> None:
+    def draw(self, column: str, groups: Fields | str) -> None:
         """Draw the groups, or the way to them."""
-        with section("Groups") as drawn:
+        with section("Groups") as container:
             if self.arrives:
-                drawn.props["data-arrives"] = self.arrives
+                container.props["data-arrives"] = self.arrives
             if groups == "":
                 button("Change the groups by hand", lambda: self._begin(column), key="by hand")
             elif isinstance(groups, str):
@@ -57,7 +58,7 @@ class GroupEditor:
                 self._draw_levels(groups)
                 self._draw_boxes(groups)
 
-    def _draw_boxes(self, groups: dict[str, Any]) -> None:
+    def _draw_boxes(self, groups: Fields) -> None:
         box = GroupBoxes(
             groups=groups["groups"],
             lost=groups["lost"] if groups["level"] == 1 else [],
@@ -69,16 +70,18 @@ class GroupEditor:
         box.on("move", lambda event: self._move(event.args))
         box.on("rename", lambda event: self._rename(event.args))
 
-    def _draw_levels(self, groups: dict[str, Any]) -> None:
+    def _draw_levels(self, groups: Fields) -> None:
         with element("div", "tools", role="group", aria_label="which level is grouped"):
             for level in range(1, groups["levels"] + 1):
-                words = "Put groups together" if level == groups["levels"] else f"Level {level}"
+                words = "Put groups together"
+                if level != groups["levels"]:
+                    words = f"Level {level}"
                 button(
                     words,
                     lambda level=level: self._show_level(level),
                     "quiet",
                     key=f"groups of level {level}",
-                    aria_pressed="true" if level == groups["level"] else "false",
+                    aria_pressed=level == groups["level"],
                 )
 
     async def _show_level(self, level: int) -> None:
@@ -93,9 +96,9 @@ class GroupEditor:
 
     async def _move(self, gesture: Any) -> None:
         members = [str(member) for member in gesture["members"]]
-        what = count_of(len(members), "value" if self.level == 1 else "group")
+        moved_labels = count_of(len(members), "value" if self.level == 1 else "group")
         arguments = {"members": members, "to": str(gesture["to"])}
-        await self._change("move", arguments, f"moved {what} to another group")
+        await self._change("move", arguments, f"moved {moved_labels} to another group")
 
     async def _part(self, gesture: Any) -> None:
         members = [str(member) for member in gesture["members"]]
@@ -105,12 +108,12 @@ class GroupEditor:
         arguments = {"old": str(gesture["old"]), "new": str(gesture["new"])}
         await self._change("rename", arguments, "renamed a group")
 
-    async def _change(self, act: str, arguments: dict[str, Any], words: str) -> None:
-        answer = self.stage.wb.answer(
-            "regroup", column=self.stage.column, level=self.level, act=act, given=arguments
+    async def _change(self, act: str, arguments: Fields, words: str) -> None:
+        answer = self.stage.workbench.answer(
+            "regroup", column=self.stage.column, level=self.level, act=act, arguments=arguments
         )
         spec = await self.stage.page.wait_for(answer)
         if spec is None:
             await self.stage.redraw()
             return
-        self.stage.put(spec, words, await self.stage.top_of(spec))
+        self.stage.apply(spec, words, await self.stage.top_of(spec))

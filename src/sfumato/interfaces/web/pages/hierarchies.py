@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.errors import SfumatoError
-from sfumato.interfaces.web import edits
+from sfumato.interfaces.web import choices, edits
 from sfumato.interfaces.web.catalogue import kind_title
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.group_editor import GroupEditor
 from sfumato.interfaces.web.pages.hierarchy_files import HierarchyFiles
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Levels
 from sfumato.interfaces.web.tasks.hierarchies import bands
@@ -29,27 +31,27 @@ def draw(page: Page) -> None:
     page.live(stage.changed)
 
 
-class HierarchyStage:
+class HierarchyStage(StageView):
     """The quasi-identifiers, and one of them in full. ``draft`` is a hierarchy that is looked at
     before it is used.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page, self.wb = page, page.workbench
+        super().__init__(page)
         with element("div", "main"):
             self.side = element("nav", "side", aria_label="Quasi-identifiers")
             self.work = element("div", "work")
         self.column: str | None = None
-        self.draft: dict[str, Any] | None = None
+        self.draft: Fields | None = None
         self.draft_words = ""
-        self.lines: list[dict[str, Any]] = []
+        self.lines: list[Fields] = []
         self.levels: Levels | None = None
         self.turn = 0
         self.opened: set[str] = set()
+        # Whether classes are those of the column that is looked at, whatever the others are.
         self.alone = False
-        """Whether classes are those of the column that is looked at, whatever the others are."""
+        # How often somebody asked on one part of the page for what is drawn on another.
         self.arrivals = 0
-        """How often somebody asked on one part of the page for what is drawn on another."""
         self.editor = GroupEditor(self)
         self.exchange = HierarchyFiles(self)
 
@@ -58,12 +60,12 @@ class HierarchyStage:
     async def changed(self) -> None:
         """Draw everything anew for the recipe in use."""
         self.draft = None
-        if self.wb.opened is None or not self.wb.project.has_recipe:
+        if not self.workbench.ready:
             self._nothing(lambda: self.page.ask_for_table("Open a table first, on the stage Data."))
             return
         if not self.lines:
             self._nothing(lambda: text("Counting classes …", "p", "soft", role="status"))
-        self.lines = await self.wb.answer("overview")
+        self.lines = await self.workbench.answer("overview")
         names = [line["column"] for line in self.lines]
         if not names:
             self._nothing(
@@ -87,14 +89,17 @@ class HierarchyStage:
     async def _show(self) -> None:
         """One column in full: asked for first, then drawn at once, so that nothing jumps."""
         self.turn += 1
+        # whoever asked before is not drawn when the answer comes
         turn, column = self.turn, str(self.column)
-        answer, problem = await self._asked(column, self.draft)
-        groups = await self.editor.ask(column) if self.draft is None else None
+        answer, problem = await self._ask_levels(column, self.draft)
+        groups = None
+        if self.draft is None:
+            groups = await self.editor.ask(column)
         if turn != self.turn:
             return
         with self.page.client:
             self._list()
-            self.work.props["data-version"] = str(self.wb.project.version)
+            self.work.props["data-version"] = str(self.project.version)
             with redrawn(self.work):
                 text(f"How coarse may {column} become?", "h1")
                 self._builder(column)
@@ -109,15 +114,15 @@ class HierarchyStage:
                     self.editor.draw(column, groups)
                 self.exchange.draw(column)
 
-    async def _asked(
+    async def _ask_levels(
         self, column: str, draft: Mapping[str, Any] | None
-    ) -> tuple[dict[str, Any] | None, str]:
-        given = None if draft is None else dict(draft)
+    ) -> tuple[Fields | None, str]:
+        spec = None if draft is None else dict(draft)
         try:
-            asked = self.wb.answer(
-                "levels", column=column, at=self.at(), hierarchy=given, alone=self.alone
+            question = self.workbench.answer(
+                "levels", column=column, at=self.at(), hierarchy=spec, alone=self.alone
             )
-            return await asked, ""
+            return await question, ""
         except SfumatoError as error:
             return None, str(error)
 
@@ -127,14 +132,14 @@ class HierarchyStage:
 
     async def top_of(self, spec: Mapping[str, Any]) -> int | None:
         """The highest level of a hierarchy; None where it does not fit."""
-        answer, _ = await self._asked(str(self.column), spec)
+        answer, _ = await self._ask_levels(str(self.column), spec)
         return None if answer is None else int(answer["top"])
 
     def at(self) -> dict[str, int]:
         """The levels of all columns as they are chosen now: set, else found by the last search,
         else as it is.
         """
-        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = choices.set_levels(self.recipe), self._searched()[1]
         return {
             line["column"]: min(
                 fixed.get(line["column"], searched.get(line["column"], 0)), line["top"] or 0
@@ -146,22 +151,24 @@ class HierarchyStage:
         """The newest version, up to the one in use, that a search was made for, and the levels it
         chose; 0: none was.
         """
-        version = max((v for v in self.wb.searched if v <= self.wb.project.version), default=0)
-        return version, self.wb.searched.get(version, {})
+        version = max((v for v in self.workbench.searched if v <= self.project.version), default=0)
+        return version, self.workbench.searched.get(version, {})
 
     def _list(self) -> None:
-        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
+        fixed, searched = choices.set_levels(self.recipe), self._searched()[1]
         levels = self.at()
         with redrawn(self.side):
             for line in self.lines:
                 name, top = line["column"], line["top"]
-                current = {"aria_current": "true"} if name == self.column else {}
-                known = name in fixed or name in searched
-                words = "?" if top is None else f"{levels[name] if known else '–'}/{top}"
+                current = {"aria_current": True} if name == self.column else {}
+                has_level = name in fixed or name in searched
+                words = "?"
+                if top is not None:
+                    words = f"{levels[name] if has_level else '–'}/{top}"
                 with element(
                     "button",
                     "pick",
-                    *(["on"] if current else []),
+                    bool(current) and "on",
                     key=f"column {name}",
                     type="button",
                     **current,
@@ -169,20 +176,24 @@ class HierarchyStage:
                     text(name, "span", "lab", title=name)
                     with element("span", "soft", "small"):
                         if line["uncovered"] or line["error"]:
-                            lost = f"⚠{line['uncovered']:,} " if line["uncovered"] else "⚠ "
+                            lost = "⚠ "
+                            if line["uncovered"]:
+                                lost = f"⚠{line['uncovered']:,} "
                             text(
                                 lost,
                                 "span",
                                 "alarm",
                                 aria_label=f"{line['uncovered']:,} values have no place",
                             )
-                        text(words, "span", aria_label=self._spoken(known, levels[name], top))
+                        text(words, "span", aria_label=self._spoken(has_level, levels[name], top))
                 pick.on("click", lambda n=name: self._pick(n))
 
-    def _spoken(self, known: bool, level: int, top: int | None) -> str:
+    def _spoken(self, has_level: bool, level: int, top: int | None) -> str:
         if top is None:
             return "its hierarchy does not fit"
-        return f"level {level} of {top}" if known else f"the search chooses a level up to {top}"
+        if has_level:
+            return f"level {level} of {top}"
+        return f"the search chooses a level up to {top}"
 
     async def _pick(self, column: str) -> None:
         self.column, self.draft = column, None
@@ -197,42 +208,46 @@ class HierarchyStage:
         if hierarchy is None:
             kinds = {"": "nothing yet", **kinds}
         with element("div", "builder"):
-            name = "" if hierarchy is None else hierarchy.name
+            name = ""
+            if hierarchy is not None:
+                name = hierarchy.name
             choice("Made by", kinds, name, self._choose, key="builder")
         if hierarchy is not None:
             # the groups below show what a list of paths holds
             listed = hierarchy.secret if hierarchy.by_hand == "yes" else ()
             options = FormOptions(opened=self.opened, without=listed, on_preview=self._preview)
-            relative = hierarchy.relative(self.wb.project.folder)
-            schema = self.wb.recipe.schema
-            DrawnForm(relative, schema, "builder", lambda made, _: self.use(made), options).draw()
+            relative = hierarchy.relative(self.project.folder)
+            schema = self.recipe.schema
+            DrawnForm(
+                relative,
+                schema,
+                "builder",
+                lambda hierarchy_entered, _: self.use(hierarchy_entered),
+                options,
+            ).draw()
         if self.draft is None:
             rules = {"category": "is a value of its own", "wildcard": "equals every value"}
-            now = str(self.wb.recipe.schema[column].missing)
+            now = str(self.recipe.schema[column].missing)
             choice(
                 "A missing value",
                 rules,
                 now,
-                lambda rule: self._rule(column, rule),
+                lambda rule: self.page.edit(*edits.with_missing(self.recipe, [column], rule)),
                 key="missing rule",
             )
-
-    def _rule(self, column: str, rule: str) -> None:
-        change = edits.with_missing(self.wb.recipe, [column], rule)
-        self.page.edit(change.recipe, change.sentence)
 
     def hierarchy(self, column: str) -> Any:
         """The hierarchy that is looked at: the draft, else that of the recipe."""
         if self.draft is not None:
             return registry.build("hierarchies", self.draft)
-        return self.wb.recipe.schema[column].hierarchy
+        return self.recipe.schema[column].hierarchy
 
     async def _choose(self, builder: str) -> None:
         """Another kind: begun with what suits the column; where more must be said, its examples or
         its file are asked for.
         """
         spec = await self.page.wait_for(
-            self.wb.answer("begin", column=self.column, builder=builder)
+            self.workbench.answer("begin", column=self.column, builder=builder)
         )
         if spec is None:
             self.exchange.ask(builder)
@@ -244,31 +259,31 @@ class HierarchyStage:
         """Use a hierarchy that covers all values; one that does not is only shown."""
         await self._try(registry.write(hierarchy), sentence_of(hierarchy))
 
-    async def _try(self, spec: dict[str, Any], words: str) -> None:
-        answer, _, current = await self._asked_in_turn(spec)
+    async def _try(self, spec: Fields, words: str) -> None:
+        answer, _, current = await self._ask_in_turn(spec)
         if not current:
             return
         if answer is not None and not answer["uncovered"]:
-            self.put(spec, words, answer["top"])
+            self.apply(spec, words, answer["top"])
         else:
             await self.look_at(spec, words)
 
     async def _preview(self, hierarchy: Any) -> None:
         """Show the levels of a hierarchy while a slider moves."""
-        answer, problem, current = await self._asked_in_turn(registry.write(hierarchy))
+        answer, problem, current = await self._ask_in_turn(registry.write(hierarchy))
         if current and self.levels is not None and answer is not None:
             with self.page.client:
                 self._notice(answer, problem)
                 self._fill(answer)
 
-    async def _asked_in_turn(self, spec: dict[str, Any]) -> tuple[dict[str, Any] | None, str, bool]:
+    async def _ask_in_turn(self, spec: Fields) -> tuple[Fields | None, str, bool]:
         """What a hierarchy would do, and whether nothing else was tried meanwhile."""
         self.turn += 1
         turn = self.turn
-        answer, problem = await self._asked(str(self.column), spec)
+        answer, problem = await self._ask_levels(str(self.column), spec)
         return answer, problem, turn == self.turn
 
-    async def look_at(self, spec: dict[str, Any], words: str) -> None:
+    async def look_at(self, spec: Fields, words: str) -> None:
         """Show a hierarchy that is not in use yet, and what can be done with it, wherever it was
         asked for.
         """
@@ -276,28 +291,33 @@ class HierarchyStage:
         self.arrivals += 1
         await self._show()
 
-    def put(self, spec: Mapping[str, Any], words: str, top: int | None) -> None:
+    def apply(self, spec: Mapping[str, Any], words: str, top: int | None) -> None:
         """Put a hierarchy into the recipe: one version."""
-        before = self.wb.project.version
+        before = self.project.version
         self.draft = None
-        hierarchy = registry.build("hierarchies", spec).resolved(self.wb.project.folder)
-        change = edits.with_hierarchy(self.wb.recipe, str(self.column), hierarchy, words, top=top)
-        self.page.edit(change.recipe, change.sentence)
-        if self.wb.project.version == before:
-            self.wb.project.tell()
+        hierarchy = registry.build("hierarchies", spec).resolved(self.project.folder)
+        self.page.edit(
+            *edits.with_hierarchy(self.recipe, str(self.column), hierarchy, words, top=top)
+        )
+        if self.project.version == before:
+            self.project.tell()
 
     # what it covers
 
-    def _notice(self, answer: dict[str, Any] | None, problem: str) -> None:
+    def _notice(self, answer: Fields | None, problem: str) -> None:
         """What has no place, before it fails; and what a draft would do."""
         with redrawn(self.notice):
             if self.draft is not None:
                 text("This is a preview. The recipe is as it was.", "p", "lead")
             if problem:
                 self.page.complain(problem)
-            lost = 0 if answer is None else answer["uncovered"]
+            lost = 0
+            if answer is not None:
+                lost = answer["uncovered"]
             if answer is not None and lost:
-                have = "1 value has" if lost == 1 else f"{lost:,} values have"
+                have = "1 value has"
+                if lost != 1:
+                    have = f"{lost:,} values have"
                 self.page.complain(
                     f"{have} no place ({answer['records_lost']:,} records). A run refuses them."
                 )
@@ -311,7 +331,7 @@ class HierarchyStage:
                         spec, words, top = self.draft, self.draft_words, answer["top"]
                         button(
                             "Use it",
-                            lambda: self.put(spec, words, top),
+                            lambda: self.apply(spec, words, top),
                             "strongly",
                             key="use draft",
                         )
@@ -331,7 +351,9 @@ class HierarchyStage:
         await self._try(registry.write(hierarchy), words)
 
     async def _list_lost(self) -> None:
-        answer = await self.wb.answer("without_place", column=self.column, hierarchy=self.draft)
+        answer = await self.workbench.answer(
+            "without_place", column=self.column, hierarchy=self.draft
+        )
         with self.page.client, redrawn(self.listed):
             with element("ul", "entries", tabindex=0, aria_label="values without a place"):
                 for value, count in answer["values"]:
@@ -339,7 +361,7 @@ class HierarchyStage:
                         text(value if value else "(empty)", "span")
                         text(f"{count:,}", "span", "soft", "small")
             if answer["more"]:
-                text(f"… and {answer['more']:,} more", "p", "soft", "small")
+                hint(f"… and {answer['more']:,} more")
 
     async def _discard(self) -> None:
         self.draft = None
@@ -347,65 +369,63 @@ class HierarchyStage:
 
     # levels
 
-    def _levels(self, column: str, answer: dict[str, Any]) -> None:
+    def _levels(self, column: str, answer: Fields) -> None:
         with section("All levels side by side"):
             self._choice(column)
             # classes of this column alone tell what its hierarchy does by itself
-            counted = {
+            scopes = {
                 "all": "all quasi-identifiers, the others as they are chosen now",
                 "alone": f"{column} alone, as if nothing else were known",
             }
             now = "alone" if self.alone else "all"
-            choice("Classes of", counted, now, self._count, key="classes of")
+            choice("Classes of", scopes, now, self._count, key="classes of")
             self.levels = Levels(levels=[], k=answer["k"], records=answer["records"], bands=[])
             self.levels.on("use", lambda event: self._use_level(int(event.args)))
             self._fill(answer)
-            text(
-                "Bars are records. Values are shown for the owner's eyes only.",
-                "p",
-                "soft",
-                "small",
-            )
+            hint("Bars are records. Values are shown for the owner's eyes only.")
 
     async def _count(self, which: str) -> None:
         self.alone = which == "alone"
         await self._show()
 
-    def _fill(self, answer: dict[str, Any]) -> None:
+    def _fill(self, answer: Fields) -> None:
         if self.levels is None:
             return
         column = answer["column"]
-        fixed, searched = edits.set_levels(self.wb.recipe), self._searched()[1]
-        known = column in fixed or column in searched
+        fixed, searched = choices.set_levels(self.recipe), self._searched()[1]
+        has_level = column in fixed or column in searched
         self.levels.fill(
             levels=answer["levels"],
             k=answer["k"],
             records=answer["records"],
-            used=min(self.at()[column], answer["top"]) if known else -1,
+            used=min(self.at()[column], answer["top"]) if has_level else -1,
             set=column in fixed,
-            can=edits.recoding(self.wb.recipe) is not None and self.draft is None,
+            can=choices.lattice_step(self.recipe) is not None and self.draft is None,
             words=answer["words"],
             bands=[_band(low, high) for low, high in bands(answer["k"])],
         )
 
     def _choice(self, column: str) -> None:
         """Who chooses the level, and what the search found."""
-        recipe = self.wb.recipe
+        recipe = self.recipe
         with element("div", "tools", data_heir="recode"):
-            if edits.recoding(recipe) is None:
+            if choices.lattice_step(recipe) is None:
                 text("No step of the recipe gives whole columns a level.", "span", "soft")
-                button("Recode whole columns", self._recode, key="recode")
+                recode = edits.with_recoding(recipe)
+                button("Recode whole columns", lambda: self.page.edit(*recode), key="recode")
                 return
-            if column in edits.bounds_of(recipe):
+            if column in choices.bounds_of(recipe):
                 text("You chose the level.", "span", "soft")
                 button(
                     "Let the search choose", lambda: self._use_level(None), key="let search choose"
                 )
             version, searched = self._searched()
             if version and column in searched:
-                now = "" if version == self.wb.project.version else f" for version {version}"
+                now = ""
+                if version != self.project.version:
+                    now = f" for version {version}"
                 text(f"The search found level {searched[column]}{now}.", "span", "soft")
-            if version != self.wb.project.version:
+            if version != self.project.version:
                 button(
                     "Search for levels",
                     lambda: self.page.wait_for(self._search()),
@@ -413,27 +433,22 @@ class HierarchyStage:
                 )
 
     def _use_level(self, level: int | None) -> None:
-        change = edits.with_level(self.wb.recipe, str(self.column), level)
-        self.page.edit(change.recipe, change.sentence)
-
-    def _recode(self) -> None:
-        change = edits.with_recoding(self.wb.recipe)
-        self.page.edit(change.recipe, change.sentence)
+        self.page.edit(*edits.with_level(self.recipe, str(self.column), level))
 
     async def _search(self) -> None:
         """Let the search choose levels for the recipe in use; nothing is released."""
-        version = self.wb.project.version
-        self.wb.searched[version] = await self.wb.do(
+        version = self.project.version
+        self.workbench.searched[version] = await self.workbench.do(
             "search_levels", "Searching for levels", version=version
         )
-        self.wb.project.tell()
+        self.project.tell()
 
 
 async def open_problems(workbench: Workbench) -> int:
     """How many quasi-identifiers have values without a place, or a hierarchy that does not fit:
     what the stage counts.
     """
-    if workbench.opened is None or not workbench.project.has_recipe:
+    if not workbench.ready:
         return 0
     lines = await workbench.answer("overview")
     return sum(bool(line["uncovered"] or line["error"]) for line in lines)
@@ -454,4 +469,6 @@ def _band(low: int, high: float) -> str:
         return f"in classes of {low} and more"
     if high - low == 1 and low == 1:
         return "unique"
-    return f"in classes of {low}" if high - low <= 1 else f"in classes of {low}–{int(high) - 1}"
+    if high - low <= 1:
+        return f"in classes of {low}"
+    return f"in classes of {low}–{int(high) - 1}"

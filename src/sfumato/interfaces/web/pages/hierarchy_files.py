@@ -8,15 +8,16 @@ import asyncio
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.interfaces.web import uploads
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import starting_values
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, section, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, hint, section, text
 from sfumato.interfaces.web.pages.widgets import Drop
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class HierarchyFiles:
     def draw(self, column: str) -> None:
         """Draw it."""
         with section("As a file"):
-            text("One line a value: value;level 1;…;top, as ARX writes it.", "p", "soft", "small")
+            hint("One line a value: value;level 1;…;top, as ARX writes it.")
             with element("form", "tools") as form:
                 field = element(
                     "input",
@@ -62,7 +63,7 @@ class HierarchyFiles:
                 words="Choose a file", field="upload hierarchy", accept=".csv,.txt", most=MOST_BYTES
             )
             drop.on("done", lambda event: self._sent(str(event.args)))
-            if self.stage.wb.recipe.schema[column].hierarchy is not None:
+            if self.stage.recipe.schema[column].hierarchy is not None:
                 with element("p", "tools"):
                     button(
                         "Save this hierarchy as a file",
@@ -74,20 +75,22 @@ class HierarchyFiles:
     def ask(self, builder: str) -> None:
         """A kind of hierarchy that cannot begin without a word: its form, and a look at it."""
         cls = registry.family("hierarchies")[builder]
-        schema = self.stage.wb.recipe.schema
+        schema = self.stage.recipe.schema
         with self.stage.page.client, redrawn(self.stage.asking):
             form = DrawnForm(
                 cls,
                 schema,
                 "asked",
-                lambda made, _: self.stage.use(made),
+                lambda hierarchy, _: self.stage.use(hierarchy),
                 FormOptions(at_once=False, values=starting_values(cls, schema)),
             )
             form.draw()
             button("Look at it", form.submit, key="look at asked")
 
     async def _sent(self, name: str) -> None:
-        path = self.stage.page.attempt(lambda: uploads.kept(self.stage.wb.project.folder, name))
+        path = self.stage.page.attempt(
+            lambda: uploads.uploaded_file(self.stage.project.folder, name)
+        )
         if path is not None:
             await self.stage.page.wait_for(self._import(path))
 
@@ -95,21 +98,21 @@ class HierarchyFiles:
         """Look at a file: it is copied into the project, and in use only when somebody says so."""
         if not path.is_file():
             raise UnreadableInput(f"{path.name or 'this'}: there is no such file; check the path")
-        how = await self.stage.wb.answer("delimiter_of", path=str(path.absolute()))
+        how = await self.stage.workbench.answer("delimiter_of", path=str(path.absolute()))
         copy = await asyncio.to_thread(self._copied, path)
-        said = {
+        options = {
             name: how[name]
             for name, usual in (("delimiter", ";"), ("encoding", "utf-8"))
             if how[name] != usual
         }
-        spec: dict[str, Any] = {"file": {"path": str(copy), **said}}
+        spec: Fields = {"file": {"path": str(copy), **options}}
         await self.stage.look_at(spec, f"a file of {how['listed']:,} values")
 
     def _copied(self, path: Path) -> Path:
-        folder = uploads.folder_of(self.stage.wb.project.folder, FOLDER)
-        same = [known for known in folder.iterdir() if known.read_bytes() == path.read_bytes()]
-        if same:
-            return same[0]
+        folder = uploads.folder_of(self.stage.project.folder, FOLDER)
+        copies = [file for file in folder.iterdir() if file.read_bytes() == path.read_bytes()]
+        if copies:
+            return copies[0]
         copy = uploads.fresh(folder, path.name)
         shutil.copyfile(path, copy)
         copy.chmod(0o600)
@@ -117,12 +120,12 @@ class HierarchyFiles:
 
     async def _export(self, column: str) -> None:
         """Write the hierarchy down in the folder of the project."""
-        folder = uploads.folder_of(self.stage.wb.project.folder, FOLDER)
+        folder = uploads.folder_of(self.stage.project.folder, FOLDER)
         name = re.sub(r"[^\w.-]+", "-", column).strip("-.") or "column"
         path = uploads.fresh(folder, f"{name}.csv")
         try:
-            answer = await self.stage.wb.worker.ask(
-                "export_hierarchy", recipe=self.stage.wb.recipe, column=column, path=str(path)
+            answer = await self.stage.workbench.worker.ask(
+                "export_hierarchy", recipe=self.stage.recipe, column=column, path=str(path)
             )
         except SfumatoError as error:
             self.stage.page.say(str(error))

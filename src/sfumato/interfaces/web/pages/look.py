@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages import release_views
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.parts import button, element, text, until_drawn
+from sfumato.interfaces.web.pages.parts import button, element, hint, text, until_drawn
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, tabs
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
 
+# Columns that are drawn at once.
 AT_ONCE = 6
-"""Columns that are drawn at once."""
 
 
 def draw(page: Page) -> None:
@@ -22,15 +24,15 @@ def draw(page: Page) -> None:
     stage.place = page.live(stage.draw, early=lambda: stage.changed, classes="work figured")
 
 
-class LookStage:
+class LookStage(StageView):
     """What one tab looks at: which release, which view of it, and where in that."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.workbench = page, page.workbench
+        super().__init__(page)
         self.tab = page.stage.views[0][0]
+        # The version whose release is shown; 0: the newest.
         self.version = 0
-        """The version whose release is shown; 0: the newest."""
-        self.release: dict[str, Any] = {}
+        self.release: Fields = {}
         self.first = {"columns": 0, "rows": 0}
         self.pair: list[str] = []
         self.which = "all"
@@ -38,7 +40,6 @@ class LookStage:
         self.page_of_report = "owner"
         self.seconds = 20
         self.drawn: tuple[str, int] | None = None
-        self.place: Any = None
 
     async def ask(self, task: str, **arguments: Any) -> Any:
         """What the bench says of the release that is shown."""
@@ -49,17 +50,11 @@ class LookStage:
         """Whether another view or another release is asked for than what is drawn: then that is
         said at once, and what was there is gone.
         """
-        return self.drawn != (self.tab, self.workbench.project.version)
-
-    def again(self, **changes: Any) -> None:
-        """Draw again with something changed."""
-        for name, value in changes.items():
-            setattr(self, name, value)
-        self.page.redraw(self.place)
+        return self.drawn != (self.tab, self.project.version)
 
     async def make(self) -> None:
         """Make the release of the recipe in use."""
-        project = self.workbench.project
+        project = self.project
         version = project.version
         register = project.register or None
         task = self.workbench.do("make", "Making the release", key=str(version), register=register)
@@ -74,20 +69,20 @@ class LookStage:
         project.note(version, outcome.get("effect", {}))
         project.tell()
 
-    def known_as(self, what: str) -> str:
+    def known_as(self, subject: str) -> str:
         """What is found about a release is known by when that was made: made again it is another
         one.
         """
-        return f"{what} {self.version} {self.release['created']}"
+        return f"{subject} {self.version} {self.release['created']}"
 
     # drawing
 
     async def draw(self) -> None:
         """Draw all of it."""
-        project = self.workbench.project
-        shown = (self.tab, project.version)
+        project = self.project
+        drawn_for = (self.tab, project.version)
         text("What would others get?", "h1")
-        if not project.has_recipe or self.workbench.opened is None:
+        if not self.workbench.ready:
             self.page.ask_for_table("Open a table first: there is nothing to look at yet.")
             return
         with until_drawn():
@@ -114,14 +109,14 @@ class LookStage:
                 words = f"Make the release of version {project.version}"
                 button(words, self.make, "strongly", key="make")
         views = dict(self.page.stage.views)
-        tabs("Views of the release", list(views), self.tab, lambda name: self.again(tab=name))
-        with element("div", "panel", *(["old"] if old else [])), until_drawn():
+        tabs("Views of the release", list(views), self.tab, lambda name: self.change_view(tab=name))
+        with element("div", "panel", old and "old"), until_drawn():
             task = views[self.tab]
             if task in OWN_VIEWS:
                 await OWN_VIEWS[task](self)
             else:
                 draw_blocks(await self.ask(task))
-        self.drawn = shown
+        self.drawn = drawn_for
 
 
 async def _columns(stage: LookStage) -> None:
@@ -130,12 +125,9 @@ async def _columns(stage: LookStage) -> None:
     cards = await stage.ask("look_columns", names=names[first : first + AT_ONCE])
     if len(names) > AT_ONCE:
         pager("columns", (first, AT_ONCE, len(names)), lambda at: turn(stage, "columns", at))
-    text(
+    hint(
         "Grey outline: before. Blue: after; what was made coarser is spread over what it may stand"
-        " for.",
-        "p",
-        "small",
-        "soft",
+        " for."
     )
     with element("div", "cards"):
         for blocks in cards:
@@ -145,7 +137,7 @@ async def _columns(stage: LookStage) -> None:
 
 def turn(stage: LookStage, part: str, first: int) -> None:
     """Go to another page of columns or rows."""
-    stage.again(first={**stage.first, part: first})
+    stage.change_view(first={**stage.first, part: first})
 
 
 async def _pairs(stage: LookStage) -> None:
@@ -156,22 +148,23 @@ async def _pairs(stage: LookStage) -> None:
         return
     if len(set(stage.pair)) != 2 or not set(stage.pair) <= set(names):
         stage.pair = names[:2]
-    left, right = stage.pair
+    first, second = stage.pair
     options = {name: name for name in names}
 
-    def choose(place: int, name: str) -> None:
+    def choose(position: int, name: str) -> None:
         # both cannot be the same: one that is taken changes sides
-        pair = [right, left]
+        pair = [second, first]
         if name not in pair:
-            pair = [name, right] if place == 0 else [left, name]
-        stage.again(pair=pair)
+            pair = [name, second] if position == 0 else [first, name]
+        stage.change_view(pair=pair)
 
     with element("div", "row", "controls"):
-        choice("columns", options, left, lambda name: choose(0, name), key="one column")
-        choice("and", options, right, lambda name: choose(1, name), key="other column")
-    draw_blocks(await stage.ask("look_pair", one=left, other=right))
+        choice("columns", options, first, lambda name: choose(0, name), key="one column")
+        choice("and", options, second, lambda name: choose(1, name), key="other column")
+    draw_blocks(await stage.ask("look_pair", first=first, second=second))
 
 
+# Views that have controls of their own; the others show the blocks of their task.
 OWN_VIEWS = {
     "look_columns": _columns,
     "look_pair": _pairs,
@@ -180,4 +173,3 @@ OWN_VIEWS = {
     "measure": release_views.utility,
     "draft_reports": release_views.report,
 }
-"""Views that have controls of their own; the others show the blocks of their task."""

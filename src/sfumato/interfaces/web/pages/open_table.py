@@ -14,11 +14,13 @@ from sfumato.core.source import Intake
 from sfumato.core.words import size_in_words
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import uploads
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.folders import forget_recent, recent
 from sfumato.interfaces.web.forms import read_form
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, section, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, hint, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Drop
 from sfumato.interfaces.web.requests import ReadingRequest
@@ -28,32 +30,31 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
 
 MOST_PROJECTS = 6
+# What the project keeps of how a table is read; all else stands in the recipe.
 NOT_IN_RECIPE = ("format", "table")
-"""What the project keeps of how a table is read; all else stands in the recipe."""
 PARTS = {"sheet": "Sheet", "table": "Table of the database"}
 
 
-class Opening:
+class Opening(StageView):
     """Ways to open a table. What fails is said in place, and how the file is read can be said
     then.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
-        self.wb = page.workbench
-        self.values: dict[str, Any] = {}
-        """What stands in the form of how the file is read."""
+        super().__init__(page)
+        # What stands in the form of how the file is read.
+        self.values: Fields = {}
+        # The sheet or the table of a database that was chosen.
         self.part: dict[str, str] = {}
-        """The sheet or the table of a database that was chosen."""
         self.path = ""
 
     def draw(self) -> None:
         """The page of a workbench without a table."""
         text("Which table shall be safe to share?", "h1")
         text("It is read on this machine and stays here.", "p", "soft")
-        if self.wb.trouble:
-            self.page.complain(self.wb.trouble)
-        self._again()
+        if self.workbench.trouble:
+            self.page.complain(self.workbench.trouble)
+        self._draw_reopening()
         self.problem = element("div", "notes")
         with element("div", "openings"):
             with section("Open a table"):
@@ -61,25 +62,20 @@ class Opening:
                 self.folder = element("div", "folder")
             with section("Or send it here"):
                 self._drop()
-                text(
-                    "A copy is kept in the folder of the project, for your eyes only.",
-                    "p",
-                    "soft",
-                    "small",
-                )
+                hint("A copy is kept in the folder of the project, for your eyes only.")
             with section("Or look around first"):
                 button(
                     "Try the invented hospital",
-                    lambda: self.page.wait_for(self.wb.open(example="hospital")),
+                    lambda: self.page.wait_for(self.workbench.open(example="hospital")),
                     key="hospital",
                 )
-                text("3,000 stays of people who do not exist.", "p", "soft", "small")
+                hint("3,000 stays of people who do not exist.")
             self._recent()
         self._options("How is the file written?")
 
-    def draw_reading(self, opened: dict[str, Any]) -> None:
+    def draw_reading(self, opened: Fields) -> None:
         """How the open table was read, and another way; another table."""
-        data = self.wb.project.data
+        data = self.project.data
         text(_read_as(opened), "p", "soft")
         self.problem = element("div", "notes")
         if data.path is not None:
@@ -87,34 +83,31 @@ class Opening:
             self._options("Read it otherwise", opened)
         with element("details", "options"):
             text("Open another table", "summary", key="another table")
-            text(
-                "The recipe stays. Columns that it does not know will wait for a role.",
-                "p",
-                "soft",
-                "small",
-            )
+            hint("The recipe stays. Columns that it does not know will wait for a role.")
             self._path(empty=True)
             self.folder = element("div", "folder")
             self._drop()
-        if recent(besides=self.wb.project.folder):
+        if recent(besides=self.project.folder):
             with element("details", "options"):
                 text("Open another project", "summary", key="another project")
-                text("This one is kept as it is.", "p", "soft", "small")
+                hint("This one is kept as it is.")
                 self._projects()
 
     # parts
 
-    def _again(self) -> None:
+    def _draw_reopening(self) -> None:
         """The table that the project is about, where it is not open."""
-        data = self.wb.project.data
+        data = self.project.data
         if data.path is None and data.example is None:
             return
         with element("p", "lead"):
             text(f"This project is about {data.name or 'a table'}. ")
-            button("Open it again", lambda: self.page.wait_for(self.wb.reopen()), key="reopen")
+            button(
+                "Open it again", lambda: self.page.wait_for(self.workbench.reopen()), key="reopen"
+            )
 
     def _recent(self) -> None:
-        if recent(besides=self.wb.project.folder):
+        if recent(besides=self.project.folder):
             with section("Projects you had open"):
                 self._projects()
 
@@ -127,20 +120,20 @@ class Opening:
         self._list_projects()
 
     def _list_projects(self) -> None:
-        about: dict[str, Any] = {"tabindex": 0, "aria_label": "recent projects"}
+        about: Fields = {"tabindex": 0, "aria_label": "recent projects"}
         with (
             self.page.client,
             redrawn(self.projects),
             element("ul", "entries", "projects", **about),
         ):
-            for project in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
+            for project in recent(besides=self.project.folder)[:MOST_PROJECTS]:
                 self._project(project)
 
-    def _project(self, one: dict[str, Any]) -> None:
-        folder, records = one["folder"], one.get("records")
-        name = str(one.get("name") or Path(folder).name)
+    def _project(self, project: Fields) -> None:
+        folder, records = project["folder"], project.get("records")
+        name = str(project.get("name") or Path(folder).name)
         with element("li"):
-            if one["there"]:
+            if project["there"]:
                 button(
                     name,
                     lambda: self._move_to(folder),
@@ -169,7 +162,7 @@ class Opening:
     def _move_to(self, folder: str) -> None:
         """Open another project in this workbench; why it cannot be is said above the list."""
         try:
-            self.wb.move_to(Path(folder))
+            self.workbench.move_to(Path(folder))
         except SfumatoError as error:
             with self.page.client, redrawn(self.refused):
                 self.page.complain(str(error))
@@ -182,7 +175,7 @@ class Opening:
             element_open = button("Open", lambda: None, "strongly", key="open path")
             element_open.props["type"] = "submit"
             button("Browse …", lambda: self._browse(self.path or None), key="browse")
-        form.on("submit.prevent", self._named)
+        form.on("submit.prevent", self._open_named)
 
     def _show_path(self, path: str) -> None:
         """The field of the path, with another one in it."""
@@ -213,7 +206,7 @@ class Opening:
         )
         drop.on("done", lambda event: self._sent(str(event.args)))
 
-    def _options(self, words: str, opened: dict[str, Any] | None = None) -> None:
+    def _options(self, words: str, opened: Fields | None = None) -> None:
         """How the file is read; of an open table it can be read again otherwise."""
         with element("details", "options") as self.details:
             text(words, "summary", key="reading options")
@@ -221,16 +214,16 @@ class Opening:
                 self._part_of(opened)
             options = FormOptions(values=self.values, folded=False)
             DrawnForm(ReadingRequest, None, "reading", lambda *_: None, options).draw()
-            text("Where nothing is said, sfumato finds out.", "p", "soft", "small")
+            hint("Where nothing is said, sfumato finds out.")
             if opened is not None:
                 button("Read it again", self._open_path, key="read again")
 
-    def _part_of(self, opened: dict[str, Any]) -> None:
+    def _part_of(self, opened: Fields) -> None:
         """Which sheet or table is open, and the others; they are chosen in the same place."""
         kind, names = opened["parts"]["kind"], opened["parts"]["names"]
         if len(names) < 2:
             return
-        now = self.wb.project.data.options.get("table", names[0])
+        now = self.project.data.options.get("table", names[0])
         if kind == "sheet":
             now = opened["sheet"] or names[0]
         self.part = {kind: now}
@@ -241,7 +234,7 @@ class Opening:
 
         choice(PARTS[kind], offered, now, choose, key=f"reading {kind}")
 
-    def _ask_part(self, location: dict[str, Any], choose: Callable[[str], Any]) -> None:
+    def _ask_part(self, location: Fields, choose: Callable[[str], Any]) -> None:
         """A file that holds several: let one be chosen."""
         kind, names = location["kind"], location["names"]
         with self.page.client, redrawn(self.folder):
@@ -277,37 +270,37 @@ class Opening:
                 for name, size in listing.files:
                     self._entry(
                         name,
-                        lambda n=name: self._chosen(listing.path, n),
+                        lambda n=name: self._open_chosen(listing.path, n),
                         f"file {name}",
                         size_in_words(size),
                     )
             if not listing.files:
-                text("No file here has the suffix of a table.", "p", "soft", "small")
-            if listing.more:
-                text(f"… and {listing.more:,} more", "p", "soft", "small")
+                hint("No file here has the suffix of a table.")
+            if listing.omitted:
+                hint(f"… and {listing.omitted:,} more")
 
-    def _entry(self, words: str, act: Any, key: str, more: str = "") -> None:
+    def _entry(self, words: str, act: Any, key: str, note: str = "") -> None:
         with element("li"):
             button(words, act, "quiet", key=key)
-            if more:
-                text(more, "span", "soft", "small")
+            if note:
+                text(note, "span", "soft", "small")
 
     # acts
 
-    async def _named(self) -> None:
+    async def _open_named(self) -> None:
         """Open what was named anew: which sheet or table of it is meant is asked, also where one of
         it is open.
         """
         self.part = {}
         await self._open_path()
 
-    async def _chosen(self, folder: str, name: str) -> None:
+    async def _open_chosen(self, folder: str, name: str) -> None:
         self.path = str(Path(folder) / name)
         self._show_path(self.path)
-        await self._named()
+        await self._open_named()
 
     async def _sent(self, name: str) -> None:
-        path = self.page.attempt(lambda: uploads.kept(self.wb.project.folder, name))
+        path = self.page.attempt(lambda: uploads.uploaded_file(self.project.folder, name))
         if path is not None:
             self.path = str(path)
             await self._open_path()
@@ -320,11 +313,11 @@ class Opening:
             self._complain("Name a file first, or browse to it.")
             return
         try:
-            location = await self.wb.do(
+            location = await self.workbench.do(
                 "look_at_path", "Looking at the file", path=self.path.strip()
             )
             options = read_form(ReadingRequest, self.values).options()
-            if location["path"] == self.wb.project.data.path:
+            if location["path"] == self.project.data.path:
                 options |= self.part  # what was chosen in one file says nothing of another
             part = self._known_part(location, options)
             if part is None:
@@ -334,26 +327,28 @@ class Opening:
         except SfumatoError as error:
             self._complain(str(error))
 
-    def _known_part(
-        self, location: dict[str, Any], options: dict[str, Any]
-    ) -> dict[str, str] | None:
+    def _known_part(self, location: Fields, options: Fields) -> dict[str, str] | None:
         """The sheet or table that is meant, where that is clear: it was chosen, the recipe names
         it, or there is one. None: ask.
         """
         kind, names = location["kind"], location["names"]
         if not kind:
             return {}
-        said = (
-            self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
-        )
+        recipe_sheet = None
+        if kind == "sheet" and self.project.has_recipe:
+            recipe_sheet = self.recipe.intake.sheet
         requested = options.get(kind)
-        if requested is not None or said in names:
-            return {} if requested is None else {kind: requested}
+        if requested is not None or recipe_sheet in names:
+            if requested is None:
+                return {}
+            return {kind: requested}
         if len(names) == 1:
-            return {kind: names[0]} if kind == "table" or said is not None else {}
+            if kind == "table" or recipe_sheet is not None:
+                return {kind: names[0]}
+            return {}
         return None
 
-    async def _open_part(self, location: dict[str, Any], name: str) -> None:
+    async def _open_part(self, location: Fields, name: str) -> None:
         try:
             self.part = {}
             options = read_form(ReadingRequest, self.values).options()
@@ -361,22 +356,28 @@ class Opening:
         except SfumatoError as error:
             self._complain(str(error))
 
-    async def _open_found(self, path: str, options: dict[str, Any]) -> None:
-        other = path != self.wb.project.data.path
-        await self.wb.open(path=path, options=options)
-        if other:
-            forget(self.wb.project)
+    async def _open_found(self, path: str, options: Fields) -> None:
+        is_other_table = path != self.project.data.path
+        await self.workbench.open(path=path, options=options)
+        if is_other_table:
+            forget(self.project)
         self._write_down(options)
 
-    def _write_down(self, options: dict[str, Any]) -> None:
+    def _write_down(self, options: Fields) -> None:
         """A recipe that was there before says from now on how the table is read."""
-        said = {name: value for name, value in options.items() if name not in NOT_IN_RECIPE}
-        recipe, data = self.wb.recipe, self.wb.project.data
-        intake = dataclasses.replace(Intake.of(said), missing_in=recipe.intake.missing_in)
-        if said:  # from now on the recipe says it, so that Undo takes it back
-            left = {name: value for name, value in options.items() if name not in said}
-            self.wb.project.set_data(dataclasses.replace(data, options=left))
-        if intake != recipe.intake and (said or recipe.intake.said()):
+        reading_options = {
+            name: value for name, value in options.items() if name not in NOT_IN_RECIPE
+        }
+        recipe, data = self.recipe, self.project.data
+        intake = dataclasses.replace(
+            Intake.of(reading_options), missing_in=recipe.intake.missing_in
+        )
+        if reading_options:  # from now on the recipe says it, so that Undo takes it back
+            project_options = {
+                name: value for name, value in options.items() if name not in reading_options
+            }
+            self.project.set_data(dataclasses.replace(data, options=project_options))
+        if intake != recipe.intake and (reading_options or recipe.intake.said()):
             self.page.edit(
                 dataclasses.replace(recipe, intake=intake), "Another way to read the table"
             )
@@ -389,7 +390,7 @@ class Opening:
             self.details.update()
 
 
-def _read_as(opened: dict[str, Any]) -> str:
+def _read_as(opened: Fields) -> str:
     """How a table was read, in a line."""
     format_, how = opened.get("format", ""), opened.get("read_as", {})
     words = f"{opened.get('name', 'the table')}, {opened.get('records', 0):,} rows"
@@ -399,5 +400,7 @@ def _read_as(opened: dict[str, Any]) -> str:
         return f"{words}, {format_}"
     sign = str(how.get("delimiter"))
     between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(sign, sign)
-    first = "names in the first line" if how.get("header") else "no names"
+    first = "no names"
+    if how.get("header"):
+        first = "names in the first line"
     return f"{words}, read as CSV: {between} between cells, {how.get('encoding')}, {first}"

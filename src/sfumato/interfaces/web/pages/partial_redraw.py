@@ -20,70 +20,71 @@ from nicegui.slot import Slot
 
 from sfumato.interfaces.web.pages.parts import enter, heard
 
+# Attributes in which an element and the one that takes its place are equal; a picture cannot change
+# its ``spec``.
 SAME = ("data-key", "data-is", "id", "type", "name", "spec")
-"""Attributes in which an element and the one that takes its place are equal; a picture cannot
-change its ``spec``.
-"""
+# A button that says something else does something else: a click on its way must not reach it.
 SAME_BUTTON = (*SAME, "aria-label")
-"""A button that says something else does something else: a click on its way must not reach it."""
 
 
-def beside(place: Element) -> ui.element:
+def beside(container: Element) -> ui.element:
     """A place off the page, to draw in what shall stand in another one."""
-    with place:
-        made = ui.element(place.tag)
-    place.default_slot.children.remove(made)
-    return made
+    with container:
+        drawing = ui.element(container.tag)
+    container.default_slot.children.remove(drawing)
+    return drawing
 
 
 @contextlib.contextmanager
-def redrawn(place: Element) -> Iterator[None]:
+def redrawn(container: Element) -> Iterator[None]:
     """Draw a place anew: what is drawn in the block takes the place of what was there. The block
     must not wait for anything.
     """
-    drawn = beside(place)
-    with drawn:
+    drawing = beside(container)
+    with drawing:
         yield
-    put(drawn, place)
+    exchange_contents(drawing, container)
 
 
-def put(drawn: Element, place: Element) -> None:
+def exchange_contents(drawing: Element, container: Element) -> None:
     """Put what was drawn beside the page into its place; what is the same as before stays, changed
     where it says something else.
 
     Whoever still draws goes on in the place: it takes over the slot that is drawn in. Putting twice
     is the same as once.
     """
-    if drawn.is_deleted:
+    if drawing.is_deleted:
         return
-    if place.is_deleted:  # while it was drawn, what is around it was drawn anew
-        drawn.client.remove_elements(drawn.descendants(include_self=True))
+    if container.is_deleted:  # while it was drawn, what is around it was drawn anew
+        drawing.client.remove_elements(drawing.descendants(include_self=True))
         return
-    old, slot = list(place.default_slot.children), drawn.default_slot
+    old, slot = list(container.default_slot.children), drawing.default_slot
     before = [child.id for child in old]
-    slot._parent = weakref.ref(place)
-    place.slots["default"] = place.default_slot = slot
-    drawn.slots["default"] = drawn.default_slot = Slot(drawn, "default")
-    drawn._deleted = True
-    _forget(drawn)
+    # the slot itself moves: whoever still draws into it goes on in the page
+    slot._parent = weakref.ref(container)
+    container.slots["default"] = container.default_slot = slot
+    drawing.slots["default"] = drawing.default_slot = Slot(drawing, "default")
+    drawing._deleted = True
+    _forget(drawing)
     _exchange(old, list(slot.children))
     if before != [child.id for child in slot.children]:
-        place.update()
+        container.update()
 
 
 def _exchange(old: list[Element], new: list[Element]) -> None:
     """Let new siblings take over the identities of the old ones they are the same as; the rest of
     the old ones is gone.
     """
+    # equal elements keep their order: the first old one becomes the first new one
     waiting: dict[Any, deque[Element]] = defaultdict(deque)
     for child in old:
         waiting[_kind(child)].append(child)
     for child in new:
-        same = waiting.get(_kind(child))
-        if same:
-            _take_over(same.popleft(), child)
-    for left in waiting.values():
-        for child in left:
+        candidates = waiting.get(_kind(child))
+        if candidates:
+            _take_over(candidates.popleft(), child)
+    for unused in waiting.values():
+        for child in unused:
             child.client.remove_elements(child.descendants(include_self=True))
 
 
@@ -118,6 +119,7 @@ def _take_over(old: Element, new: Element) -> None:
     _exchange(*children)
     if stale and new.tag == "select":
         enter(new)
+    # only what says something else is sent to the browser
     if pending or was != new._to_dict():
         client.outbox.enqueue_update(new)
 

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
+from sfumato.interfaces.web.pages.tables import draw_entry
 from sfumato.interfaces.web.requests import (
     NUMBER_FIELDS,
     PERMISSION_FIELDS,
@@ -32,27 +35,27 @@ def draw(page: Page) -> None:
     page.live(stage.draw, classes="policies")
 
 
-class PolicyStage:
+class PolicyStage(StageView):
     """The stage in one tab: the policy that was opened, the recipe it would make, and the verdict
     on a release. What stands in the forms stays while other policies are opened.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
-        self.source: dict[str, Any] = {}
-        self.use: dict[str, Any] = {}
-        self.compliance: dict[str, Any] = {}
-        self.policy: dict[str, Any] | None = None
-        self.compiled: dict[str, Any] | None = None
-        self.verdict: dict[str, Any] | None = None
+        super().__init__(page)
+        self.source: Fields = {}
+        self.use: Fields = {}
+        self.compliance: Fields = {}
+        self.policy: Fields | None = None
+        self.compiled: Fields | None = None
+        self.verdict: Fields | None = None
         self.version = 0
         self.problem = ""
 
     async def draw(self) -> None:
         """Draw where to open one, then what is in it, then the recipe, then the verdict."""
         text("What does your privacy policy ask of this table?", "h1")
-        workbench = self.page.workbench
-        if not workbench.project.has_recipe or workbench.opened is None:
+        workbench = self.workbench
+        if not workbench.ready:
             text("Open a table first, on the stage Data.", "p", "soft")
             return
         presets = await workbench.answer("policy_presets")
@@ -71,14 +74,14 @@ class PolicyStage:
         if policy is not None and policy["language"]:
             self._draw_compliance(policy)
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw the stage anew: something other than the recipe changed."""
-        self.page.workbench.project.tell()
+        self.project.tell()
 
-    async def _work(self, task: str, title: str, **arguments: Any) -> dict[str, Any] | None:
+    async def _work(self, task: str, title: str, **arguments: Any) -> Fields | None:
         """Let a task work on the policy; what is refused is said in its place."""
         self.problem = ""
-        workbench = self.page.workbench
+        workbench = self.workbench
         version = workbench.project.version
 
         async def work() -> Any:
@@ -110,17 +113,12 @@ class PolicyStage:
                     self._draw_preset(rule)
 
     def _draw_preset(self, rule: dict[str, str]) -> None:
-        path = f"preset:{rule['name']}"
+        path, title = f"preset:{rule['name']}", rule["title"]
+        source, lines = PolicySource(path=path), [rule["text"], rule["source"]]
         with element("li", "entry"):
-            with element("div"):
-                text(rule["title"], "span", "strong")
-                text(rule["text"], "p", "help")
-                text(rule["source"], "p", "help")
-            button(
-                "Open",
-                lambda: self.open_policy(PolicySource(path=path)),
-                key=path,
-                label=f"Open {rule['title']}",
+            label = f"Open {title}"
+            draw_entry(
+                title, lines, "Open", lambda: self.open_policy(source), key=path, label=label
             )
 
     async def _open(self, field: str) -> None:
@@ -131,14 +129,14 @@ class PolicyStage:
         self.policy = self.compiled = self.verdict = None
         self.problem = ""
         try:
-            self.policy = await self.page.workbench.answer("read_policy", source=source)
+            self.policy = await self.workbench.answer("read_policy", source=source)
         except SfumatoError as error:
             self.problem = str(error)
         else:
             purpose = next(iter(self.policy["suggestions"].get("purpose", [])), "")
             for values in (self.use, self.compliance):
                 values |= {"purpose": purpose, "recipient": ""}
-        self.again()
+        self.redraw()
 
     # the recipe it would make
 
@@ -161,23 +159,23 @@ class PolicyStage:
         self.compiled = None
         if field.name == "purpose":
             self.use["recipient"] = ""
-        self.again()
+        self.redraw()
 
     async def compile(self, form: DrawnForm) -> None:
         """Work out the recipe; it is only shown."""
         request = form.read()
         if request is None or self.policy is None:
             return
-        self.version = self.page.workbench.project.version
+        self.version = self.project.version
         self.compiled = await self._work(
             "compile_policy", "Compiling the policy", source=self.policy["source"], request=request
         )
-        self.again()
+        self.redraw()
 
-    def _draw_compiled(self, compiled: dict[str, Any]) -> None:
+    def _draw_compiled(self, compiled: Fields) -> None:
         with element("section", "card"):
             draw_blocks(compiled["blocks"])
-            lines = changed_lines(self.page.workbench.recipe, compiled["recipe"])
+            lines = changed_lines(self.recipe, compiled["recipe"])
             if not lines:
                 text("It is the recipe in use already.", "p")
                 return
@@ -192,14 +190,14 @@ class PolicyStage:
         """Make it the recipe in use: one version."""
         if self.compiled is None or self.policy is None:
             return
-        if self.version != self.page.workbench.project.version:
+        if self.version != self.project.version:
             self.page.say("The recipe was changed since. Compile the policy again.")
             return
         self.page.edit(self.compiled["recipe"], f"as the policy {self.policy['name']} asks")
 
     # whether a release keeps it
 
-    def _draw_compliance(self, policy: dict[str, Any]) -> None:
+    def _draw_compliance(self, policy: Fields) -> None:
         hidden: list[str] = []
         if not policy["permits"]:
             hidden += PERMISSION_FIELDS
@@ -222,9 +220,9 @@ class PolicyStage:
     async def judge(self, request: ComplianceRequest, _: Any) -> None:
         """Let the verb judge; what is refused is said in place."""
         self.verdict = None
-        self.again()
-        policy: dict[str, Any] = self.policy or {}
-        project = self.page.workbench.project
+        self.redraw()
+        policy: Fields = self.policy or {}
+        project = self.project
         self.verdict = await self._work(
             "comply_policy",
             "Holding the release against the policy",
@@ -233,7 +231,7 @@ class PolicyStage:
             source=policy["source"],
             request=request,
         )
-        self.again()
+        self.redraw()
 
 
 def changed_lines(before: Recipe, after: Recipe) -> list[str]:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import registry
 from sfumato.core.limits import Limit, limits_of, written_limits
 from sfumato.core.parameters import values_of
-from sfumato.core.recipe import Agreement, Recipe
+from sfumato.core.recipe import Agreement
 from sfumato.core.words import count_of, inflect
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.catalogue import meaning_of, sentence_of, summary_of, title_of
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import form_of
 from sfumato.interfaces.web.pages.add_dialog import Adding
 from sfumato.interfaces.web.pages.forms import (
@@ -26,15 +27,18 @@ from sfumato.interfaces.web.pages.forms import (
     largest_shown,
 )
 from sfumato.interfaces.web.pages.parts import (
-    CHECKED,
     VALUE,
     Words,
     button,
     element,
+    hint,
     option,
     section,
     text,
 )
+from sfumato.interfaces.web.pages.stage_view import StageView
+from sfumato.interfaces.web.pages.tables import draw_entry
+from sfumato.interfaces.web.requests import BoundRequest
 from sfumato.methods.formulas.choice_of_k import published_thresholds
 
 if TYPE_CHECKING:
@@ -76,28 +80,23 @@ def draw(page: Page) -> None:
     page.live(stage.draw, early=True, classes="promises")
 
 
-class PromiseStage:
+class PromiseStage(StageView):
     """The stage in one tab: what is open, and what is being added, outlives the redrawing."""
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        super().__init__(page)
         self.open: set[str] = set()
         self.adding = {
             field: Adding(self, declared.family, field, declared.add)
             for field, declared in SECTIONS.items()
         }
 
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe in use."""
-        return self.page.workbench.recipe
-
     async def draw(self) -> None:
         """Draw the sections that the stage declares; what the table of today says is filled in when
         it is known.
         """
         text("What must hold, and how do we get there?", "h1")
-        if not self.page.workbench.project.has_recipe:
+        if not self.project.has_recipe:
             self.page.ask_for_table("Open a table first, on the stage Data.")
             return
         problems = element("div", "problems", role="status")
@@ -111,26 +110,28 @@ class PromiseStage:
                 if not getattr(self.recipe, field):
                     text(SECTIONS[field].empty, "p", "soft")
                 elif field == "meet":
-                    cards = [PromiseCard(self, place) for place in range(len(self.recipe.meet))]
+                    cards = [
+                        PromiseCard(self, position) for position in range(len(self.recipe.meet))
+                    ]
                 elif field == "steps":
                     self._steps()
                 else:
-                    for place, agreement in enumerate(self.recipe.contract):
-                        self._agreement(place, agreement)
+                    for position, agreement in enumerate(self.recipe.contract):
+                        self._agreement(position, agreement)
                 self.adding[field].draw()
                 if field == "meet":
                     words = "Published thresholds, with their sources"
                     self.details("published", words, self._published, "more")
-        if self.page.workbench.opened is not None:
+        if self.workbench.opened is not None:
             await self._fill_in(problems, cards)
 
     async def _fill_in(self, problems: Any, cards: list[PromiseCard]) -> None:
-        bench = self.page.workbench
+        bench = self.workbench
         standing = await bench.answer("standing")
         with problems:
             for sentence in standing["problems"]:
                 text(sentence, "p", "problem")
-        today: dict[str, Any] = {"sizes": [], "records": []}
+        today: Fields = {"sizes": [], "records": []}
         if not standing["problems"]:
             today = await bench.answer("today")
         for card, verdict in zip(cards, standing["promises"], strict=False):
@@ -142,10 +143,20 @@ class PromiseStage:
         """Make a recipe with something changed the one in use."""
         self.page.edit(dataclasses.replace(self.recipe, **changes), sentence)
 
-    def put(self, field: str, place: int, sentence: str, *members: Any) -> None:
+    def replace_member(self, field: str, position: int, sentence: str, *members: Any) -> None:
         """Put these members in the place of one member of a section; none: it goes."""
         before = getattr(self.recipe, field)
-        self.edit(sentence, **{field: (*before[:place], *members, *before[place + 1 :])})
+        self.edit(sentence, **{field: (*before[:position], *members, *before[position + 1 :])})
+
+    def remover(self, field: str, position: int, key: str, title: str) -> None:
+        """The button that takes a member out of its section."""
+        button(
+            "Remove",
+            lambda: self.replace_member(field, position, f"without {title}"),
+            "quiet",
+            key=f"{key}-remove",
+            label=f"Remove {title}",
+        )
 
     def add(self, field: str, member: Any) -> None:
         """Add a member to a section; how far a metric may be off is set in its card."""
@@ -156,19 +167,20 @@ class PromiseStage:
             higher = member.better == "higher"
             member = Agreement(member, at_least=0.9) if higher else Agreement(member, at_most=0.1)
             sentence = f"contract: {member.promise}"
-        self.put(field, len(getattr(self.recipe, field)), sentence, member)
+        self.replace_member(field, len(getattr(self.recipe, field)), sentence, member)
 
     def _published(self) -> None:
         """Published thresholds, each with its source; they set the class size."""
-        text("None makes a release lawful; they say what others take.", "p", "soft", "small")
+        hint("None makes a release lawful; they say what others take.")
         with element("ul", "plainlist"):
             for rule in published_thresholds():
+                risk = ""
+                if rule.risk is not None:
+                    risk = f"risk at most {rule.risk:g}, "
                 with element("li", "entry"):
-                    with element("div"):
-                        text(rule.name, "span", "strong")
-                        risk = "" if rule.risk is None else f"risk at most {rule.risk:g}, "
-                        text(f"{risk}{rule.source}; {rule.seen}", "p", "help")
-                    button(
+                    draw_entry(
+                        rule.name,
+                        [f"{risk}{rule.source}; {rule.seen}"],
                         f"k = {rule.k}",
                         lambda k=rule.k: self.take(k),
                         key=f"take-{rule.name}-{rule.k}",
@@ -179,20 +191,22 @@ class PromiseStage:
         """Promise k-anonymity of this size, in place of the one that is promised."""
         model = registry.build("models", {"k_anonymity": k})
         promises = self.recipe.meet
-        place = next((at for at, other in enumerate(promises) if other.crowd), len(promises))
-        self.put("meet", place, f"promise: {model.promise}", model)
+        position = next(
+            (at for at, model_in_use in enumerate(promises) if model_in_use.crowd), len(promises)
+        )
+        self.replace_member("meet", position, f"promise: {model.promise}", model)
 
     # steps
 
     def _steps(self) -> None:
         with element("ol", "steps", aria_label="Steps, in their order") as ordered:
             ordered.on("moved", lambda event: self.drop(*event.args), js_handler=MOVED)
-            for place, step in enumerate(self.recipe.steps):
-                with element("li", "card", data_is=self.step_key(place)):
-                    self._step(place, step)
+            for position, step in enumerate(self.recipe.steps):
+                with element("li", "card", data_is=self.step_key(position)):
+                    self._step(position, step)
 
-    def _step(self, place: int, step: Any) -> None:
-        key, title, count = self.step_key(place), title_of(step.name), len(self.recipe.steps)
+    def _step(self, position: int, step: Any) -> None:
+        key, title, count = self.step_key(position), title_of(step.name), len(self.recipe.steps)
         with element("div", "cardhead"):
             if count > 1:
                 handle = button(
@@ -206,70 +220,66 @@ class PromiseStage:
                     data_handle="",
                     aria_keyshortcuts="ArrowUp ArrowDown",
                 )
-                self._moves_by_keys(handle, place, "")
-            text(f"{place + 1}. {title}", "h3")
+                self._moves_by_keys(handle, position, "")
+            text(f"{position + 1}. {title}", "h3")
             with element("div", "buttons"):
                 # at the end of the list a button stays, so that it keeps the focus
-                self._mover(place, -1, end=place == 0)
-                self._mover(place, 1, end=place == count - 1)
-                button(
-                    "Remove",
-                    lambda: self.put("steps", place, f"without {title}"),
-                    "quiet",
-                    key=f"{key}-remove",
-                    label=f"Remove {title}",
-                )
+                self._mover(position, -1, end=position == 0)
+                self._mover(position, 1, end=position == count - 1)
+                self.remover("steps", position, key, title)
         text(meaning_of(type(step)), "p")
 
-        def become(made: Any, field: Any) -> None:
-            self.put("steps", place, sentence_of(made.name, field, made), made)
+        def become(changed: Any, field: Any) -> None:
+            self.replace_member(
+                "steps", position, sentence_of(changed.name, field, changed), changed
+            )
 
-        self._moves_by_keys(self.settings(key, step, become), place, "event.altKey &&")
+        self._moves_by_keys(self.settings(key, step, become), position, "event.altKey &&")
 
-    def settings(self, key: str, thing: Any, become: Callable[[Any, Any], None]) -> Any:
+    def settings(self, key: str, method: Any, become: Callable[[Any, Any], None]) -> Any:
         """The form of something behind its summary."""
         options = FormOptions(opened=self.open)
-        form = DrawnForm(thing, self.recipe.schema, key, become, options)
-        summary = summary_of(thing) or "all as they come"
+        form = DrawnForm(method, self.recipe.schema, key, become, options)
+        summary = summary_of(method) or "all as they come"
         return self.details(key, f"Settings: {summary}", form.draw, "more")
 
-    def _mover(self, place: int, by: int, *, end: bool) -> None:
-        title = title_of(self.recipe.steps[place].name)
+    def _mover(self, position: int, by: int, *, end: bool) -> None:
+        title = title_of(self.recipe.steps[position].name)
         mover = button(
             "↑" if by < 0 else "↓",
-            lambda: self.move(place, by),
-            key=f"{self.step_key(place)}-{'up' if by < 0 else 'down'}",
+            lambda: self.move(position, by),
+            key=f"{self.step_key(position)}-{'up' if by < 0 else 'down'}",
             label=f"{title} {'earlier' if by < 0 else 'later'}",
             aria_keyshortcuts="Alt+ArrowUp Alt+ArrowDown",
-            aria_disabled="true" if end else "false",
+            aria_disabled=end,
         )
-        self._moves_by_keys(mover, place, "event.altKey &&")
+        self._moves_by_keys(mover, position, "event.altKey &&")
 
-    def _moves_by_keys(self, part: Any, place: int, condition: str) -> None:
-        part.on("keydown", lambda: self.move(place, -1), js_handler=ON_KEY % (condition, "Up"))
-        part.on("keydown", lambda: self.move(place, 1), js_handler=ON_KEY % (condition, "Down"))
+    def _moves_by_keys(self, part: Any, position: int, condition: str) -> None:
+        part.on("keydown", lambda: self.move(position, -1), js_handler=ON_KEY % (condition, "Up"))
+        part.on("keydown", lambda: self.move(position, 1), js_handler=ON_KEY % (condition, "Down"))
 
-    def step_key(self, place: int) -> str:
+    def step_key(self, position: int) -> str:
         """What a step is known by when it moves: its name, and which one of that name it is."""
         names = [step.name for step in self.recipe.steps]
-        return f"step-{names[place]}-{names[:place].count(names[place])}"
+        return f"step-{names[position]}-{names[:position].count(names[position])}"
 
     def drop(self, item: str, to: int) -> None:
         """Put a step where it was dragged to: one version."""
         steps = list(self.recipe.steps)
-        keys = [self.step_key(place) for place in range(len(steps))]
+        keys = [self.step_key(position) for position in range(len(steps))]
         if item not in keys or not 0 <= to < len(steps) or keys.index(item) == to:
             return
         step = steps.pop(keys.index(item))
         steps.insert(to, step)
         self.edit(f"{title_of(step.name)}: now step {to + 1}", steps=tuple(steps))
 
-    def move(self, place: int, by: int) -> None:
+    def move(self, position: int, by: int) -> None:
         """Put a step earlier or later."""
-        steps, to = list(self.recipe.steps), place + by
+        steps, to = list(self.recipe.steps), position + by
         if not 0 <= to < len(steps):
             return
-        steps[place], steps[to] = steps[to], steps[place]
+        steps[position], steps[to] = steps[to], steps[position]
         words = "earlier" if by < 0 else "later"
         self.edit(f"{title_of(steps[to].name)}: {words}", steps=tuple(steps))
 
@@ -283,30 +293,32 @@ class PromiseStage:
             "help",
         )
         limits = limits_of(self.recipe.limits)
-        for place, limit in enumerate(limits):
-            self._limit(place, limit)
+        for position, limit in enumerate(limits):
+            self._limit(position, limit)
         with element("div", "limit"):
             with element("select", "input", key="limit-add", aria_label="Add a limit") as select:
-                option("add a limit …", "", chosen=True)
+                option("add a limit …", "", selected=True)
                 for family in registry.MEASURED:
                     for name in registry.family(family):
                         if name not in self.recipe.limits:
                             option(title_of(name), name)
             adds(select, lambda name: self.set_limit(len(limits), Limit(name, 0.2)))
 
-    def _limit(self, place: int, limit: Limit) -> None:
+    def _limit(self, position: int, limit: Limit) -> None:
         """One limit: its bound, and the parameters of what is limited."""
         key, title = f"limit-{limit.name}", title_of(limit.name)
         if limit.parameters:
-            key, title = f"{key}-{place}", f"{title}: {summary_of(registry.measured(limit))}"
+            key, title = f"{key}-{position}", f"{title}: {summary_of(registry.measured(limit))}"
         with element("div", "limit"):
             text(title, "label", "label", **{"for": key})
             about = {"type": "number", "step": "any", "min": 0, "^value": f"{limit.bound:g}"}
             cell = element("input", "input", key=key, id=key, **about)
-            cell.on("change", lambda event: self.bound(place, limit, event.args), js_handler=VALUE)
+            cell.on(
+                "change", lambda event: self.bound(position, limit, event.args), js_handler=VALUE
+            )
             button(
                 "Remove",
-                lambda: self.set_limit(place, None),
+                lambda: self.set_limit(position, None),
                 "quiet",
                 key=f"{key}-out",
                 label=f"Remove the limit of {title}",
@@ -316,30 +328,32 @@ class PromiseStage:
         except SfumatoError:  # a plain number does not say enough: making the release says what
             return
 
-        def become(made: Any, _: Any) -> None:
-            way = "at_least" if made.better == "higher" else "at_most"
-            self.set_limit(place, Limit(limit.name, limit.bound, values_of(made), way))
+        def become(changed: Any, _: Any) -> None:
+            way = "at_most"
+            if changed.better == "higher":
+                way = "at_least"
+            self.set_limit(position, Limit(limit.name, limit.bound, values_of(changed), way))
 
         if form_of(metric):
             self.settings(key, metric, become)
 
-    def bound(self, place: int, limit: Limit, entered: str) -> None:
+    def bound(self, position: int, limit: Limit, entered: str) -> None:
         """Set how far something may go; nothing entered takes the limit away."""
         if not entered.strip():
-            self.set_limit(place, None)
+            self.set_limit(position, None)
             return
         try:
             number = float(entered)
         except ValueError:
             self.page.say(f"A limit of {title_of(limit.name)} is a number.")
             return
-        self.set_limit(place, dataclasses.replace(limit, bound=number))
+        self.set_limit(position, dataclasses.replace(limit, bound=number))
 
-    def set_limit(self, place: int, limit: Limit | None) -> None:
+    def set_limit(self, position: int, limit: Limit | None) -> None:
         """Put a limit in the place of another, or take that away."""
         changed = list(limits_of(self.recipe.limits))
-        before = changed[place : place + 1]
-        changed[place : place + 1] = [] if limit is None else [limit]
+        before = changed[position : position + 1]
+        changed[position : position + 1] = [] if limit is None else [limit]
         limits = written_limits(changed)
         problems = registry.limit_problems(limits)
         if problems:
@@ -351,9 +365,9 @@ class PromiseStage:
 
     # contract
 
-    def _agreement(self, place: int, agreement: Agreement) -> None:
+    def _agreement(self, position: int, agreement: Agreement) -> None:
         metric = agreement.metric
-        key, title = f"contract-{place}", metric.title
+        key, title = f"contract-{position}", metric.title
 
         def become(**changes: Any) -> None:
             try:
@@ -361,30 +375,37 @@ class PromiseStage:
             except SfumatoError as error:
                 self.page.say(str(error))
             else:
-                self.put("contract", place, f"contract: {changed.promise}", changed)
+                self.replace_member("contract", position, f"contract: {changed.promise}", changed)
 
         with element("div", "card", data_is=metric.name):
             with element("div", "cardhead"):
                 text(title, "h3")
-                sentence = f"contract: without {title_of(metric.name)}"
-                button(
-                    "Remove",
-                    lambda: self.put("contract", place, sentence),
-                    "quiet",
-                    key=f"{key}-remove",
-                    label=f"Remove {title} from the contract",
-                )
+                self.remover("contract", position, key, f"{title} from the contract")
             text(meaning_of(type(metric)), "p")
-            draw_bounds(key, agreement, become)
+            self._bounds(key, agreement, become)
             if form_of(metric):
-                self.settings(key, metric, lambda made, _: become(metric=made))
+                self.settings(key, metric, lambda changed_metric, _: become(metric=changed_metric))
+
+    def _bounds(self, key: str, agreement: Agreement, become: Callable[..., None]) -> None:
+        """How far a metric may be off, and whether nothing is released where it is further."""
+        request = BoundRequest("at_most", agreement.at_most or 0.0, agreement.refuse)
+        if agreement.at_least is not None:
+            request = BoundRequest("at_least", agreement.at_least, agreement.refuse)
+
+        def changed(request: BoundRequest, _: Any) -> None:
+            bounds = {"at_most": None, "at_least": None, request.way: request.bound}
+            become(refuse=request.refuse, **bounds)
+
+        ways = {"at_most": "at most", "at_least": "at least"}
+        options = FormOptions(folded=False, choices={"way": ways})
+        DrawnForm(request, None, key, changed, options).draw()
 
     def details(self, key: str, summary: str, fill: Callable[[], Any], *classes: str) -> Any:
         """A part that can be opened, and stays so when it is drawn anew; it is filled when it is
         opened first.
         """
-        made = element("details", *classes)
-        with made:
+        details = element("details", *classes)
+        with details:
             text(summary, "summary", key=f"{key}-open")
             inside = element("div")
 
@@ -394,68 +415,34 @@ class PromiseStage:
                 with inside:
                     fill()
 
-        made.on("toggle", lambda event: toggle(bool(event.args)), js_handler=TOGGLED)
+        details.on("toggle", lambda event: toggle(bool(event.args)), js_handler=TOGGLED)
         if key in self.open:
-            made.props["open"] = True
+            details.props["open"] = True
             with inside:
                 fill()
-        return made
-
-
-def draw_bounds(key: str, agreement: Agreement, become: Callable[..., None]) -> None:
-    """How far a metric may be off, and whether nothing is released where it is further."""
-    ways = {"at_most": agreement.at_most, "at_least": agreement.at_least}
-    way = "at_most" if agreement.at_least is None else "at_least"
-    bound = ways[way]
-    with element("div", "limit"):
-        label = "at most or at least"
-        with element("select", "input", key=f"{key}-way", aria_label=label) as select:
-            for name in ways:
-                option(name.replace("_", " "), name, chosen=name == way)
-        about = {"type": "number", "step": "any", "^value": f"{bound:g}", "aria_label": "Bound"}
-        cell = element("input", "input", key=f"{key}-bound", **about)
-        with element("label", "switch"):
-            key = f"{key}-refuse"
-            refuse = element("input", key=key, type="checkbox", checked=agreement.refuse)
-            text("release nothing where it is broken")
-
-    def enter(number: str) -> None:
-        if number:
-            become(**{way: float(number)})
-
-    cell.on("change", lambda event: enter(event.args), js_handler=VALUE)
-    select.on(
-        "change",
-        lambda event: become(**{**dict.fromkeys(ways), event.args: bound}),
-        js_handler=VALUE,
-    )
-    refuse.on("change", lambda event: become(refuse=bool(event.args)), js_handler=CHECKED)
+        return details
 
 
 class PromiseCard:
     """A promise: what it is, its fields, and how the table stands today."""
 
-    def __init__(self, stage: PromiseStage, place: int) -> None:
-        model = self.model = stage.recipe.meet[place]
-        key = f"promise-{place}"
+    def __init__(self, stage: PromiseStage, position: int) -> None:
+        model = self.model = stage.recipe.meet[position]
+        key = f"promise-{position}"
 
-        def become(made: Any, field: Any) -> None:
-            stage.put("meet", place, sentence_of(made.name, field, made), made)
+        def become(changed: Any, field: Any) -> None:
+            stage.replace_member(
+                "meet", position, sentence_of(changed.name, field, changed), changed
+            )
 
-        options = FormOptions(counted=crowd_field(model), opened=stage.open)
+        options = FormOptions(class_size_field=crowd_field(model), opened=stage.open)
         self.form = DrawnForm(model, stage.recipe.schema, key, become, options)
         with element("article", "card", aria_label=model.promise, data_is=model.name):
             with element("div", "cardhead"):
                 text(model.promise, "h3")
                 with element("span", "today", role="status"):
                     self.today = Words("today: …")
-                button(
-                    "Remove",
-                    lambda: stage.put("meet", place, f"without {model.promise}"),
-                    "quiet",
-                    key=f"{key}-remove",
-                    label=f"Remove {model.promise}",
-                )
+                stage.remover("meet", position, key, model.promise)
             text(meaning_of(type(model)), "p")
             self.form.draw()
             self.under = element("p", "under", id=f"{key}-under", aria_live="polite")
@@ -465,7 +452,7 @@ class PromiseCard:
             words = "What it implies"
             stage.details(f"{key}-implies", words, lambda: text(self.implies, "p"), "more")
 
-    def show_verdict(self, verdict: dict[str, Any], today: dict[str, Any]) -> None:
+    def show_verdict(self, verdict: Fields, today: Fields) -> None:
         """Say how the table stands today."""
         if verdict["problem"]:
             self.today.say("today: not known")
@@ -474,7 +461,9 @@ class PromiseCard:
             return
         attained = verdict["attained"]
         if not attained:
-            attained = "it holds" if verdict["holds"] else "it does not hold"
+            attained = "it does not hold"
+            if verdict["holds"]:
+                attained = "it holds"
         self.today.say(f"today: {attained} {'✓' if verdict['holds'] else '✗'}")
         sentence = verdict["sentence"]
         self.sentence.say(f"{sentence[:1].upper()}{sentence[1:]}.")
@@ -482,6 +471,7 @@ class PromiseCard:
         crowd = self.model.crowd
         if crowd is None:
             return
+        # the slider counts in the browser, without asking for every position
         under = records_under(today, largest_shown(crowd))
         # where missing values equal every value, classes do not tell how many fail
         if under[crowd] == verdict["records"]:
@@ -499,7 +489,7 @@ def crowd_field(model: Any) -> str | None:
     return next((name for name in names if getattr(model, name) == model.crowd), None)
 
 
-def records_under(today: dict[str, Any], largest: int) -> list[int]:
+def records_under(today: Fields, largest: int) -> list[int]:
     """Records in classes smaller than 0, 1, 2 … up to a number.
 
     >>> records_under({"sizes": [1, 3], "records": [7, 6]}, 4)
@@ -509,7 +499,7 @@ def records_under(today: dict[str, Any], largest: int) -> list[int]:
     return [0, *itertools.accumulate(of_size.get(size, 0) for size in range(largest))]
 
 
-def implied(verdict: dict[str, Any]) -> str:
+def implied(verdict: Fields) -> str:
     """What follows from a promise."""
     names = [title_of(name) for name in verdict["strong_enough"]]
     general = f"When strong enough it implies {', '.join(names) or 'no other model'}."

@@ -7,11 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.schema import UNITS, Schema
-from sfumato.core.words import number, percent
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 
 if TYPE_CHECKING:
@@ -27,32 +28,31 @@ def draw(page: Page) -> None:
     stage.place = page.live(stage.draw, classes="work figured")
 
 
-class QuestionStage:
+class QuestionStage(StageView):
     """What one tab is about to ask."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.workbench = page, page.workbench
-        self.place: Any = None
-        self.start: dict[str, Any] = {}
-        self.asking: dict[str, Any] = {}
-        """What stands in the two forms."""
+        super().__init__(page)
+        self.start: Fields = {}
+        # What stands in the two forms.
+        self.asking: Fields = {}
         self.question = QuestionRequest()
-        self.state: dict[str, Any] = {}
+        self.state: Fields = {}
         self.expected: Any = None
 
     @property
     def ledger(self) -> str:
         """Beside the recipe, where ``sfumato query`` looks for it."""
-        return str(self.workbench.project.folder / "recipe.ledger")
+        return str(self.project.folder / "recipe.ledger")
 
     async def ask(self, task: str, **arguments: Any) -> Any:
         """What the bench says of the ledger."""
-        recipe = self.workbench.recipe
+        recipe = self.recipe
         return await self.workbench.worker.ask(task, recipe=recipe, ledger=self.ledger, **arguments)
 
     async def do(self, task: str, title: str, **arguments: Any) -> Any:
         """Spend from the ledger, or begin it; the table is read cell by cell for that."""
-        data = self.workbench.project.data
+        data = self.project.data
         source = {"path": data.path, "options": dict(data.options)}
         work = self.workbench.do(task, title, ledger=self.ledger, source=source, **arguments)
         return await self.page.wait_for(work)
@@ -62,7 +62,7 @@ class QuestionStage:
     async def draw(self) -> None:
         """Draw all of it."""
         text("What do you want to know?", "h1")
-        if not self.workbench.project.has_recipe or self.workbench.opened is None:
+        if not self.workbench.ready:
             self.page.ask_for_table("Open a table first: there is nobody to ask about yet.")
             return
         self.state = await self.ask("budget_state")
@@ -84,7 +84,7 @@ class QuestionStage:
             "p",
             "lead",
         )
-        attributes = self.workbench.recipe.schema.attributes
+        attributes = self.recipe.schema.attributes
         units = {
             name: attribute
             for name, attribute in attributes.items()
@@ -98,14 +98,16 @@ class QuestionStage:
     async def _start(self, request: BudgetRequest, _: Any) -> None:
         state = await self.do("start_budget", "Starting the budget", request=request)
         if state is not None:
-            self.workbench.project.tell()
+            self.project.tell()
 
     def _draw_budget(self) -> None:
         """Spent, this answer and left; how little is left is no alarm."""
         state = self.state
         sign, total, this = state["currency"], state["total"], self.question.epsilon
         spent = min(1.0, state["spent"] / total)
-        share = min(1.0 - spent, this / total) if sign == "ε" else 0.0
+        share = 0.0
+        if sign == "ε":
+            share = min(1.0 - spent, this / total)
         with section("The budget", "gauge"):
             with element("div", "budgetbar", aria_hidden="true"):
                 element("i", "spent", style=f"width:calc({spent:.4f} * 100%)")
@@ -116,19 +118,16 @@ class QuestionStage:
                 f" ε = {state['largest_epsilon']:g}.",
                 "p",
             )
-            text(f"It protects {state['whom']}.", "p", "small", "soft")
+            hint(f"It protects {state['whom']}.")
 
     def _draw_question(self) -> None:
         state = self.state
         bounded, listed = (", ".join(state[name]) or "none" for name in ("bounded", "listed"))
         with section("The question"):
-            text(
+            hint(
                 f"One SELECT over the table {state['dataset']} with COUNT, SUM, AVG, VARIANCE or a"
                 f" quantile. Columns with bounds:"
-                f" {bounded}. Columns with listed values: {listed}.",
-                "p",
-                "small",
-                "soft",
+                f" {bounded}. Columns with listed values: {listed}."
             )
             options = FormOptions(values=self.asking, folded=False)
             form = DrawnForm(QuestionRequest, None, "ask", self._changed, options)
@@ -150,14 +149,9 @@ class QuestionStage:
         if question is None:
             return
         errors = await self.page.wait_for(self.ask("error_expected", question=question))
-        if errors is None:
-            return
-        with self.page.client, redrawn(self.expected):
-            for answer in errors:
-                words = f"within ±{number(answer['error'])}"
-                if answer["rank"]:
-                    words = f"its rank within {percent(answer['error'])} of the rows"
-                text(f"{answer['question']}: {words}, 95 times out of 100.", "p")
+        if errors is not None:
+            with self.page.client, redrawn(self.expected):
+                draw_blocks(errors)
 
     async def _ask(self, form: DrawnForm, *, fresh: bool = False) -> None:
         question = form.read()
@@ -167,4 +161,4 @@ class QuestionStage:
         if answers is not None:
             before = self.workbench.findings.get(ANSWERED, [])
             self.workbench.findings[ANSWERED] = [*answers, *before][:MOST_ANSWERS]
-            self.workbench.project.tell()
+            self.project.tell()

@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.words import count_of
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, text
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, table, tabs
 from sfumato.interfaces.web.tasks import by_the_clock
 
 if TYPE_CHECKING:
+    from sfumato.core.blocks import Block
     from sfumato.interfaces.web.pages.look import LookStage
     from sfumato.interfaces.web.workbench import Workbench
 
@@ -25,8 +25,8 @@ WHICH = {
     "alone": "records that were unique",
 }
 SECONDS = {"5": "5 seconds", "20": "20 seconds", "60": "a minute", "300": "5 minutes"}
+# A report runs no script, sends no form, and is shown in our own pages only.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'"
-"""A report runs no script, sends no form, and is shown in our own pages only."""
 REPORTS = "reports"
 KINDS = ("owner", "public")
 
@@ -37,7 +37,7 @@ async def rows(stage: LookStage) -> None:
     answer = await stage.ask("look_rows", first=first, count=ROWS, which=stage.which)
 
     def choose(which: str) -> None:
-        stage.again(which=which, first={**stage.first, "rows": 0})
+        stage.change_view(which=which, first={**stage.first, "rows": 0})
 
     with element("div", "row", "controls"):
         badge("owner's eyes only")
@@ -47,14 +47,14 @@ async def rows(stage: LookStage) -> None:
         words = "Each record as it was, and below it what is released of it; ● marks what changed."
     else:
         words = "The rows are synthetic: there is no original row to show beside them."
-    text(words, "p", "small", "soft")
+    hint(words)
     why = None
     if any(record["row"] == stage.row for record in answer["rows"]):
         why = await stage.ask("why_risky", row=stage.row)
     pager(
         "records",
         (first, ROWS, answer["total"]),
-        lambda at: stage.again(first={**stage.first, "rows": at}),
+        lambda at: stage.change_view(first={**stage.first, "rows": at}),
     )
     columns = answer["columns"]
     heads = [(name, False) for name in ("record", "which", *columns)]
@@ -62,8 +62,23 @@ async def rows(stage: LookStage) -> None:
         for record in answer["rows"]:
             _record(stage, record, columns)
             if why is not None and record["row"] == stage.row:
-                with element("tr", "now"), element("td", colspan=len(heads)):
-                    _why(stage, record["row"], why)
+                _draw_why(stage, why, len(heads))
+
+
+def _draw_why(stage: LookStage, blocks: list[Block], columns: int) -> None:
+    """Why a record is risky, below it."""
+    with (
+        element("tr", "now"),
+        element("td", colspan=columns),
+        element("section", "why"),
+    ):
+        draw_blocks(blocks)
+        button(
+            "Close",
+            lambda: stage.change_view(row=None),
+            key=f"record {stage.row} close",
+            label="Close: why it is risky",
+        )
 
 
 def _record(stage: LookStage, record: Mapping[str, Any], columns: list[str]) -> None:
@@ -74,11 +89,11 @@ def _record(stage: LookStage, record: Mapping[str, Any], columns: list[str]) -> 
             with element("th", scope="row", data_heir=f"record {row} "):
                 button(
                     f"{row + 1:,}",
-                    lambda: stage.again(row=row),
+                    lambda: stage.change_view(row=row),
                     "quiet",
                     key=f"record {row}",
                     label=f"Why is record {row + 1:,} risky?",
-                    aria_pressed="true" if stage.row == row else "false",
+                    aria_pressed=stage.row == row,
                 )
             text("before", "td", "soft", "small")
             for name in columns:
@@ -98,36 +113,13 @@ def _record(stage: LookStage, record: Mapping[str, Any], columns: list[str]) -> 
 
 
 def _cell(value: str | None, *, changed: bool) -> None:
-    with element("td", *(["changed"] if changed else [])):
+    with element("td", changed and "changed"):
         if changed:
             text("●", "span", "mark", aria_label="changed", role="img")
         if value is None:
             text("missing", "span", "soft")
         else:
             text(value)
-
-
-def _why(stage: LookStage, row: int, answer: Mapping[str, Any]) -> None:
-    """Why one record is risky, told below it."""
-    with section(f"Why is record {row + 1:,} risky?", "why"):
-        like_it = count_of(answer["before"] - 1, "other record")
-        now = "nothing of it is released"
-        if answer["after"] is not None:
-            now = f"{answer['after'] - 1:,} after"
-        text(f"Equal to it in all quasi-identifiers: {like_it} before; {now}.", "p")
-        if answer["sets"]:
-            text("Whoever knows this of the person finds the record in the original:", "p")
-            with element("ul"):
-                for names in answer["sets"]:
-                    text(" + ".join(names), "li")
-        else:
-            text(f"No {answer['most']} columns or fewer single it out in the original.", "p")
-        button(
-            "Close",
-            lambda: stage.again(row=None),
-            key=f"record {row} close",
-            label="Close: why it is risky",
-        )
 
 
 async def attacks(stage: LookStage) -> None:
@@ -138,18 +130,15 @@ async def attacks(stage: LookStage) -> None:
             "computing time",
             SECONDS,
             str(stage.seconds),
-            lambda name: stage.again(seconds=int(name)),
+            lambda name: stage.change_view(seconds=int(name)),
             key="seconds",
         )
         button("Let the intruders try", lambda: _attack(stage), "strongly", key="attack")
     longest = by_the_clock(stage.seconds)
-    text(
+    hint(
         "Seconds of computing, by all processors together, so that a busy machine finds the same."
         f" By the clock it may last longer: no attack is begun after {longest:.0f} seconds. Cancel,"
-        " at the foot, ends it; then nothing was tried.",
-        "p",
-        "small",
-        "soft",
+        " at the foot, ends it; then nothing was tried."
     )
     draw_blocks(blocks)
 
@@ -160,7 +149,7 @@ async def _attack(stage: LookStage) -> None:
     )
     if await stage.page.wait_for(task) is not None:
         stage.workbench.findings.pop(REPORTS, None)
-        stage.workbench.project.tell()
+        stage.project.tell()
 
 
 async def utility(stage: LookStage) -> None:
@@ -189,7 +178,7 @@ async def _measure(stage: LookStage, thorough: bool) -> None:
     blocks = await stage.page.wait_for(task)
     if blocks is not None:
         stage.workbench.findings[stage.known_as("utility")] = blocks
-        stage.workbench.project.tell()
+        stage.project.tell()
 
 
 # The reports, in frames that run nothing.
@@ -204,9 +193,14 @@ async def report(stage: LookStage) -> None:
             " read back, judged and removed.",
             "p",
         )
-        button("Draw the reports", lambda: _drawn(stage), "strongly", key="draw reports")
+        button("Draw the reports", lambda: _draft_reports(stage), "strongly", key="draw reports")
         return
-    tabs("Which report", KINDS, stage.page_of_report, lambda name: stage.again(page_of_report=name))
+    tabs(
+        "Which report",
+        KINDS,
+        stage.page_of_report,
+        lambda name: stage.change_view(page_of_report=name),
+    )
     if stage.page_of_report == "owner":
         badge("owner's eyes only")
     address = f"sfumato/release/report/{stage.version}/{stage.page_of_report}"
@@ -220,8 +214,8 @@ async def report(stage: LookStage) -> None:
     )
 
 
-async def _drawn(stage: LookStage) -> None:
-    folder = stage.workbench.project.folder
+async def _draft_reports(stage: LookStage) -> None:
+    folder = stage.project.folder
     doing = stage.workbench.do(
         "draft_reports", "Drawing the reports", of=stage.version, folder=str(folder)
     )
@@ -234,7 +228,7 @@ async def _drawn(stage: LookStage) -> None:
             "owner": owner,
             "about": stage.known_as("reports"),
         }
-        stage.workbench.project.tell()
+        stage.project.tell()
 
 
 def enter(app: Any, workbench: Workbench) -> None:
@@ -244,12 +238,12 @@ def enter(app: Any, workbench: Workbench) -> None:
     from fastapi.responses import Response
 
     def page(version: int, kind: str) -> Response:
-        found = workbench.findings.get(REPORTS, {}).get(version, {}).get(kind)
-        if found is None or kind not in KINDS:
+        report_page = workbench.findings.get(REPORTS, {}).get(version, {}).get(kind)
+        if report_page is None or kind not in KINDS:
             return Response(
                 "This report is not there any more.", status_code=404, media_type="text/plain"
             )
         heads = {"content-security-policy": POLICY, "cache-control": "no-store"}
-        return Response(found, media_type="text/html; charset=utf-8", headers=heads)
+        return Response(report_page, media_type="text/html; charset=utf-8", headers=heads)
 
     app.add_api_route("/sfumato/release/report/{version}/{kind}", page, methods=["GET"])

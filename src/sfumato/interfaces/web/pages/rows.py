@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED, Words, button, element, text
 from sfumato.interfaces.web.pages.widgets import RowGrid
@@ -30,29 +32,13 @@ class RowPages:
         """Draw the frame; :meth:`fill` puts the rows in."""
         with element("div", "tools"):
             text("owner's eyes only", "span", "tag")
-            button(
-                "First", lambda: self._go(1), "quiet", key="first page", label="first page of rows"
-            )
-            button(
-                "Previous",
-                lambda: self._go(self.at - 1),
-                "quiet",
-                key="previous page",
-                label="previous page of rows",
-            )
+            self._turner("First", lambda: 1)
+            self._turner("Previous", lambda: self.at - 1)
             self.number = element("span")
             with element("span", "soft", "small"):
                 self.of = Words("of …")
-            button(
-                "Next",
-                lambda: self._go(self.at + 1),
-                "quiet",
-                key="next page",
-                label="next page of rows",
-            )
-            button(
-                "Last", lambda: self._go(-1), "quiet", key="last page", label="last page of rows"
-            )
+            self._turner("Next", lambda: self.at + 1)
+            self._turner("Last", lambda: -1)
         self.grid = RowGrid(
             label="rows of the table", columns=[], numbers=[], cells=[], sort="", descending=False
         )
@@ -60,16 +46,21 @@ class RowPages:
         self.grid.on("show", lambda event: self._show(event.args))
         self.grid.on("hide", lambda event: self._hide(event.args))
 
+    def _turner(self, words: str, page: Callable[[], int]) -> None:
+        """A button that leads to another page."""
+        name = f"{words.lower()} page"
+        button(words, lambda: self._go(page()), "quiet", key=name, label=f"{name} of rows")
+
     async def fill(self) -> None:
         """Ask for the rows; the answer is shown and not remembered."""
-        given: dict[str, Any] = {
+        arguments: Fields = {
             "sort": self.sort,
             "descending": self.descending,
-            "shown": list(self.shown),
+            "revealed": list(self.shown),
         }
         at = self.at if self.at > 0 else 1 << 40
         recipe = self.page.workbench.recipe
-        answer = await self.page.workbench.worker.ask("rows", recipe=recipe, page=at, **given)
+        answer = await self.page.workbench.worker.ask("rows", recipe=recipe, page=at, **arguments)
         self.at, self.sort = answer["page"], answer["sort"]
         with self.page.client:
             columns = [

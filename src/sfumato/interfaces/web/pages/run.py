@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sfumato.core.words import count_of, percent
+from sfumato.core.words import count_of
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
+from sfumato.interfaces.web.pages.parts import Words, button, element, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.strip import UnderWay
 from sfumato.interfaces.web.worker import Cancelled, TaskFailed
 
@@ -17,10 +19,9 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
     from sfumato.interfaces.web.workbench import Underway, Workbench
 
+# Under this and the digest of the table the workbench keeps what came of each version, for every
+# tab and for one that comes later.
 MADE = "made of"
-"""Under this and the digest of the table the workbench keeps what came of each version, for every
-tab and for one that comes later.
-"""
 
 
 def draw(page: Page) -> None:
@@ -33,50 +34,42 @@ def draw(page: Page) -> None:
         page.live(stage.draw_outcome, classes="outcome")
 
 
-class RunStage:
+class RunStage(StageView):
     """The stage in one tab."""
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
-
     @property
-    def bench(self) -> Workbench:
-        """The workbench."""
-        return self.page.workbench
-
-    @property
-    def outcomes(self) -> dict[int, dict[str, Any]]:
+    def outcomes(self) -> dict[int, Fields]:
         """What came of the versions that were run, by number."""
-        kept: dict[int, dict[str, Any]] = outcomes_of(self.bench)
-        return kept
+        outcomes: dict[int, Fields] = outcomes_of(self.workbench)
+        return outcomes
 
     async def draw_start(self) -> None:
         """The button, and how much there is to search."""
-        if not self.bench.project.has_recipe or self.bench.opened is None:
+        if not self.workbench.ready:
             self.page.ask_for_table("Open a table first, on the stage Data.")
             return
         with element("div", "startrow"):
             button("Make the release", self.start, "strongly", key="make")
             beside = element("span", "soft", role="status")
             with beside:
-                counted = Words("…")
-        count = (await self.bench.answer("combinations"))["combinations"]
-        counted.say("" if count is None else f"{count_of(count, 'combination')} of levels")
+                count_words = Words("…")
+        count = (await self.workbench.answer("combinations"))["combinations"]
+        count_words.say("" if count is None else f"{count_of(count, 'combination')} of levels")
 
     def start(self) -> None:
         """Begin a run of the version in use; it goes on when this tab is closed."""
-        begin(self.bench)
+        begin(self.workbench)
 
     def draw_outcome(self) -> None:
         """What came out of the newest run, and for which version."""
         outcomes = self.outcomes
-        version = self.bench.project.version
+        version = self.project.version
         number = version if version in outcomes else max(outcomes, default=None)
         if number is None:
             return
         outcome = outcomes[number]
         old = number != version
-        with element("div", *(["old"] if old else [])):
+        with element("div", old and "old"):
             if old:
                 text(
                     f"for version {number}; the recipe was changed since",
@@ -86,7 +79,7 @@ class RunStage:
                 )
             self._outcome(outcome, number)
 
-    def _outcome(self, outcome: dict[str, Any], number: int) -> None:
+    def _outcome(self, outcome: Fields, number: int) -> None:
         if outcome.get("said"):
             text(
                 outcome["said"],
@@ -97,25 +90,17 @@ class RunStage:
         elif outcome["made"]:
             show(outcome)
         else:
-            self._unsatisfiable(outcome, number)
+            with element("section", "card"):
+                draw_blocks(outcome["blocks"])
+                with element("div", "buttons"):
+                    for at, way in enumerate(outcome["ways"]):
+                        button(
+                            way["words"], lambda way=way: self.take(way, number), key=f"way-{at}"
+                        )
 
-    def _unsatisfiable(self, outcome: dict[str, Any], number: int) -> None:
-        with section("Nothing satisfies the recipe", "card"):
-            message = outcome["message"]
-            text(f"{message[:1].upper()}{message[1:]}", "p")
-            if outcome["lost"] is not None:
-                share = outcome["lost"] / outcome["records"]
-                lost = f"{outcome['lost']:,} of {outcome['records']:,} records ({percent(share)})"
-                text(f"The closest combination would suppress {lost}.", "p", "strong")
-            if outcome["ways"]:
-                text("Each of these changes alone leads to a release:", "p")
-            with element("div", "buttons"):
-                for place, way in enumerate(outcome["ways"]):
-                    button(way["words"], lambda way=way: self.take(way, number), key=f"way-{place}")
-
-    def take(self, way: dict[str, Any], number: int) -> None:
+    def take(self, way: Fields, number: int) -> None:
         """Make one of the offered changes; only to the version it was worked out for."""
-        if number != self.bench.project.version:
+        if number != self.project.version:
             self.page.say(
                 "The recipe was changed since. Run it again, and changes for it are worked out."
             )
@@ -123,9 +108,9 @@ class RunStage:
         self.page.edit(way["recipe"], way["sentence"])
 
 
-def outcomes_of(bench: Workbench) -> dict[int, dict[str, Any]]:
+def outcomes_of(bench: Workbench) -> dict[int, Fields]:
     """What came of the versions that were run, of this table, newest last."""
-    outcomes: dict[int, dict[str, Any]] = bench.remembered.setdefault(
+    outcomes: dict[int, Fields] = bench.remembered.setdefault(
         f"{MADE} {bench.project.data.digest}", {}
     )
     return outcomes
@@ -167,7 +152,7 @@ class RunUnderWay(UnderWay):
 
     def update(self) -> None:
         """Show the run as it is now; other work is shown at the foot of the page alone."""
-        job = self.page.workbench.job
+        job = self.workbench.job
         if job is None or job.task == "make":
             super().update()
         elif self.shown is not None:
@@ -186,7 +171,7 @@ class RunUnderWay(UnderWay):
                 element("span", "soft", "number", data_started=int(begun * 1000))
             button(
                 "Cancel",
-                self.page.workbench.cancel,
+                self.workbench.cancel,
                 key="cancel-run",
                 data_is=begun,
                 label="Cancel the run",
@@ -196,10 +181,9 @@ class RunUnderWay(UnderWay):
 # what came out
 
 
-def show(outcome: dict[str, Any]) -> None:
+def show(outcome: Fields) -> None:
     """A release as the command line tells it: the headline first."""
     draw_blocks(outcome["blocks"])
-    _reasons(outcome["reasons"])
     with element("p", "next"):
         for words, path in (
             ("Explore others", "explore"),
@@ -207,19 +191,3 @@ def show(outcome: dict[str, Any]) -> None:
             ("Write it", "write"),
         ):
             text(words, "a", "link", href=path)
-
-
-def _reasons(reasons: dict[str, Any] | None) -> None:
-    """Why this node and not its neighbour, and what another budget would buy."""
-    if reasons is None:
-        return
-    words = (
-        ("Why this and not another", [reasons["choice"]]),
-        ("One level finer or coarser", reasons["neighbours"]),
-        ("Another budget, or less risk", reasons["outlook"]),
-    )
-    for heading, sentences in words:
-        if sentences:
-            with section(heading), element("ul"):
-                for sentence in sentences:
-                    text(sentence, "li")

@@ -15,13 +15,13 @@ from nicegui.logging import log
 
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.pages.drawer import Drawer
-from sfumato.interfaces.web.pages.partial_redraw import beside, put
+from sfumato.interfaces.web.pages.partial_redraw import beside, exchange_contents
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
 from sfumato.interfaces.web.pages.stages import Stage, all_stages
 from sfumato.interfaces.web.pages.stale_gestures import Arriving
 from sfumato.interfaces.web.pages.strip import UnderWay, draw_figures, draw_undo
 from sfumato.interfaces.web.pages.tables import choice
-from sfumato.interfaces.web.private_logging import told_bug
+from sfumato.interfaces.web.private_logging import bug_sentence
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.workbench import Workbench
@@ -34,8 +34,8 @@ HEAD = (
     ' type="module" src="sfumato/drag.js"></script><script type="module"'
     ' src="sfumato/shell.js"></script><script type="module" async src="sfumato/vega.js"></script>'
 )
+# Seconds that a part waits for its answers before it is shown without them.
 AT_ONCE = 0.1
-"""Seconds that a part waits for its answers before it is shown without them."""
 COLOURS = {"system": None, "light": False, "dark": True}
 
 
@@ -46,8 +46,8 @@ class LivePart:
     """
 
     task: asyncio.Task[None] | None = None
-    rest: asyncio.Task[None] | None = None
-    again: bool = False
+    remainder: asyncio.Task[None] | None = None
+    pending: bool = False
 
 
 class Page:
@@ -59,17 +59,17 @@ class Page:
         self.stage = stage
         self.workbench = workbench
         self.client = ui.context.client
+        # The version that this tab shows; an edit of another tab's version is refused.
         self.version = workbench.project.version
-        """The version that this tab shows; an edit of another tab's version is refused."""
         self.messages = element("div", "messages")
         self._leave: list[Callable[[], None]] = []
         self._redraws: dict[int, Callable[[], None]] = {}
         self.client.on_delete(
-            self._left
+            self._on_leave
         )  # a tab that was cut off for a moment comes back and goes on
         self.client.on_exception(self._broken)
         Arriving(self.client, self.say)
-        self._leave.append(workbench.listen_moved(self._load_anew))
+        self._leave.append(workbench.moves.listen(self._load_anew))
 
     def live(
         self,
@@ -86,48 +86,50 @@ class Page:
         until all is drawn; with ``early`` until the drawing waits for an answer that does not come
         at once.
         """
-        place = element(tag, *classes.split())
+        container = element(tag, *classes.split())
         drawing = LivePart()
 
         async def once() -> None:
-            drawn = beside(place)
-            part = asyncio.ensure_future(self._drawn(draw, drawn, place))
+            drawing_beside = beside(container)
+            part = asyncio.ensure_future(self._draw_part(draw, drawing_beside, container))
             soon = early() if callable(early) else early
-            if soon or not place.default_slot.children:
-                await asyncio.wait({part}, timeout=AT_ONCE if place.default_slot.children else 0)
-                put(drawn, place)
-                drawing.rest = part
+            if soon or not container.default_slot.children:
+                await asyncio.wait(
+                    {part}, timeout=AT_ONCE if container.default_slot.children else 0
+                )
+                exchange_contents(drawing_beside, container)
+                drawing.remainder = part
             await asyncio.wait({part})
-            drawing.rest = None
+            drawing.remainder = None
 
         async def all_of_it() -> None:
-            while drawing.again:
-                drawing.again = False
+            while drawing.pending:
+                drawing.pending = False
                 await once()
             drawing.task = None
 
         def changed() -> None:
             self.version = self.workbench.project.version
-            drawing.again = True
+            drawing.pending = True
             if drawing.task is None:
                 drawing.task = asyncio.get_running_loop().create_task(all_of_it())
-            elif drawing.rest is not None:
+            elif drawing.remainder is not None:
                 # what it waits for is about a recipe that is not in use any more
-                drawing.rest.cancel()
+                drawing.remainder.cancel()
 
         self._leave.append(self.workbench.project.listen(changed))
-        self._leave.append(self.workbench.listen_opened(changed))
-        self._redraws[place.id] = changed
+        self._leave.append(self.workbench.openings.listen(changed))
+        self._redraws[container.id] = changed
         changed()
-        return place
+        return container
 
-    async def _drawn(
-        self, draw: Callable[[], Awaitable[None] | None], drawn: ui.element, place: ui.element
+    async def _draw_part(
+        self, draw: Callable[[], Awaitable[None] | None], drawing: ui.element, container: ui.element
     ) -> None:
         """Draw a part beside the page, then put it into its place, without a moment between in
         which somebody could act on the old one.
         """
-        with self.client, drawn:
+        with self.client, drawing:
             try:
                 answer = draw()
                 if answer is not None:
@@ -137,12 +139,12 @@ class Page:
             except Exception as error:  # noqa: BLE001
                 # A part that fails is our bug; the others go on, and so does this one later.
                 log.exception(error)
-                self.complain(f"{told_bug(error)} Please report it.")
-        put(drawn, place)
+                self.complain(f"{bug_sentence(error)} Please report it.")
+        exchange_contents(drawing, container)
 
-    def redraw(self, place: ui.element) -> None:
+    def redraw(self, container: ui.element) -> None:
         """Draw a live part again although the recipe is the same."""
-        self._redraws[place.id]()
+        self._redraws[container.id]()
 
     def edit(self, recipe: Any, sentence: str) -> None:
         """Make a recipe the one in use; where it cannot be, say why in place."""
@@ -202,7 +204,7 @@ class Page:
         self.say(
             str(error)
             if isinstance(error, SfumatoError)
-            else f"{told_bug(error)} Please report it."
+            else f"{bug_sentence(error)} Please report it."
         )
 
     def _load_anew(self) -> None:
@@ -210,7 +212,7 @@ class Page:
         with self.client:
             ui.navigate.reload()
 
-    def _left(self) -> None:
+    def _on_leave(self) -> None:
         for leave in self._leave:
             leave()
         self._leave.clear()
@@ -224,23 +226,23 @@ def page_of(
     async def page() -> None:
         ui.add_head_html(HEAD)
         text("Skip to the work", "a", "skip", href="#work")
-        here = Page(stage, workbench)
+        page_drawn = Page(stage, workbench)
         colours = ui.dark_mode(COLOURS[workbench.colours])
-        drawer = Drawer(here)
-        _bar(here, drawer)
+        drawer = Drawer(page_drawn)
+        _bar(page_drawn, drawer)
         with element("div", "strip"):
-            here.live(lambda: draw_figures(here), early=True, classes="figures")
-            here.live(lambda: draw_undo(here, drawer), classes="undo")
-        here.messages.move(ui.context.slot.parent)
-        drawer.place()
+            page_drawn.live(lambda: draw_figures(page_drawn), early=True, classes="figures")
+            page_drawn.live(lambda: draw_undo(page_drawn, drawer), classes="undo")
+        page_drawn.messages.move(ui.context.slot.parent)
+        drawer.attach()
         body = element("div", "body", id="work", tabindex=-1)
-        UnderWay(here)
-        _foot(here, colours)
+        UnderWay(page_drawn)
+        _foot(page_drawn, colours)
         with body:
             inside = element("div")
-            here.live(lambda: _onward(here))
+            page_drawn.live(lambda: _onward(page_drawn))
         with inside:
-            answer = draw(here)
+            answer = draw(page_drawn)
             if answer is not None:
                 await answer
 
@@ -253,8 +255,7 @@ def _onward(page: Page) -> None:
     """
     stages, workbench = all_stages(), page.workbench
     following = stages.index(page.stage) + 1
-    ready = workbench.opened is not None and workbench.project.has_recipe
-    if not ready or not page.stage.leads_on or following == len(stages):
+    if not workbench.ready or not page.stage.leads_on or following == len(stages):
         return
     stage = stages[following]
     with element("p", "next"):
@@ -280,7 +281,9 @@ async def _count(page: Page, stage: Stage) -> None:
     except SfumatoError:
         return
     if count:
-        waiting = "1 open problem" if count == 1 else f"{count:,} open problems"
+        waiting = "1 open problem"
+        if count != 1:
+            waiting = f"{count:,} open problems"
         text(f"{count:,}", "span", "count", aria_label=waiting, role="img")
 
 
@@ -289,15 +292,15 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
     workbench = page.workbench
 
     def choose(name: str) -> None:
-        workbench.colours = name if name in COLOURS else "system"
+        workbench.colours = "system"
+        if name in COLOURS:
+            workbench.colours = name
         colours.value = COLOURS[workbench.colours]
 
     with element("footer", "foot", "soft", "small"):
-        where = (
-            "Everything stays on this machine."
-            if workbench.local
-            else "Who has this address can work with these data."
-        )
+        where = "Who has this address can work with these data."
+        if workbench.local:
+            where = "Everything stays on this machine."
         page.live(lambda: _said_of_data(page, where), classes="where")
         names = {"system": "as the system", "light": "light", "dark": "dark"}
         choice("Colours", names, workbench.colours, choose, key="colours")
@@ -305,5 +308,7 @@ def _foot(page: Page, colours: ui.dark_mode) -> None:
 
 def _said_of_data(page: Page, where: str) -> None:
     project = page.workbench.project
-    about = f" {project.data.name} ·" if project.data.name else ""
+    about = ""
+    if project.data.name:
+        about = f" {project.data.name} ·"
     Words(f"{where}{about} project {project.folder}")

@@ -88,8 +88,8 @@ def all_stages() -> tuple[Stage, ...]:
     stages = [stage for stage in STAGES if stage.installed]
     for point in points_by_name("stages", lambda name: False).values():
         stage = load_plug_in(point, "stage", lambda plug_in: isinstance(plug_in, Stage))
-        for other in stages:
-            if stage.path == other.path or stage.name == other.name:
-                raise refuse_name(point, stage.name, f"the stage {other.name} at {other.path}")
+        for earlier in stages:
+            if stage.path == earlier.path or stage.name == earlier.name:
+                raise refuse_name(point, stage.name, f"the stage {earlier.name} at {earlier.path}")
         stages.append(stage)
     return tuple(stages)

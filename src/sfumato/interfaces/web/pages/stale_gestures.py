@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from nicegui.client import Client
 from nicegui.element import Element
 
+from sfumato.interfaces.web.fields import Fields
+
+# What somebody does on purpose; looking, typing on and leaving are told too, and nobody misses
+# them.
 MEANT = frozenset(
     [
         "click",
@@ -29,11 +32,8 @@ MEANT = frozenset(
         "use",
     ]
 )
-"""What somebody does on purpose; looking, typing on and leaving are told too, and nobody misses
-them.
-"""
+# Gestures that could still arrive.
 KEPT = 5_000
-"""Gestures that could still arrive."""
 TOO_LATE = (
     "That part of the page changed in the same moment, so nothing was done. Please look at it and"
     " try once more."
@@ -50,10 +50,11 @@ class Arriving:
         self.gone: OrderedDict[str, None] = OrderedDict()
         self.done: OrderedDict[str, None] = OrderedDict()
         self._take, self._remove = client.handle_event, client.remove_elements
+        # the library drops such gestures in silence
         client.handle_event = self.take  # type: ignore[method-assign,assignment]
         client.remove_elements = self.remove  # type: ignore[method-assign]
 
-    def take(self, message: dict[str, Any]) -> None:
+    def take(self, message: Fields) -> None:
         """Hand a gesture to its part, or say that it came too late."""
         part, listener = self.client.elements.get(message["id"]), str(message.get("listener_id"))
         if part is not None and listener in part._event_listeners:
@@ -72,7 +73,7 @@ class Arriving:
         self._remove(parts)
 
 
-def _note(kept: OrderedDict[str, None], name: str) -> None:
-    kept[name] = None
-    while len(kept) > KEPT:
-        kept.popitem(last=False)
+def _note(listeners: OrderedDict[str, None], name: str) -> None:
+    listeners[name] = None
+    while len(listeners) > KEPT:
+        listeners.popitem(last=False)

@@ -5,12 +5,15 @@ way.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.edits import crowd_of
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -36,24 +39,18 @@ async def draw_figures(page: Page) -> None:
         _figure("promise", " · ".join(model.promise for model in project.recipe.meet) or "none yet")
         if opened is None or page.stage.blind:
             return
-        asked = smallest_crowd(project)
-        at_risk = _figure(f"in classes under {asked} today", UNKNOWN)
+        # where no promise names a size, the records that are unique count
+        class_size = crowd_of(project.recipe, default=2)
+        at_risk = _figure(f"in classes under {class_size} today", UNKNOWN)
         _last_run(project)
     try:
         today = await workbench.answer("today")
-        at_risk.say(f"{records_below(today, asked):,}")
+        at_risk.say(f"{records_below(today, class_size):,}")
     except SfumatoError:
         at_risk.say("not known")
 
 
-def smallest_crowd(project: Project) -> int:
-    """The class size that the promises ask for; 2 where none asks for one: then the records that
-    stand alone count.
-    """
-    return max([model.crowd for model in project.recipe.meet if model.crowd is not None], default=2)
-
-
-def records_below(today: dict[str, Any], size: int) -> int:
+def records_below(today: Fields, size: int) -> int:
     """Records in classes smaller than a size.
 
     >>> records_below({"sizes": [1, 3, 5], "records": [10, 6, 20]}, 5)
@@ -68,52 +65,54 @@ def records_below(today: dict[str, Any], size: int) -> int:
 
 def _last_run(project: Project) -> None:
     """What the last run lost: of the version in use, or, in grey, of an older one."""
-    entry = measured(project)
+    entry = measured_version(project)
     if entry is None:
         _figure("records lost", "not run yet", "older")
         return
     old = () if entry.version == project.version else ("older",)
-    note_words = f"for version {entry.version}" if old else ""
+    note_words = ""
+    if old:
+        note_words = f"for version {entry.version}"
     suppressed, score = entry.effect.get("suppressed"), entry.effect.get("score")
     _figure(
         "records lost", UNKNOWN if suppressed is None else f"{suppressed:,}", *old, note=note_words
     )
     name = str(entry.effect.get("objective", "loss")).replace("_", " ")
-    _figure(name, "none measured" if score is None else shown(score), *old, note=note_words)
+    _figure(name, "none measured" if score is None else score_text(score), *old, note=note_words)
 
 
-def shown(score: float) -> str:
+def score_text(score: float) -> str:
     """A figure with as many digits as tell something.
 
     >>> shown(0.3149), shown(48_211.4)
     ('0.31', '48,211')
     """
-    return f"{score:.2f}" if abs(score) < 100 else f"{score:,.0f}"
+    if abs(score) < 100:
+        return f"{score:.2f}"
+    return f"{score:,.0f}"
 
 
-def measured(project: Project) -> Version | None:
+def measured_version(project: Project) -> Version | None:
     """The version whose run tells most about the one in use: itself, else the nearest before it,
     else the newest of all; None: none was run.
     """
-    known = {entry.version: entry for entry in project.log}
+    versions = {entry.version: entry for entry in project.log}
     at = project.version
-    while at and not known[at].effect:
-        at = known[at].parent
-    return (
-        known[at]
-        if at
-        else max((e for e in known.values() if e.effect), key=lambda e: e.version, default=None)
-    )
+    while at and not versions[at].effect:
+        at = versions[at].parent
+    if at:
+        return versions[at]
+    return max((e for e in versions.values() if e.effect), key=lambda e: e.version, default=None)
 
 
 def _figure(term: str, value: str, *classes: str, title: str = "", note: str = "") -> Words:
     with element("div", "figure", *classes, **({"title": title} if title else {})):
         text(term, "dt", "soft", "small")
         with element("dd", "value"):
-            said = Words(value)
+            figure = Words(value)
             if note:
                 text(f" {note}", "span", "small", "soft")
-    return said
+    return figure
 
 
 def draw_undo(page: Page, drawer: Drawer) -> None:
@@ -127,13 +126,13 @@ def draw_undo(page: Page, drawer: Drawer) -> None:
         keys,
         strict=True,
     ):
-        held: dict[str, Any] = {} if can else {"disabled": True}
+        attributes: Fields = {} if can else {"disabled": True}
         button(
             words,
             lambda act=act: page.attempt(act),
             key=words.lower(),
             aria_keyshortcuts=key,
-            **held,
+            **attributes,
         )
     entry = project.entry
     if entry is not None:
@@ -141,28 +140,28 @@ def draw_undo(page: Page, drawer: Drawer) -> None:
         text(f"Version {entry.version}: {entry.sentence}", "span", "unseen", role="status")
 
 
-class UnderWay:
+class UnderWay(StageView):
     """What is being done, how far it is, since when, and a button to end it; changed in place, so
     that nothing loses the focus.
     """
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        super().__init__(page)
         self.place = element("div", "underway")
         self.shown: Underway | None = None
-        page.leaving(page.workbench.listen(self.update))
+        page.leaving(page.workbench.work.listen(self.update))
         self.update()
 
     def update(self) -> None:
         """Show the work under way as it is now."""
-        job = self.page.workbench.job
+        job = self.workbench.job
         if job is not self.shown:
             self.shown = job
             with self.page.client, redrawn(self.place):
                 if job is not None:
                     self._draw(job)
         if job is not None:
-            self.words.say(told(job))
+            self.words.say(progress_text(job))
             if job.share:
                 self.bar.props["value"] = job.share
                 self.bar.update()
@@ -178,15 +177,17 @@ class UnderWay:
             if TASKS[job.task].cancelled:
                 button(
                     "Cancel",
-                    self.page.workbench.cancel,
+                    self.workbench.cancel,
                     key="cancel",
                     data_is=begun,
                     label=f"Cancel: {job.title}",
                 )
 
 
-def told(job: Underway) -> str:
+def progress_text(job: Underway) -> str:
     """How far work is, in words."""
     far = f" · {percent(job.share, 0)}" if job.share else ""
-    words = "" if job.words.lower() == job.title.lower() else f" · {job.words or UNKNOWN}"
+    words = ""
+    if job.words.lower() != job.title.lower():
+        words = f" · {job.words or UNKNOWN}"
     return f"{job.title}{words}{far}"

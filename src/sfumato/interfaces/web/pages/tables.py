@@ -19,10 +19,10 @@ def choice(
     """A native list to choose one of; its label stands before it."""
     with element("label", "choice") as label_element:
         text(label, "span", "soft", "small")
-        with element("select", key=key, aria_label=label) as chosen:
+        with element("select", key=key, aria_label=label) as select:
             for name, words in options.items():
-                option(words, name, chosen=name == value)
-    chosen.on("change", lambda event: on_choice(str(event.args)), js_handler=VALUE)
+                option(words, name, selected=name == value)
+    select.on("change", lambda event: on_choice(str(event.args)), js_handler=VALUE)
     return label_element
 
 
@@ -30,7 +30,7 @@ def tabs(label: str, names: Sequence[str], current: str, on_choice: Callable[[st
     """Views of one thing, as buttons of which one is pressed."""
     with element("div", "tabs", role="group", aria_label=label):
         for name in names:
-            pressed = "true" if name == current else "false"
+            pressed = name == current
             button(
                 name, lambda _, n=name: on_choice(n), "tab", key=f"tab {name}", aria_pressed=pressed
             )
@@ -52,39 +52,52 @@ def table(
         text(caption, "caption", "unseen")
         with element("thead"), element("tr"):
             for words, number in heads:
-                text(words, "th", *(["num"] if number else []), scope="col")
+                text(words, "th", number and "num", scope="col")
         with element("tbody") as body:
             yield body
 
 
-def pager(what: str, part: tuple[int, int, int], on_page: Callable[[int], Any]) -> None:
+def pager(rows: str, part: tuple[int, int, int], on_page: Callable[[int], Any]) -> None:
     """Where in a long table one is (first row, rows of a page, all rows), and the way on and
     back.
     """
     first, size, total = part
     last = min(first + size, total)
-    words = f"{what} {first + 1:,} to {last:,} of {total:,}" if total else f"no {what}"
+    words = f"{rows} {first + 1:,} to {last:,} of {total:,}" if total else f"no {rows}"
     with element("div", "pager"):
         button(
             "← Before",
             lambda: on_page(max(0, first - size)),
-            key=f"{what} before",
+            key=f"{rows} before",
             disabled=first <= 0,
         )
         text(words, "span", "soft", "small", role="status")
-        button("Next →", lambda: on_page(first + size), key=f"{what} next", disabled=last >= total)
+        button("Next →", lambda: on_page(first + size), key=f"{rows} next", disabled=last >= total)
 
 
 def pips(level: int, top: int) -> None:
     """A level as filled squares of as many as there are."""
     with element("span", "pips", aria_hidden="true"):
-        for place in range(max(top, 1)):
-            element("i", *(["full"] if place < level else []))
+        for position in range(max(top, 1)):
+            element("i", position < level and "full")
 
 
 def badge(words: str) -> None:
     """A few words in a frame."""
     text(words, "span", "tag")
+
+
+def draw_entry(
+    title: str, lines: Sequence[str], words: str, act: Callable[..., Any], **about: Any
+) -> ui.element:
+    """Something to take from a list: its title, what is said of it, and the button that takes it;
+    ``about`` says more about the button.
+    """
+    with element("div"):
+        text(title, "span", "strong")
+        for line in lines:
+            text(line, "p", "help")
+    return button(words, act, **about)
 
 
 @contextlib.contextmanager

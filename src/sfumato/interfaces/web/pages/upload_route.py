@@ -20,14 +20,14 @@ def enter(app: Any, workbench: Workbench) -> None:
     async def upload(request: Request) -> JSONResponse:
         name = request.headers.get("x-file-name", "")
         try:
-            kept = await uploads.take(workbench.project.folder, name, request.stream())
+            file_name = await uploads.take(workbench.project.folder, name, request.stream())
         except ClientDisconnect:  # the tab was closed: nobody hears this, and nothing is wrong
             return JSONResponse({"error": "the connection broke off"}, status_code=400)
         except uploads.TooLarge as error:
             return JSONResponse({"error": str(error)}, status_code=413)
         except SfumatoError as error:
             return JSONResponse({"error": str(error)}, status_code=507)
-        return JSONResponse({"kept": kept})
+        return JSONResponse({"kept": file_name})
 
     upload.__annotations__["request"] = (
         Request  # the annotations of this module are text, and Request is known in here only

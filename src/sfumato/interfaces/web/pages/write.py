@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.exports import KINDS
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
+from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.requests import RegisterRequest, WriteRequest
 
 if TYPE_CHECKING:
@@ -28,17 +30,17 @@ def draw(page: Page) -> None:
     WriteForm(page).draw()
 
 
-class WriteForm:
+class WriteForm(StageView):
     """The form and what came of it; what was typed stays while the recipe changes."""
 
     def __init__(self, page: Page) -> None:
-        self.page = page
-        self.values: dict[str, Any] = {}
+        super().__init__(page)
+        self.values: Fields = {}
+        # The folder that was filled in for another version.
         self.suggested = ""
-        """The folder that was filled in for another version."""
         self.blocks: list[Block] = []
+        # The part about the register was shown open: it stays so.
         self.open = False
-        """The part about the register was shown open: it stays so."""
         self.problem = ""
         self.shows: tuple[Any, ...] | None = None
 
@@ -53,13 +55,13 @@ class WriteForm:
     @property
     def register(self) -> dict[str, str]:
         """The register that the project keeps."""
-        return dict(self.page.workbench.project.register)
+        return dict(self.project.register)
 
     def _changed(self) -> None:
         """Draw the form anew where it is about another version; what is typed in it is not
         disturbed otherwise.
         """
-        workbench = self.page.workbench
+        workbench = self.workbench
         project = workbench.project
         shows = (workbench.opened is None, project.has_recipe, project.version, self.register)
         if shows != self.shows:
@@ -68,9 +70,9 @@ class WriteForm:
                 self._draw_form()
 
     def _draw_form(self) -> None:
-        workbench = self.page.workbench
+        workbench = self.workbench
         version = workbench.project.version
-        if workbench.opened is None or not workbench.project.has_recipe:
+        if not workbench.ready:
             text("Open a table first: there is nothing to write yet.", "p", "soft")
             return
         if self.values.get("folder", "") in ("", self.suggested):
@@ -89,15 +91,12 @@ class WriteForm:
         script.
         """
         self.open = self.open or bool(self.register)
-        shown: dict[str, Any] = {"open": True} if self.open else {}
-        with element("details", "options", **shown):
+        attributes: Fields = {"open": True} if self.open else {}
+        with element("details", "options", **attributes):
             text("Remember it in a register", "summary", key="register")
-            text(
+            hint(
                 "What this release reveals together with all earlier ones is looked at first, and"
-                " it is added to them.",
-                "p",
-                "soft",
-                "small",
+                " it is added to them."
             )
             options = FormOptions(values=self.register, folded=False)
             DrawnForm(RegisterRequest, None, "register", self._registered, options).draw()
@@ -107,11 +106,11 @@ class WriteForm:
 
     def _registered(self, request: RegisterRequest, _: Any) -> None:
         register = {name: getattr(request, name) for name in ("file", "to", "person", "key")}
-        self.page.attempt(lambda: self.page.workbench.project.set_register(register))
+        self.page.attempt(lambda: self.project.set_register(register))
 
     async def _start_register(self) -> None:
         """Make a new register in the file that is named, and its key."""
-        workbench = self.page.workbench
+        workbench = self.workbench
         work = workbench.do("begin_register", "Starting a register", register=self.register)
         answer = await self._wait(work)
         if answer is not None:
@@ -120,7 +119,7 @@ class WriteForm:
 
     async def _ask(self) -> None:
         """Say what all releases reveal together, and write nothing."""
-        workbench = self.page.workbench
+        workbench = self.workbench
         version = workbench.project.version
 
         async def ask() -> Any:
@@ -132,7 +131,7 @@ class WriteForm:
 
     async def _write(self, request: WriteRequest, _: Any) -> None:
         """Write the release of the version in use, which is made first where it is not yet."""
-        workbench = self.page.workbench
+        workbench = self.workbench
         version, register = workbench.project.version, self.register or None
 
         async def write() -> Any:
@@ -148,7 +147,7 @@ class WriteForm:
 
         await self._wait(made_first(workbench, version, write))
 
-    async def _wait(self, work: Awaitable[dict[str, Any]]) -> dict[str, Any] | None:
+    async def _wait(self, work: Awaitable[Fields]) -> Fields | None:
         """Wait for work and show what came of it; what is refused is said under the form."""
         self.blocks, self.problem = [], ""
         self.page.redraw(self.result)
@@ -163,7 +162,7 @@ class WriteForm:
         return answer
 
     def _draw_elsewhere(self) -> None:
-        if not self.page.workbench.project.has_recipe:
+        if not self.project.has_recipe:
             return
         with section("Or make it elsewhere", "elsewhere"), element("div", "row"):
             for kind, parcel in KINDS.items():

@@ -7,9 +7,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sfumato.core.portable import computed, raise_in
+from sfumato.interfaces.web.fields import Fields
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 PAUSE = 0.02
+# Seconds in which a thread that was told to end does so, unless it is in one endless call of a
+# library: then it is left alone.
 PATIENCE = 2.0
-"""Seconds in which a thread that was told to end does so, unless it is in one endless call of
-a library: then it is left alone.
-"""
 
 
 class _Ended(BaseException):
@@ -42,7 +42,7 @@ def within(
     ... )
     7
     """
-    came: dict[str, Any] = {}
+    came: Fields = {}
 
     def inside() -> None:
         try:

@@ -25,7 +25,13 @@ from sfumato.guidance.profiling.proposal import propose as look_at_all
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.interfaces.api import profile, read
-from sfumato.interfaces.web.table_locations import parts_in, placed, require_one_table, several
+from sfumato.interfaces.web.fields import Fields
+from sfumato.interfaces.web.table_locations import (
+    absolute_location,
+    one_table_hint,
+    parts_in,
+    require_one_table,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,12 +41,12 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
 
+# Bars of the small picture of a column.
 BARS = 24
-"""Bars of the small picture of a column."""
+# Rows of a page.
 ROWS = 50
-"""Rows of a page."""
+# Characters of a cell that are shown.
 LONGEST = 200
-"""Characters of a cell that are shown."""
 
 
 def open_data(
@@ -49,17 +55,18 @@ def open_data(
     *,
     path: str | None,
     example: str | None,
-    options: dict[str, Any],
+    options: Fields,
     recipe: Recipe | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """Read a table as it was said, else as the recipe says, or make a bundled example; what was
     opened, in counts.
     """
     progress(0.0, "reading")
     table = examples.load(example) if example is not None else _read(str(path), recipe, options)
     bench.table = table
-    bench.made.clear()
+    bench.store.clear()
     source = table.source
+    kind, names = ("", []) if path is None else parts_in(path)
     return {
         "name": example or source.name,
         "records": table.records,
@@ -67,13 +74,7 @@ def open_data(
         "digest": source.digest,
         "format": source.format,
         "notes": list(source.notes),
-        "parts": dict(
-            zip(
-                ("kind", "names"),
-                ("", []) if example is not None else parts_in(str(path)),
-                strict=True,
-            )
-        ),
+        "parts": {"kind": kind, "names": names},
         "sheet": source.intake.sheet,
         "read_as": {
             name: getattr(source, name) for name in ("delimiter", "encoding", "decimal", "header")
@@ -81,32 +82,32 @@ def open_data(
     }
 
 
-def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Table:
+def _read(path: str, recipe: Recipe | None, options: Fields) -> Table:
     require_one_table(path)
     try:
         return read(path, engine="memory", recipe=recipe, **options).in_memory("the workbench")
     except UnreadableInput as error:
         if Path(path).is_dir():
             raise UnreadableInput(
-                f"{several(Path(path), 'is no table in parts')} ({error})"
+                f"{one_table_hint(Path(path), 'is no table in parts')} ({error})"
             ) from None
         raise
 
 
-def look_at_path(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
+def look_at_path(bench: Bench, progress: Progress, *, path: str) -> Fields:
     """What stands at a path before it is opened: the ``path`` as it is opened, the ``kind`` of what
     must be chosen in it, and the ``names``.
     """
     progress(0.0, "looking")
-    place = placed(path)
-    require_one_table(place)
-    kind, names = parts_in(place)
+    location = absolute_location(path)
+    require_one_table(location)
+    kind, names = parts_in(location)
     if kind and not names:
         raise UnreadableInput(f"{path} holds no {kind}")
-    return {"path": place, "kind": kind, "names": names}
+    return {"path": location, "kind": kind, "names": names}
 
 
-def propose(bench: Bench, progress: Progress) -> dict[str, Any]:
+def propose(bench: Bench, progress: Progress) -> Fields:
     """The proposed recipe, and why each column is what it is thought to be."""
     progress(0.0, "looking at the columns")
     proposal = profile(bench.data)
@@ -115,49 +116,49 @@ def propose(bench: Bench, progress: Progress) -> dict[str, Any]:
     return {"recipe": recipes.parse(recipe_text(proposal)), "reasons": reasons}
 
 
-def described(bench: Bench, recipe: Recipe) -> Table:
+def describe_table(bench: Bench, recipe: Recipe) -> Table:
     """The table with what a recipe says of its columns, its values read as the recipe says; columns
     may still be undecided.
     """
     data = bench.data
     intake = data.source.intake.over(recipe.intake)
     if intake.about_values != data.source.intake.about_values:
-        data = bench.known(f"values {intake.about_values!r}", lambda: with_values(data, intake))
+        data = bench.recall_or_make(
+            f"values {intake.about_values!r}", lambda: with_values(data, intake)
+        )
     return data.with_schema(recipe.schema)
 
 
 # A card for every column.
 
 
-def columns(bench: Bench, progress: Progress) -> dict[str, Any]:
+def columns(bench: Bench, progress: Progress) -> Fields:
     """What is known of every column and what it is guessed to be: counts, words of ours and shapes,
     no value of it.
     """
     proposal = _proposal(bench)
     cards = [_card(column, bench.data) for column in proposal.columns]
-    codes = {name: list(some) for name, some in proposal.missing_codes.items()}
+    codes = {name: list(values) for name, values in proposal.missing_codes.items()}
     return {"columns": cards, "missing_codes": codes}
 
 
 def _proposal(bench: Bench) -> Proposal:
     data = bench.data
-    proposal: Proposal = bench.known("proposal", lambda: look_at_all(data.to_polars(), data.source))
+    proposal: Proposal = bench.recall_or_make(
+        "proposal", lambda: look_at_all(data.to_polars(), data.source)
+    )
     return proposal
 
 
-def _card(column: ColumnProposal, data: Table) -> dict[str, Any]:
+def _card(column: ColumnProposal, data: Table) -> Fields:
     return {
         "name": column.name,
         "label": str(data.source.labels.get("variables", {}).get(column.name, "")),
         "roles": [str(role) for role in column.roles],
         "kind": str(column.kind),
-        "hierarchy": None if column.hierarchy is None else dict(column.hierarchy),
         "reasons": list(column.reasons),
-        "confidence": column.confidence,
         "missing": round(column.missing_share * len(data)),
-        "missing_share": column.missing_share,
         "distinct": column.distinct,
-        "alone": column.uniqueness,
         "bars": shape_of(_as_its_kind(data.column(column.name), column)),
     }
 
@@ -173,7 +174,9 @@ def _as_its_kind(values: pl.Series, column: ColumnProposal) -> pl.Series:
     else:
         form = (column.hierarchy or {}).get("dates", {}).get("format")
         read = values.str.to_date(form or "%Y-%m-%d", strict=False)
-    return read if read.null_count() == values.null_count() else values
+    if read.null_count() == values.null_count():
+        return read
+    return values
 
 
 def shape_of(values: pl.Series) -> list[float]:
@@ -189,8 +192,10 @@ def shape_of(values: pl.Series) -> list[float]:
     present = values.drop_nulls()
     ordered = present.dtype.is_numeric() or present.dtype.is_temporal()
     counts = _histogram(present) if ordered else _commonest(present)
-    most = max(counts, default=0)
-    return [round(count / most, 3) for count in counts] if most else []
+    largest = max(counts, default=0)
+    if largest:
+        return [round(count / largest, 3) for count in counts]
+    return []
 
 
 def _histogram(values: pl.Series) -> list[int]:
@@ -198,6 +203,7 @@ def _histogram(values: pl.Series) -> list[int]:
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):
         return []
+    # one outlier would flatten all other bars
     low, high = np.quantile(numbers, [0.01, 0.99])
     whole = bool((numbers == np.floor(numbers)).all())
     bins = min(BARS, int(high - low) + 1) if whole else BARS
@@ -215,13 +221,13 @@ def _commonest(values: pl.Series) -> list[int]:
 # What the columns say together, and what a column could become.
 
 
-def alone(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+def alone(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
     """How many records the quasi-identifiers single out together, as they are in the table."""
-    known = described(bench, recipe)
-    quasi = known.schema.quasi
+    table = describe_table(bench, recipe)
+    quasi = table.schema.quasi
     if not quasi:
-        return {"columns": 0, "alone": 0, "records": known.records}
-    classes = count_classes(without_hierarchies(known))
+        return {"columns": 0, "alone": 0, "records": table.records}
+    classes = count_classes(without_hierarchies(table))
     single = int(classes.records[classes.sizes == 1].sum())
     return {"columns": len(quasi), "alone": single, "records": classes.total}
 
@@ -236,7 +242,7 @@ def without_hierarchies(dataset: Table) -> Table:
     return dataset.with_schema(Schema(plain))
 
 
-def suggest(bench: Bench, progress: Progress, *, columns: Sequence[str]) -> dict[str, Any]:
+def suggest(bench: Bench, progress: Progress, *, columns: Sequence[str]) -> Fields:
     """The hierarchy that would suit each of some columns, in the words of a recipe."""
     return {
         name: suggest_hierarchy(look_at(name, bench.data.column(name))).hierarchy
@@ -255,8 +261,8 @@ def rows(
     page: int,
     sort: str | None = None,
     descending: bool = False,
-    shown: Sequence[str] = (),
-) -> dict[str, Any]:
+    revealed: Sequence[str] = (),
+) -> Fields:
     """One page of rows; columns that may name a person are left out unless they are asked for by
     name.
 
@@ -264,26 +270,27 @@ def rows(
     """
     data = bench.data
     attributes = recipe.schema.attributes
-    hidden = [n for n in data.columns if _names_people(attributes.get(n)) and n not in shown]
+    hidden = [n for n in data.columns if _names_people(attributes.get(n)) and n not in revealed]
     if sort in hidden:
         sort = None  # the order would tell what is not shown
-    order = (
-        None
-        if sort is None
-        else bench.known(f"order {descending} {sort}", lambda: order_of(data, sort, descending))
-    )
+    order = None
+    if sort is not None:
+        order = bench.recall_or_make(
+            f"order {descending} {sort}", lambda: order_of(data, sort, descending)
+        )
     pages = max(1, -(-len(data) // ROWS))
     page = min(max(page, 1), pages)
-    places = np.arange((page - 1) * ROWS, min(page * ROWS, len(data)))
-    taken = data.frame[places if order is None else order[places].astype(np.int64)].to_polars()
-    cells = [
-        None if name in hidden else [_cell(value) for value in taken[name].to_list()]
-        for name in data.columns
-    ]
+    positions = np.arange((page - 1) * ROWS, min(page * ROWS, len(data)))
+    page_rows = data.frame[
+        positions if order is None else order[positions].astype(np.int64)
+    ].to_polars()
+    cells = []
+    for name in data.columns:
+        values = None if name in hidden else list(map(_cell, page_rows[name].to_list()))
+        cells.append(values)
     return {
         "columns": [{"name": name, "hidden": name in hidden} for name in data.columns],
-        "first": int(places[0]) + 1 if len(places) else 0,
-        "numbers": ((places if order is None else order[places]) + 1).tolist(),
+        "numbers": ((positions if order is None else order[positions]) + 1).tolist(),
         "cells": cells,
         "page": page,
         "pages": pages,
@@ -300,16 +307,19 @@ def _cell(value: Any) -> str | None:
     if value is None:
         return None
     words = label(value)
-    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+    if len(words) <= LONGEST:
+        return words
+    return words[: LONGEST - 1] + "…"
 
 
 def order_of(data: Table, column: str, descending: bool) -> NDArray[np.uint32]:
     """The rows in the order of a column, missing last; equal ones stay in their order."""
     values = data.column(column)
     if column in data.coded:  # text that is held as codes: the rank of a label stands for it
-        known = data.encoded(column)
-        labels = pl.Series(known.labels, dtype=pl.String)
-        values = labels.rank("dense").gather(known.narrow.astype(np.uint32))
+        encoded = data.encoded(column)
+        # ranks of a few labels are sorted faster than the texts of all rows
+        labels = pl.Series(encoded.labels, dtype=pl.String)
+        values = labels.rank("dense").gather(encoded.narrow.astype(np.uint32))
     ordered = pl.DataFrame({"v": values}).select(
         pl.arg_sort_by("v", descending=descending, nulls_last=True, maintain_order=True)
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.data import Context
 from sfumato.core.pair import levels_of
@@ -16,6 +17,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
 from sfumato.guidance.comparison import Candidate, CommonTerms, fair_terms, on_one_map, try_and_keep
 from sfumato.interfaces.web import choices
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.tasks.write import remembering
 from sfumato.release.alternatives import CELLS, alternatives_in, landscape_of, option_at
 from sfumato.release.make import make_release
@@ -29,13 +31,14 @@ if TYPE_CHECKING:
     from sfumato.release.table_release import TableRelease
 
 LAST = "last survey"
+# Nodes up to which the lattice itself is drawn.
 MOST_IN_LATTICE = 200
-"""Nodes up to which the lattice itself is drawn."""
 MOST_POINTS = 300
 MOST_NEAR = 5
+# A value that fewer records have is no example.
 FEWEST = 5
-"""A value that fewer records have is no example."""
 LONGEST = 28
+FINEST = "Nothing can be finer: every column is unchanged, or as fine as the recipe allows."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,24 +54,25 @@ class Surveyed:
 
 def survey(
     bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, made_for: int
-) -> dict[str, Any]:
+) -> Fields:
     """Look at every node of the lattice that the recipe's search chooses from, and keep it;
     ``open_recipe`` leaves the search its choice.
     """
-    if choices.place_of(open_recipe) is None:
+    if choices.lattice_step(open_recipe) is None:
         raise ParameterError(
             "no step of this recipe chooses from a lattice; global_recoding is such a step"
         )
-    wanted = choices.to_survey(open_recipe)
-    table = bench.data.described_by(wanted)
+    survey_recipe = choices.to_survey(open_recipe)
+    table = bench.data.described_by(survey_recipe)
     searched: dict[str, int] | None
     context = Context(Seed.of(None), refuse=False, progress=_until(progress, 0.7))
     try:
-        release = make_release(table, wanted, context)
+        release = make_release(table, survey_recipe, context)
         landscape, plan = landscape_of(release)
         searched = dict(plan.levels)
     except Unsatisfiable:
-        free = choices.with_any_loss(wanted)
+        # nothing stays within the budget: all nodes are still worth a look
+        free = choices.with_lattice_step(survey_recipe, budget=1.0)
         release = make_release(table, free, dataclasses.replace(context, seed=Seed.of(None)))
         landscape, searched = landscape_of(release)[0], None
     progress(1.0, "all combinations are known")
@@ -100,7 +104,7 @@ def front(
     recipe: Recipe,
     open_recipe: Recipe,
     axes: tuple[str, str],
-) -> dict[str, Any]:
+) -> Fields:
     """The landscape of a recipe along two axes: what to draw, and the points nothing beats; of an
     older recipe where this one's is not known.
 
@@ -108,43 +112,46 @@ def front(
     run would release, ``searched`` the one that the search chooses; each None where that is not
     known.
     """
-    if choices.place_of(recipe) is None:
+    if choices.lattice_step(recipe) is None:
         return {"known": False, "lattice": False}
-    fresh = bench.kept(_key(open_recipe))
-    kept = fresh or bench.kept(str(bench.kept(LAST)))
-    if kept is None:
+    fresh = bench.recall(_key(open_recipe))
+    survey_kept = fresh or bench.recall(str(bench.recall(LAST)))
+    if survey_kept is None:
         return {"known": False, "lattice": True}
-    landscape, allowed = kept.landscape, choices.records_allowed(recipe, kept.landscape.records)
+    landscape, allowed = (
+        survey_kept.landscape,
+        choices.records_allowed(recipe, survey_kept.landscape.records),
+    )
     if fresh is not None:
         landscape = dataclasses.replace(landscape, budget=allowed)
-    searched = kept.searched.get(choices.searched_key(open_recipe)) if fresh is not None else None
-    in_use = (choices.chosen_in(recipe) or searched) if fresh is not None else None
+    in_use = None
+    if fresh is not None:
+        searched = survey_kept.searched.get(choices.searched_key(open_recipe))
+        in_use = choices.chosen_in(recipe) or searched
     return {
         "known": True,
         "lattice": True,
         "fresh": fresh is not None,
-        "version": kept.version,
+        "version": survey_kept.version,
         "by_hand": choices.chosen_in(recipe) is not None,
-        "in_use": _place(landscape, in_use),
-        "searched": _place(landscape, searched),
-        **_drawn(landscape, *axes),
+        "in_use": _node_position(landscape, in_use),
+        **_describe_landscape(landscape, *axes),
     }
 
 
-def _place(landscape: Landscape, levels: dict[str, int] | None) -> int | None:
-    return (
-        None
-        if levels is None or set(levels) != set(landscape.columns)
-        else landscape.position(levels)
-    )
+def _node_position(landscape: Landscape, levels: dict[str, int] | None) -> int | None:
+    if levels is None or set(levels) != set(landscape.columns):
+        return None
+    return landscape.position(levels)
 
 
-def _drawn(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
+def _describe_landscape(landscape: Landscape, across: str, up: str) -> Fields:
     """What of a landscape is drawn; ``points`` has every node that is named by its number, with its
     levels.
     """
     landscape.along(across), landscape.along(up)
     if landscape.whole:
+        # thousands of nodes are drawn as one dot for each cell of a grid
         dots, times = landscape.thinned(across, up, CELLS)
         best = landscape.trade_off(up, across)[:MOST_POINTS]
     else:
@@ -153,8 +160,8 @@ def _drawn(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
             np.ones(len(dots), dtype=np.int64),
             dots[np.argsort(landscape.score[dots], kind="stable")],
         )
-    few = len(landscape) <= MOST_IN_LATTICE and landscape.whole
-    named = range(len(landscape)) if few else np.union1d(dots, best).tolist()
+    draws_lattice = len(landscape) <= MOST_IN_LATTICE and landscape.whole
+    node_numbers = range(len(landscape)) if draws_lattice else np.union1d(dots, best).tolist()
     return {
         "objective": landscape.objective,
         "records": landscape.records,
@@ -162,11 +169,11 @@ def _drawn(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
         "nodes": len(landscape),
         "within": int(landscape.feasible().sum()),
         "whole": landscape.whole,
-        "few": few,
+        "few": draws_lattice,
         "tops": dict(zip(landscape.columns, landscape.tops, strict=True)),
         "dots": dict(zip(dots.tolist(), times.tolist(), strict=True)),
         "front": best.tolist(),
-        "points": {at: dataclasses.asdict(option_at(landscape, at)) for at in named},
+        "points": {at: dataclasses.asdict(option_at(landscape, at)) for at in node_numbers},
     }
 
 
@@ -178,7 +185,7 @@ def nodes_near(
     open_recipe: Recipe,
     axes: tuple[str, str],
     at: tuple[float, float],
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """At most five nodes nearest to a point of the picture, each with its number and its levels."""
     landscape = _landscape(bench, recipe, open_recipe)
     nodes = landscape.near(*axes, at, MOST_NEAR).tolist()
@@ -187,37 +194,31 @@ def nodes_near(
 
 def reasons(
     bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, levels: dict[str, int]
-) -> dict[str, Any]:
-    """Why a node is no finer: what each column one level finer or coarser would cost, and of the
-    one the search chose why it did.
+) -> list[Block]:
+    """Why a node is no finer: what each column one level finer would cost, and of the one that the
+    search chose why it did.
     """
-    landscape = _landscape(bench, recipe, open_recipe)
-    alternatives = alternatives_in(landscape, levels)
-    reasons_found = alternatives.reasons()
-    finer = [
-        words
-        for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
-        if neighbour.change < 0
-    ]
-    coarser = [
-        words
-        for neighbour, words in zip(alternatives.neighbours, reasons_found.neighbours, strict=True)
-        if neighbour.change > 0
-    ]
-    chosen = alternatives.overlooked is None
-    return {
-        "choice": reasons_found.choice if chosen and alternatives.chosen.within_budget else None,
-        "finer": finer,
-        "coarser": coarser,
-        "outlook": list(reasons_found.outlook),
-    }
+    alternatives = alternatives_in(_landscape(bench, recipe, open_recipe), levels)
+    sentences = alternatives.reasons()
+    blocks: list[Block] = [Heading("Why not finer?")]
+    is_best = alternatives.overlooked is None and alternatives.chosen.within_budget
+    if is_best:
+        blocks.append(Paragraph(sentences.choice))
+    finer = []
+    for neighbour, words in zip(alternatives.neighbours, sentences.neighbours, strict=True):
+        if neighbour.change < 0:
+            finer.append(words)
+    blocks.append(ListBlock(tuple(finer) or (FINEST,)))
+    if is_best:
+        blocks += [Paragraph(words, "quiet") for words in sentences.outlook]
+    return blocks
 
 
 def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
-    kept = bench.kept(_key(open_recipe))
-    if kept is None:
+    survey_kept = bench.recall(_key(open_recipe))
+    if survey_kept is None:
         raise ParameterError("the combinations of this version have not been looked at yet")
-    landscape: Landscape = kept.landscape
+    landscape: Landscape = survey_kept.landscape
     return dataclasses.replace(landscape, budget=choices.records_allowed(recipe, landscape.records))
 
 
@@ -240,9 +241,13 @@ def _examples(table: Any, column: str) -> list[str | None]:
         counts = np.bincount(
             remap_to(ladder, encoded, level), weights=encoded.counts, minlength=len(labels)
         )
-        counts[[place for place, label in enumerate(labels) if label is None]] = 0
-        most = int(counts.argmax()) if len(counts) else 0
-        label = labels[most] if len(counts) and counts[most] >= FEWEST else None
+        counts[[position for position, label in enumerate(labels) if label is None]] = 0
+        commonest = 0
+        if len(counts):
+            commonest = int(counts.argmax())
+        label = None
+        if len(counts) and counts[commonest] >= FEWEST:
+            label = labels[commonest]
         labels_by_level.append(
             label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
         )
@@ -258,7 +263,7 @@ def compare(
     *,
     pins: list[tuple[str, Recipe]],
     register: dict[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """Make, attack and measure every candidate alike: the map of them all, and of each its levels
     and what its contract says.
 
@@ -270,30 +275,26 @@ def compare(
     """
     candidates = [Candidate(name, recipe) for name, recipe in pins]
     terms = fair_terms(candidates, CommonTerms(Seed.of(None)))
-    outcomes, more = [], {}
+    outcomes, details = [], {}
     with remembering(None if not register else {"to": "a comparison", **register}) as remembered:
-        for place, candidate in enumerate(candidates):
-            part = _part(progress, place, len(candidates), candidate.name)
+        for position, candidate in enumerate(candidates):
+            part = _part(progress, position, len(candidates), candidate.name)
             outcome, release = try_and_keep(bench.data, candidate, terms, part, remembered.memory)
             outcomes.append(outcome)
-            rungs = (
-                {} if release is None else levels_of(plan.describe() for _, plan in release.plans)
-            )
-            more[candidate.name] = {
-                "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
-                "contract": (
-                    [] if release is None else [kept.to_dict() for kept in release.contract]
-                ),
-                "promises": (
-                    [] if release is None else [verdict.to_dict() for verdict in release.verdicts]
-                ),
-                "drawn": release is not None and release.released.drawn,
-                "together": _together(remembered, release),
-            }
-        standing = None if remembered.register is None else len(remembered.register.standing)
+            detail: Fields = {"levels": {}, "contract": [], "drawn": False}
+            detail["together"] = _together(remembered, release)
+            if release is not None:
+                rungs = levels_of(plan.describe() for _, plan in release.plans)
+                detail["levels"] = {name: [rung.level, rung.top] for name, rung in rungs.items()}
+                detail["contract"] = [check.to_dict() for check in release.contract]
+                detail["drawn"] = release.released.drawn
+            details[candidate.name] = detail
+        standing = None
+        if remembered.register is not None:
+            standing = len(remembered.register.standing)
     progress(1.0)
-    found = on_one_map(bench.data.source.name, outcomes)
-    return {**found.to_dict(), "more": more, "registered": standing}
+    comparison = on_one_map(bench.data.source.name, outcomes)
+    return {**comparison.to_dict(), "more": details, "registered": standing}
 
 
 def _together(remembered: Remembering, release: TableRelease | None) -> list[str]:
@@ -308,7 +309,7 @@ def _together(remembered: Remembering, release: TableRelease | None) -> list[str
         return [f"unknown: {error}"]
 
 
-def _part(progress: Progress, place: int, of: int, name: str) -> Progress:
+def _part(progress: Progress, position: int, of: int, name: str) -> Progress:
     return lambda share, words="": progress(
-        (place + share) / of, f"{name}: {words}" if words else name
+        (position + share) / of, f"{name}: {words}" if words else name
     )

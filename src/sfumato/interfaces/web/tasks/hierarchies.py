@@ -23,10 +23,11 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
-from sfumato.interfaces.web import edits
+from sfumato.interfaces.web import choices, edits
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import starting_values
 from sfumato.interfaces.web.groups import Grouping
-from sfumato.interfaces.web.tasks.data import described, without_hierarchies
+from sfumato.interfaces.web.tasks.data import describe_table, without_hierarchies
 from sfumato.methods.hierarchies.file import read_hierarchy
 from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
 from sfumato.methods.hierarchies.ordered_values import in_reading_order
@@ -39,12 +40,12 @@ if TYPE_CHECKING:
     from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
 
+# Values of a level that are shown.
 SHOWN = 60
-"""Values of a level that are shown."""
+# Values without a place that are listed.
 LISTED = 200
-"""Values without a place that are listed."""
+# A label that adopts what a hierarchy does not list, to find it; no table can hold it.
 NOWHERE = "\x00no place"
-"""A label that adopts what a hierarchy does not list, to find it; no table can hold it."""
 KEPT = 4
 DELIMITERS = (";", ",", "\t", "|")
 
@@ -83,28 +84,29 @@ def fit(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Seque
     try:
         bound = bind(hierarchy, values, [int(count) for count in counts])
     except SchemaError:
-        lost = (
-            set()
-            if hierarchy is None
-            else uncovered(hierarchy, [value for value in values if value is not None])
-        )
+        if hierarchy is None:
+            lost = set()
+        else:
+            lost = uncovered(hierarchy, [value for value in values if value is not None])
         if not lost:  # each value alone, and not all together: the rule says itself what is wrong
             raise
-        kept = [
+        covered = [
             (value, int(count))
             for value, count in zip(values, counts, strict=True)
             if value not in lost
         ]
-        bound = bind(hierarchy, [value for value, _ in kept], [count for _, count in kept])
-    places = positions_in(bound.labels[0], values)
-    return Fitted(_in_order(bound, values, places), np.asarray(counts, dtype=np.int64), places < 0)
+        bound = bind(hierarchy, [value for value, _ in covered], [count for _, count in covered])
+    positions = positions_in(bound.labels[0], values)
+    return Fitted(
+        _in_order(bound, values, positions), np.asarray(counts, dtype=np.int64), positions < 0
+    )
 
 
-def _in_order(bound: Ladder, values: Sequence[str | None], places: NDArray[np.int64]) -> Ladder:
+def _in_order(bound: Ladder, values: Sequence[str | None], positions: NDArray[np.int64]) -> Ladder:
     """The ladder with its lowest level in the order of the values, those without a place under a
     node of their own.
     """
-    lost = places < 0
+    lost = positions < 0
     if bound.top == 0:
         nothing = np.zeros(len(values))
         return Ladder((tuple(values),), (), (nothing,), (nothing,))
@@ -113,14 +115,15 @@ def _in_order(bound: Ladder, values: Sequence[str | None], places: NDArray[np.in
     for level in range(1, bound.depth):
         below = len(labels[-1])
         extra = bool(lost.any()) and level < bound.top
-        named = bound.labels[level] or (
+        level_labels = bound.labels[level] or (
             (TOP,) if level == bound.top else ()
         )  # nothing has a place: only the top is there
-        labels.append((*named, NOWHERE) if extra else tuple(named))
+        labels.append((*level_labels, NOWHERE) if extra else tuple(level_labels))
         last = len(bound.labels[level]) if extra else 0
+        # what has no place climbs to the extra node; at the top there is only one
         up = np.full(below, last, dtype=np.int64)
         if level == 1:
-            up[~lost] = bound.up[0][places[~lost]]
+            up[~lost] = bound.up[0][positions[~lost]]
         else:
             up[: len(bound.up[level - 1])] = bound.up[level - 1]
         ups.append(up)
@@ -134,6 +137,7 @@ def uncovered(hierarchy: Hierarchy, values: Sequence[str]) -> set[str]:
         return set()
     adopting = hierarchy.adopting(NOWHERE)
     if adopting is not None and hierarchy.catch_all is None:
+        # one call tells all: what is adopted has no place of its own
         rows = adopting.paths(values, [1] * len(values)).rows
         adopted = {row[0] for row in rows if len(row) > 2 and row[1] == NOWHERE}
         if adopted:
@@ -147,6 +151,7 @@ def _halved(hierarchy: Hierarchy, values: list[str]) -> list[str]:
         return []
     if len(values) == 1:
         return values
+    # n values of which m have no place take about m log n calls
     middle = len(values) // 2
     return _halved(hierarchy, values[:middle]) + _halved(hierarchy, values[middle:])
 
@@ -166,25 +171,25 @@ def _covers(hierarchy: Hierarchy, values: Sequence[str]) -> bool:
 class Lately:
     """What was fitted and rolled up last, by a digest of what it was made from."""
 
-    things: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
+    entries: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
 
-    def known(self, parts: Any, make: Any, most: int) -> Any:
+    def recall_or_make(self, parts: Any, make: Any, limit: int) -> Any:
         """What was made of the same parts before, else what is made now."""
         key = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
-        if key not in self.things:
-            self.things[key] = make()
-        self.things.move_to_end(key)
-        while len(self.things) > most:
-            self.things.popitem(last=False)
-        return self.things[key]
+        if key not in self.entries:
+            self.entries[key] = make()
+        self.entries.move_to_end(key)
+        while len(self.entries) > limit:
+            self.entries.popitem(last=False)
+        return self.entries[key]
 
 
 def _fitted(
     bench: Bench, table: Table, column: str, hierarchy: Any, labels: Any, counts: Any
 ) -> Fitted:
-    memory: Lately = bench.known("fitted hierarchies", Lately)
+    memory: Lately = bench.recall_or_make("fitted hierarchies", Lately)
     intake = table.source.intake
-    fitted: Fitted = memory.known(
+    fitted: Fitted = memory.recall_or_make(
         ("fit", column, hierarchy, intake), lambda: fit(hierarchy, labels, counts), 100
     )
     return fitted
@@ -198,8 +203,8 @@ def _base(table: Table) -> ClassTable:
 
 
 def _of_column(bench: Bench, table: Table, base: ClassTable, column: str, hierarchy: Any) -> Fitted:
-    place = base.columns.index(column)
-    labels = base.ladders[place].labels[0]
+    position = base.columns.index(column)
+    labels = base.ladders[position].labels[0]
     encoded = table.encoded(column)
     where = positions_in(encoded.labels, labels)
     return _fitted(bench, table, column, hierarchy, labels, encoded.counts[where])
@@ -218,18 +223,18 @@ def hierarchy_of(table: Table, column: str, spec: Mapping[str, Any] | None, base
 # The list of columns.
 
 
-def overview(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[dict[str, Any]]:
+def overview(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[Fields]:
     """Every quasi-identifier: how it is generalised, up to which level, and what has no place
     there.
     """
     if not recipe.schema.quasi:
         return []
-    table = described(bench, recipe)
+    table = describe_table(bench, recipe)
     base = _base(table)
     return [_line(bench, table, base, column) for column in base.columns]
 
 
-def _line(bench: Bench, table: Table, base: ClassTable, column: str) -> dict[str, Any]:
+def _line(bench: Bench, table: Table, base: ClassTable, column: str) -> Fields:
     hierarchy = table.schema[column].hierarchy
     line = {"column": column, "builder": None if hierarchy is None else hierarchy.name}
     try:
@@ -258,35 +263,41 @@ def levels(
     at: Mapping[str, int],
     hierarchy: Mapping[str, Any] | None = None,
     alone: bool = False,
-) -> dict[str, Any]:
+) -> Fields:
     """What each level of a column would show: its values, and the classes with the other columns at
     the levels ``at``, or of this column ``alone``.
 
     ``hierarchy`` is tried instead of that of the recipe, in a recipe's words. Labels are values
     of people: the owner's eyes only.
     """
-    table, k = described(bench, recipe), edits.crowd_of(recipe)
+    table, k = describe_table(bench, recipe), edits.crowd_of(recipe)
     base = _base(table)
     rule = hierarchy_of(table, column, hierarchy, recipe.base)
     fitted = _of_column(bench, table, base, column, rule)
-    top = fitted.ladder.top
-    others = _base(_only(table, column)) if alone else _others(bench, table, base, column, at)
-    classes = dataclasses.replace(others, ladders=_with_own(others, column, fitted.ladder))
+    top, lost = fitted.ladder.top, _lost(fitted)
+    if alone:
+        other_classes = _base(_only(table, column))
+    else:
+        other_classes = _classes_of_others(bench, table, base, column, at)
+    classes = dataclasses.replace(
+        other_classes, ladders=_with_own(other_classes, column, fitted.ladder)
+    )
+    shown = []
+    for number in range(fitted.ladder.depth):
+        level = _level(fitted, classes.roll_up({column: number}), number, k, rule)
+        level["name"] = ""
+        if rule is not None and 0 < number < top:
+            level["name"] = rule.level_name(number, top)
+        shown.append(level)
     return {
         "column": column,
         "k": k,
         "records": base.total,
         "top": top,
-        "uncovered": _lost(fitted)["uncovered"],
-        "records_lost": _lost(fitted)["records"],
+        "uncovered": lost["uncovered"],
+        "records_lost": lost["records"],
         "words": words_of(table, column),
-        "levels": [
-            {
-                **_level(fitted, classes.roll_up({column: n}), n, k, rule),
-                "name": rule.level_name(n, top) if rule is not None and 0 < n < top else "",
-            }
-            for n in range(fitted.ladder.depth)
-        ],
+        "levels": shown,
     }
 
 
@@ -312,35 +323,36 @@ def _only(table: Table, column: str) -> Table:
     schema = table.schema
     for name in schema.quasi:
         if name != column:
-            left = tuple(role for role in schema[name].roles if role is not Role.QUASI)
-            schema = schema.replace(name, roles=left or (Role.KEEP,))
+            other_roles = tuple(role for role in schema[name].roles if role is not Role.QUASI)
+            schema = schema.replace(name, roles=other_roles or (Role.KEEP,))
     return table.with_schema(schema)
 
 
-def _others(
+def _classes_of_others(
     bench: Bench, table: Table, base: ClassTable, column: str, at: Mapping[str, int]
 ) -> ClassTable:
     """The classes with the other columns at their levels, and this one as it is."""
-    ladders, chosen = [], {}
+    ladders, chosen_levels = [], {}
     for name, own in zip(base.columns, base.ladders, strict=True):
         ladder = own
         if name != column and at.get(name, 0) > 0:
             try:
                 ladder = _of_column(bench, table, base, name, table.schema[name].hierarchy).ladder
-                chosen[name] = min(at[name], ladder.top)
+                chosen_levels[name] = min(at[name], ladder.top)
             except SfumatoError:  # told where that column is looked at; here it stays as it is
                 ladder = own
         ladders.append(ladder)
-    memory: Lately = bench.known("classes at levels", Lately)
-    parts = (base.columns, table.schema, table.source.intake, column, sorted(chosen.items()))
+    memory: Lately = bench.recall_or_make("classes at levels", Lately)
+    parts = (base.columns, table.schema, table.source.intake, column, sorted(chosen_levels.items()))
+    # the other columns at their levels are rolled up once, then every level of this column
     raised = dataclasses.replace(base, ladders=tuple(ladders))
-    classes: ClassTable = memory.known(parts, lambda: raised.roll_up(chosen), KEPT)
+    classes: ClassTable = memory.recall_or_make(parts, lambda: raised.roll_up(chosen_levels), KEPT)
     return classes
 
 
 def _level(
     fitted: Fitted, classes: ClassTable, level: int, k: int, hierarchy: Hierarchy | None = None
-) -> dict[str, Any]:
+) -> Fields:
     labels, records = fitted.ladder.labels[level], fitted.records(level)
     nodes = [
         (name, int(n)) for name, n in zip(labels, records.tolist(), strict=True) if name != NOWHERE
@@ -382,9 +394,9 @@ def without_place(
     recipe: Recipe,
     column: str,
     hierarchy: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """The values that a hierarchy has no place for, the commonest first; for the owner's eyes."""
-    table = described(bench, recipe)
+    table = describe_table(bench, recipe)
     fitted = _of_column(
         bench, table, _base(table), column, hierarchy_of(table, column, hierarchy, recipe.base)
     )
@@ -399,11 +411,11 @@ def without_place(
 
 def begin(
     bench: Bench, progress: Progress, *, recipe: Recipe, column: str, builder: str
-) -> dict[str, Any] | None:
+) -> Fields | None:
     """A hierarchy of a kind that suits the column, in a recipe's words; None where somebody must
     say more first.
     """
-    table = described(bench, recipe)
+    table = describe_table(bench, recipe)
     kind = registry.family("hierarchies")[builder]
     suggested = suggest_hierarchy(look_at(column, table.column(column))).hierarchy
     if builder in suggested:
@@ -414,7 +426,9 @@ def begin(
     if hierarchy is not None:
         return registry.write(hierarchy)
     start = starting_values(kind, recipe.schema)
-    return {builder: start} if set(start) >= set(required_fields(kind)) else None
+    if set(start) >= set(required_fields(kind)):
+        return {builder: start}
+    return None
 
 
 def _as_groups(table: Table, column: str, kind: str) -> Hierarchy | None:
@@ -443,11 +457,11 @@ def _grouping(table: Table, column: str, counts: Mapping[str, int]) -> Grouping:
 
 def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, int]:
     """The levels that the recipe's recoding chooses, without making a release."""
-    step = edits.recoding(recipe)
+    step = choices.lattice_step(recipe)
     if step is None:
         raise ParameterError("the recipe has no step that gives whole columns a level")
     plan = step.plan(
-        described(bench, recipe).checked(), Goal(models=recipe.goals, progress=progress)
+        describe_table(bench, recipe).checked(), Goal(models=recipe.goals, progress=progress)
     )
     return {column: int(level["level"]) for column, level in plan.describe()["levels"].items()}
 
@@ -455,13 +469,11 @@ def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[s
 # Groups of categories.
 
 
-def groups(
-    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int
-) -> dict[str, Any]:
+def groups(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int) -> Fields:
     """The groups of a level with what stands in each and how often it occurs, and the values
     without a group.
     """
-    table, k = described(bench, recipe), edits.crowd_of(recipe)
+    table, k = describe_table(bench, recipe), edits.crowd_of(recipe)
     counts = _counts(table, column)
     grouping = Grouping.of(table.schema[column].hierarchy, counts)
     return {**grouping.to_dict(level, counts), "k": k}
@@ -475,15 +487,15 @@ def regroup(
     column: str,
     level: int,
     act: str,
-    given: Mapping[str, Any],
-) -> dict[str, Any]:
+    arguments: Mapping[str, Any],
+) -> Fields:
     """The hierarchy after groups were changed (``move``, ``rename``, ``adopt``), in a recipe's
     words; it is not in use yet.
     """
-    table = described(bench, recipe)
+    table = describe_table(bench, recipe)
     hierarchy = table.schema[column].hierarchy
     grouping = Grouping.of(hierarchy, _counts(table, column))
-    changed = grouping.changed(act, level, **given)
+    changed = grouping.changed(act, level, **arguments)
     return registry.write(changed.hierarchy("" if hierarchy is None else hierarchy.name))
 
 
@@ -496,7 +508,7 @@ def _counts(table: Table, column: str) -> dict[str, int]:
 # Files.
 
 
-def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
+def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> Fields:
     """How a hierarchy file is written: the sign between its levels and its encoding, and how many
     values it lists.
     """
@@ -514,17 +526,17 @@ def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> dict[str, An
 
 def export_hierarchy(
     bench: Bench, progress: Progress, *, recipe: Recipe, column: str, path: str
-) -> dict[str, Any]:
+) -> Fields:
     """Write the hierarchy of a column down in ARX's format, for the values that occur and have a
     place.
     """
-    table = described(bench, recipe)
+    table = describe_table(bench, recipe)
     hierarchy = table.schema[column].hierarchy
     if hierarchy is None:
         raise ParameterError(f"column {column!r} has no hierarchy to write down")
     counts = _counts(table, column)
     lost = uncovered(hierarchy, list(counts))
-    kept = {value: count for value, count in counts.items() if value not in lost}
-    ladder = bind(hierarchy, list(kept), list(kept.values()))
-    written = write_hierarchy(ladder, list(kept), path)
-    return {"path": str(written), "values": len(kept)}
+    covered = {value: count for value, count in counts.items() if value not in lost}
+    ladder = bind(hierarchy, list(covered), list(covered.values()))
+    file = write_hierarchy(ladder, list(covered), path)
+    return {"path": str(file), "values": len(covered)}

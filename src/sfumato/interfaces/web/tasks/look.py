@@ -19,6 +19,7 @@ from sfumato.core.blocks import (
     ChartBlock,
     FoldBlock,
     Heading,
+    ListBlock,
     Paragraph,
     Part,
     Point,
@@ -28,9 +29,10 @@ from sfumato.core.blocks import (
     VerdictBlock,
 )
 from sfumato.core.classes import count_rows
-from sfumato.core.words import number, percent, plain_name
+from sfumato.core.words import count_of, number, percent, plain_name
 from sfumato.errors import ParameterError
 from sfumato.interfaces.api import why_alone
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.tasks import by_the_clock
 from sfumato.methods.formulas.binning import binned, table_after, table_before
 from sfumato.release.attack_run import AttackOptions
@@ -49,8 +51,8 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.data_process import Bench
     from sfumato.release.table_release import TableRelease
 
+# Sets of columns that are looked through for one record.
 MOST_SETS = 20_000
-"""Sets of columns that are looked through for one record."""
 MOST_ROWS = 100
 LONGEST = 60
 NOT_TRIED = (
@@ -58,13 +60,13 @@ NOT_TRIED = (
     " pass."
 )
 NO_PROMISE = "Nothing was promised."
+# Where groups of class sizes begin.
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
-"""Where groups of class sizes begin."""
 
 
 def release_of(bench: Bench, version: int) -> TableRelease:
     """The release of a version, where it is kept."""
-    release: TableRelease | None = bench.kept(f"release {version}")
+    release: TableRelease | None = bench.recall(f"release {version}")
     if release is None:
         raise ParameterError(
             f"the release of version {version} is not there any more; make it again"
@@ -79,28 +81,28 @@ class WorkedOut:
     """
 
     dataset: Table
-    known: dict[str, Any] = dataclasses.field(default_factory=dict)
+    results: Fields = dataclasses.field(default_factory=dict)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What is known by a name, else what is made now."""
-        if name not in self.known:
-            self.known[name] = make()
-        return self.known[name]
+        if name not in self.results:
+            self.results[name] = make()
+        return self.results[name]
 
 
-def _looked(bench: Bench, version: int) -> WorkedOut:
+def _views_of(bench: Bench, version: int) -> WorkedOut:
     release = release_of(bench, version)
-    looked = bench.kept(f"looked {version}")
-    if looked is None or looked.dataset is not release.released:
-        looked = WorkedOut(release.released)
-        bench.keep(f"looked {version}", looked)
-    worked_out: WorkedOut = looked
+    views = bench.recall(f"looked {version}")
+    if views is None or views.dataset is not release.released:
+        views = WorkedOut(release.released)
+        bench.keep(f"looked {version}", views)
+    worked_out: WorkedOut = views
     return worked_out
 
 
 def _pair(bench: Bench, version: int) -> TablePair:
     release = release_of(bench, version)
-    pair: TablePair = _looked(bench, version).once("pair", lambda: release.pair)
+    pair: TablePair = _views_of(bench, version).once("pair", lambda: release.pair)
     return pair
 
 
@@ -109,13 +111,13 @@ def made_versions(bench: Bench, progress: Progress) -> list[int]:
     with bench.guard:
         keys = [
             key
-            for key, value in bench.made.items()
+            for key, value in bench.store.items()
             if key.startswith("release ") and isinstance(value, Release)
         ]
     return sorted(int(key.split()[1]) for key in keys if key.split()[1].isdigit())
 
 
-def look(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
+def look(bench: Bench, progress: Progress, *, of: int) -> Fields:
     """What a release is: ``created``, the columns that can be ``shown``, and ``blocks``."""
     release, pair = release_of(bench, of), _pair(bench, of)
     roles = pair.original.schema
@@ -143,7 +145,9 @@ def look_columns(
         card = card_of(pair, binned(pair, name, fewest=FEWEST))
         change = changes[name]
         values = f"{change.distinct_before:,} → {change.distinct_after or 0:,} values"
-        moved = f"loss {number(card['loss'])} · distribution moved by {percent(card['distance'])}"
+        change_words = (
+            f"loss {number(card['loss'])} · distribution moved by {percent(card['distance'])}"
+        )
         cards.append(
             [
                 Heading(name, 1),
@@ -154,7 +158,7 @@ def look_columns(
                     {"before": card["before"], "after": card["after"]},
                     f"{name} before and after",
                 ),
-                Paragraph(moved, "quiet"),
+                Paragraph(change_words, "quiet"),
             ]
         )
     return cards
@@ -166,17 +170,17 @@ def before_and_after(
     """Columns of what was and what is, over the same names."""
     series = []
     for part, numbers in parts.items():
-        points = tuple(Point(place, value) for place, value in enumerate(numbers))
+        points = tuple(Point(position, value) for position, value in enumerate(numbers))
         series.append(Series(part, points, "bar", part))
     return ChartBlock(names.title, "columns", names, values, tuple(series), words)
 
 
-def look_pair(bench: Bench, progress: Progress, *, of: int, one: str, other: str) -> list[Block]:
+def look_pair(bench: Bench, progress: Progress, *, of: int, first: str, second: str) -> list[Block]:
     """Two columns together, before and after, as shares of the records, and how much they go
     together.
     """
     pair = _pair(bench, of)
-    bins = binned(pair, one, fewest=FEWEST), binned(pair, other, fewest=FEWEST)
+    bins = binned(pair, first, fewest=FEWEST), binned(pair, second, fewest=FEWEST)
     maps = maps_of(pair, list(bins))
     before, after = maps["association_before"][0], maps["association_after"][0]
     blocks: list[Block] = [
@@ -186,16 +190,16 @@ def look_pair(bench: Bench, progress: Progress, *, of: int, one: str, other: str
         )
     ]
     x, y = (
-        ChartAxis(name, tuple(part.names)) for name, part in zip((one, other), bins, strict=True)
+        ChartAxis(name, tuple(part.names)) for name, part in zip((first, second), bins, strict=True)
     )
     for part, table in (("before", table_before(*bins)), ("after", table_after(*bins))):
         shares = table / max(1.0, float(table.sum()))
         points = [Point(i, j, size=float(share)) for (i, j), share in np.ndenumerate(shares)]
         series = Series(part, tuple(points), "dot")
-        words = f"{one} and {other} {part}: the larger a square, the more records"
+        words = f"{first} and {second} {part}: the larger a square, the more records"
         blocks += [
             Heading(part.capitalize()),
-            ChartBlock(f"{one} {other} {part}", "map", x, y, (series,), words),
+            ChartBlock(f"{first} {second} {part}", "map", x, y, (series,), words),
         ]
     return blocks
 
@@ -205,7 +209,7 @@ def look_pair(bench: Bench, progress: Progress, *, of: int, one: str, other: str
 
 def look_rows(
     bench: Bench, progress: Progress, *, of: int, first: int, count: int, which: str
-) -> dict[str, Any]:
+) -> Fields:
     """Some rows of the original with what was released of each; direct identifiers are left out.
 
     ``which`` are all rows, those that were suppressed, those with a changed cell, or those that
@@ -222,45 +226,48 @@ def look_rows(
             np.arange(first, min(first + count, len(release.released))),
             pair.columns,
         )
-        drawn = [{"row": None, "before": None, "after": after} for after in cells]
+        synthetic_rows = [{"row": None, "before": None, "after": after} for after in cells]
         return {
             "columns": list(pair.columns),
-            "rows": drawn,
+            "rows": synthetic_rows,
             "total": len(release.released),
             "aligned": False,
         }
-    chosen = _looked(bench, of).once(f"rows {which}", lambda: _which(release, pair, which))
-    some = chosen[first : first + count]
-    place = _looked(bench, of).once("places", lambda: _places(pair))[some]
-    before = _cells(release.original, some, names)
-    there = iter(
+    row_numbers = _views_of(bench, of).once(f"rows {which}", lambda: _which(release, pair, which))
+    page_rows = row_numbers[first : first + count]
+    positions = _views_of(bench, of).once("places", lambda: _released_positions(pair))[page_rows]
+    before = _cells(release.original, page_rows, names)
+    released_cells = iter(
         _cells(
-            release.released, place[place >= 0], [c for c in names if c in release.released.columns]
+            release.released,
+            positions[positions >= 0],
+            [c for c in names if c in release.released.columns],
         )
     )
-    told = [
-        {"row": int(row), "before": was, "after": next(there) if at >= 0 else None}
-        for row, at, was in zip(some.tolist(), place.tolist(), before, strict=True)
+    records = [
+        {"row": int(row), "before": was, "after": next(released_cells) if at >= 0 else None}
+        for row, at, was in zip(page_rows.tolist(), positions.tolist(), before, strict=True)
     ]
-    return {"columns": names, "rows": told, "total": len(chosen), "aligned": True}
+    return {"columns": names, "rows": records, "total": len(row_numbers), "aligned": True}
 
 
-def _places(pair: TablePair) -> Any:
+def _released_positions(pair: TablePair) -> Any:
     """Where each original row is in the release; −1: it is not."""
-    places = np.full(len(pair.original), -1, dtype=np.int64)
-    places[pair.rows] = np.arange(len(pair.rows))
-    return places
+    positions = np.full(len(pair.original), -1, dtype=np.int64)
+    positions[pair.rows] = np.arange(len(pair.rows))
+    return positions
 
 
 def _which(release: TableRelease, pair: TablePair, which: str) -> Any:
     every = np.arange(len(pair.original))
     if which == "suppressed":
-        return np.flatnonzero(_places(pair) < 0)
+        return np.flatnonzero(_released_positions(pair) < 0)
     if which == "alone":
         return np.flatnonzero(sizes_of(release.original) == 1)
     if which == "changed":
         changed = np.zeros(len(pair.released), dtype=bool)
         for name in pair.columns:
+            # judged once for every distinct pair of values, then looked up by row
             changed |= ~pair.as_it_was(name)[pair.joint(name).which]
         return np.unique(pair.rows[changed])
     if which != "all":
@@ -274,43 +281,53 @@ def sizes_of(table: Table) -> Any:
     return classes.records[of_rows]
 
 
-def _cells(table: Table, some: Any, names: Any) -> list[dict[str, str | None]]:
+def _cells(table: Table, row_numbers: Any, names: Any) -> list[dict[str, str | None]]:
     labels = {}
     for name in names:
         encoded = table.encoded(name)
-        labels[name] = [encoded.labels[code] for code in encoded.codes[some].tolist()]
-    return [{name: _short(labels[name][i]) for name in names} for i in range(len(some))]
+        labels[name] = [encoded.labels[code] for code in encoded.codes[row_numbers].tolist()]
+    return [{name: _short(labels[name][i]) for name in names} for i in range(len(row_numbers))]
 
 
 def _short(label: str | None) -> str | None:
-    return label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+    if label is None or len(label) <= LONGEST:
+        return label
+    return label[: LONGEST - 1] + "…"
 
 
-def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> dict[str, Any]:
+def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> list[Block]:
     """Why a record is risky: the smallest sets of columns on which it is alone in the original, and
     how many are like it before and after.
     """
     release, pair = release_of(bench, of), _pair(bench, of)
     quasi = release.original.schema.quasi
-    most = next((size for size in (5, 4, 3, 2) if _sets(len(quasi), size) <= MOST_SETS), 1)
-    place = _places(pair)[row] if pair.aligned and 0 <= row < len(pair.original) else -1
-    alone = why_alone(release.original, row, most=most)
-    before = int(_looked(bench, of).once("alike before", lambda: sizes_of(release.original))[row])
-    after = (
-        int(_looked(bench, of).once("alike after", lambda: sizes_of(release.released))[place])
-        if place >= 0
-        else None
-    )
-    return {
-        "sets": [list(each) for each in alone],
-        "most": min(most, len(quasi)),
-        "before": before,
-        "after": after,
-    }
+    # sets of five columns where there are few columns, else fewer
+    largest_set = next((size for size in (5, 4, 3, 2) if _sets(len(quasi), size) <= MOST_SETS), 1)
+    if pair.aligned and 0 <= row < len(pair.original):
+        position = _released_positions(pair)[row]
+    else:
+        position = -1
+    sizes = _views_of(bench, of).once("alike before", lambda: sizes_of(release.original))
+    other_records = count_of(int(sizes[row]) - 1, "other record")
+    now = "nothing of it is released"
+    if position >= 0:
+        sizes = _views_of(bench, of).once("alike after", lambda: sizes_of(release.released))
+        now = f"{int(sizes[position]) - 1:,} after"
+    blocks: list[Block] = [
+        Heading(f"Why is record {row + 1:,} risky?", 1),
+        Paragraph(f"Equal to it in all quasi-identifiers: {other_records} before; {now}."),
+    ]
+    column_sets = why_alone(release.original, row, most=largest_set)
+    if not column_sets:
+        most = min(largest_set, len(quasi))
+        words = f"No {most} columns or fewer single it out in the original."
+        return [*blocks, Paragraph(words)]
+    words = "Whoever knows this of the person finds the record in the original:"
+    return [*blocks, Paragraph(words), ListBlock(tuple(map(" + ".join, column_sets)))]
 
 
-def _sets(columns: int, most: int) -> int:
-    return sum(math.comb(columns, size) for size in range(1, most + 1))
+def _sets(columns: int, largest: int) -> int:
+    return sum(math.comb(columns, size) for size in range(1, largest + 1))
 
 
 def look_classes(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
@@ -319,7 +336,7 @@ def look_classes(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     """
     release = release_of(bench, of)
     before, after = release.before, release.after
-    names = ChartAxis("size of the class", tuple(_bin(place) for place in range(len(SIZES))))
+    names = ChartAxis("size of the class", tuple(_bin(position) for position in range(len(SIZES))))
     grouped: dict[Part, list[int]] = {
         "before": _grouped(before.class_sizes),
         "after": _grouped(after.class_sizes),
@@ -355,7 +372,9 @@ def look_contract(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     ):
         blocks.append(Heading(title))
         for check in checks:
-            reported = " (reported, not refused)" if not check.holds and not check.refuses else ""
+            reported = ""
+            if not check.holds and not check.refuses:
+                reported = " (reported, not refused)"
             blocks.append(VerdictBlock(check.holds, f"{check.sentence}{reported}"))
         if not checks:
             blocks.append(Paragraph(empty, "quiet"))
@@ -368,22 +387,22 @@ def look_contract(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     return [*blocks, Heading("What happened to each column"), TableBlock(header, tuple(rows))]
 
 
-def _bin(place: int) -> str:
-    low = SIZES[place]
-    if place + 1 == len(SIZES):
+def _bin(position: int) -> str:
+    low = SIZES[position]
+    if position + 1 == len(SIZES):
         return f"{low:,}+"
-    return f"{low}" if SIZES[place + 1] == low + 1 else f"{low}–{SIZES[place + 1] - 1:,}"
+    if SIZES[position + 1] == low + 1:
+        return f"{low}"
+    return f"{low}–{SIZES[position + 1] - 1:,}"
 
 
 def _grouped(sizes: dict[int, int]) -> list[int]:
     """Records by group of class sizes."""
-    places = np.searchsorted(SIZES, list(sizes), side="right") - 1
+    positions = np.searchsorted(SIZES, list(sizes), side="right") - 1
     amounts = [size * count for size, count in sizes.items()]
-    return (
-        np.bincount(places, weights=amounts, minlength=len(SIZES)).astype(int).tolist()
-        if sizes
-        else [0] * len(SIZES)
-    )
+    records = np.zeros(len(SIZES), dtype=np.int64)
+    np.add.at(records, positions, amounts)
+    return [int(count) for count in records]
 
 
 # What others would try, and the utility.
@@ -414,7 +433,10 @@ def look_attacks(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     report = release_of(bench, of).attacks
     if report is not None:
         return list(report.blocks())
-    rows = [(who.name, who.story, ", ".join(map(plain_name, who.attacks))) for who in BATTERY]
+    rows = [
+        (intruder.name, intruder.story, ", ".join(map(plain_name, intruder.attacks)))
+        for intruder in BATTERY
+    ]
     return [
         VerdictBlock(None, NOT_TRIED, headline=True),
         TableBlock(("intruder", "knows", "tries"), tuple(rows), "Who tries"),
@@ -425,16 +447,25 @@ def measure(bench: Bench, progress: Progress, *, of: int, thorough: bool) -> lis
     """The utility of a release; ``thorough`` measures every metric, which takes a while."""
     release, pair = release_of(bench, of), _pair(bench, of)
     metrics = default_metrics() if thorough else report_metrics(pair)
-    for place, metric in enumerate(metrics):  # one by one, so that it can be stopped
-        progress(place / len(metrics), plain_name(metric.name))
+    for position, metric in enumerate(metrics):  # one by one, so that it can be stopped
+        progress(position / len(metrics), plain_name(metric.name))
         evaluated(release, pair, [metric])
     evaluation = evaluated(release, pair, metrics)
-    by_column = [measured for measured in evaluation.measures if measured.per_column]
+    by_column = [
+        measure_by_column
+        for measure_by_column in evaluation.measures
+        if measure_by_column.per_column
+    ]
     if not by_column:
         return list(evaluation.blocks())
-    columns = dict.fromkeys(name for measured in by_column for name in measured.per_column)
-    rows = [(name, *(measured.per_column.get(name) for measured in by_column)) for name in columns]
-    header = ("column", *(title_of(measured.name) for measured in by_column))
+    columns = dict.fromkeys(
+        name for measure_by_column in by_column for name in measure_by_column.per_column
+    )
+    rows = [
+        (name, *(measure_by_column.per_column.get(name) for measure_by_column in by_column))
+        for name in columns
+    ]
+    header = ("column", *(title_of(measure_by_column.name) for measure_by_column in by_column))
     table = TableBlock(header, tuple(rows))
     return [*evaluation.blocks(), FoldBlock("Column by column", (table,))]
 
@@ -445,9 +476,9 @@ def draft_reports(bench: Bench, progress: Progress, *, of: int, folder: str) -> 
     """
     progress(0.0, "writing a draft, reading it back, judging it")
     release = release_of(bench, of)
-    looked = _looked(bench, of)
-    about, pages = looked.known.get("report", (None, ()))
+    views = _views_of(bench, of)
+    about, pages = views.results.get("report", (None, ()))
     if about is not release.attacks or not pages:
         pages = drafted(release, within=Path(folder))
-        looked.known["report"] = (release.attacks, pages)
+        views.results["report"] = (release.attacks, pages)
     return list(pages)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core import environment
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, VerdictBlock
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.requests import (
     LONG,
     NUMBER_FIELDS,
@@ -47,15 +48,14 @@ if TYPE_CHECKING:
 PRESET = "preset:"
 
 MOST_MEGABYTES = 64
+# Clauses or findings of one kind that a page lists.
 MOST_LINES = 200
-"""Clauses or findings of one kind that a page lists."""
+# How long reading may compute: the longest policies we know take a tenth of a second.
 SECONDS = 5.0
-"""How long reading may compute: the longest policies we know take a tenth of a second."""
+# How long may be computed on what a policy asks of the table: the recipe it makes, or whether a
+# release keeps it.
 SECONDS_ON_THE_TABLE = 120.0
-"""How long may be computed on what a policy asks of the table: the recipe it makes, or whether a
-release keeps it.
-"""
-NOTHING: dict[str, Any] = {
+NOTHING: Fields = {
     "language": "",
     "prescribes": True,
     "permits": False,
@@ -84,7 +84,7 @@ def presets(bench: Bench, progress: Progress) -> list[dict[str, str]]:
     return rules
 
 
-def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> dict[str, Any]:
+def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> Fields:
     """A policy from a path (``preset:NAME`` too) or from its text: what is in it, and what was
     found.
 
@@ -99,16 +99,16 @@ def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> di
     if path.startswith(PRESET):
         policy = preset(path.removeprefix(PRESET))
         findings = list(lint(policy, today=today, columns=columns))
-        return _described(policy, "ours", PolicySource(path=path), findings)
+        return _describe_policy(policy, "ours", PolicySource(path=path), findings)
     name = Path(path).name if path else "the policy"
-    written = _read(at_home(path)) if path else source.text
-    if not written.strip():
+    text = _read(at_home(path)) if path else source.text
+    if not text.strip():
         raise ParameterError("give the path of a policy, or its text")
-    if not path and len(written) > LONG:
+    if not path and len(text) > LONG:
         raise ParameterError(
             "the text is longer than a million characters; save it as a file and give its path"
         )
-    read = PolicySource(path=path, text=written, name=name)
+    read = PolicySource(path=path, text=text, name=name)
     slow = UnreadableInput(
         f"{name} takes more than {SECONDS:g} seconds to be understood; that is no policy"
     )
@@ -117,19 +117,18 @@ def read_policy(bench: Bench, progress: Progress, *, source: PolicySource) -> di
     )
 
 
-def _understood(
-    source: PolicySource, today: datetime.date, columns: Sequence[str]
-) -> dict[str, Any]:
+def _understood(source: PolicySource, today: datetime.date, columns: Sequence[str]) -> Fields:
     text, name = source.text, source.name
     findings = lint_text(text, name=name, today=today, columns=columns)
     answer = {**NOTHING, "name": name, "source": source}
+    # what cannot be read says nothing about uses
     if any(finding.severity == "error" for finding in findings):
         return {**answer, "blocks": _blocks(name, [], findings)}
     dialect = parse_document(text, name=name, findings=Findings(name))[1]
     clauses = clauses_of(text, name) if dialect.permits else []
     if dialect.prescribes:
         policy = parse_policy(text, name=name)[0]
-        answer = _described(policy, dialect.name, source, findings)
+        answer = _describe_policy(policy, dialect.name, source, findings)
     answer |= {"language": dialect.name, "permits": dialect.permits}
     answer["prescribes"] = dialect.prescribes
     if clauses:
@@ -140,9 +139,9 @@ def _understood(
     return answer
 
 
-def _described(
+def _describe_policy(
     policy: Policy, language: str, source: PolicySource, findings: list[Remark]
-) -> dict[str, Any]:
+) -> Fields:
     purposes = {}
     for purpose in policy.purposes:
         purposes[purpose.name] = [recipient.name for recipient in purpose.recipients]
@@ -166,10 +165,14 @@ def _blocks(
     name: str, clauses: Sequence[UsageClause], findings: list[Remark], *, prescribes: bool = True
 ) -> list[Block]:
     """What is in a policy: clauses without a counterpart first, then what was found."""
-    title = "what it permits" if clauses else "what has no counterpart here"
+    title = "what has no counterpart here"
+    if clauses:
+        title = "what it permits"
     blocks: list[Block] = [Heading(f"{name}: {title}", 1)]
     if clauses:
-        compiled = "" if prescribes else ", not what a table must look like: nothing to compile"
+        compiled = ", not what a table must look like: nothing to compile"
+        if prescribes:
+            compiled = ""
         words = f"It says what may be done with data{compiled}. A release is held against it below."
         blocks.append(Paragraph(words, "strong"))
     elif not findings:
@@ -179,8 +182,12 @@ def _blocks(
         lines = []
         for clause in clauses:
             if clause.counterpart == counterpart:
-                prohibited = "" if clause.permitted else "prohibited "
-                use = f" (use {clause.use})" if len(uses) > 1 else ""
+                prohibited = "prohibited "
+                if clause.permitted:
+                    prohibited = ""
+                use = ""
+                if len(uses) > 1:
+                    use = f" (use {clause.use})"
                 lines.append(f"{prohibited}{clause.subject}: {clause.words}{use}")
         if lines:
             blocks.append(_list_block(lines, heading))
@@ -188,7 +195,9 @@ def _blocks(
         lines = []
         for finding in findings:
             if finding.severity == severity:
-                line = "" if finding.line is None else f"line {finding.line}, "
+                line = ""
+                if finding.line is not None:
+                    line = f"line {finding.line}, "
                 lines.append(f"{finding.message} ({line}{finding.path})")
         if lines:
             blocks.append(_list_block(lines, heading))
@@ -197,8 +206,8 @@ def _blocks(
 
 def _list_block(lines: list[str], heading: str) -> ListBlock:
     """The first lines of a list that may be as long as a stranger's file makes it."""
-    rest = [f"… and {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
-    return ListBlock((*lines[:MOST_LINES], *rest), heading)
+    remainder = [f"… and {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
+    return ListBlock((*lines[:MOST_LINES], *remainder), heading)
 
 
 def compile_policy(
@@ -208,12 +217,12 @@ def compile_policy(
     recipe: Recipe,
     source: PolicySource,
     request: PolicyRequest,
-) -> dict[str, Any]:
+) -> Fields:
     """The ``recipe`` that enforces a policy on the table as it is described now; with ``keep``,
     what is promised now is promised too. ``blocks`` say what had to be decided.
     """
     progress(0.0, "compiling the policy")
-    described = bench.data.with_schema(recipe.schema)
+    table = bench.data.with_schema(recipe.schema)
 
     def compiling() -> Compiled:
         if source.path.startswith(PRESET):
@@ -222,7 +231,7 @@ def compile_policy(
             policy = parse_policy(source.text)[0]
         return compile_policies(
             Policies.one(policy),
-            described,
+            table,
             purpose=request.purpose,
             recipient=request.recipient or None,
             budget=request.budget,
@@ -233,7 +242,9 @@ def compile_policy(
     compiled = _on_the_table("compile", compiling, progress)
     decisions = []
     for decision in compiled.decisions:
-        subject = f"{decision.subject}: " if decision.subject else ""
+        subject = ""
+        if decision.subject:
+            subject = f"{decision.subject}: "
         decisions.append(f"{subject}{decision.text}")
     blocks: list[Block] = [Heading("The recipe it makes", 1), ListBlock(tuple(decisions))]
     if compiled.delete_by is not None:
@@ -250,7 +261,7 @@ def comply_policy(
     within: str,
     source: PolicySource,
     request: ComplianceRequest,
-) -> dict[str, Any]:
+) -> Fields:
     """Whether a release keeps a policy, as ``sfumato policy comply`` says: ``holds`` and
     ``blocks``.
 
@@ -309,7 +320,9 @@ def _on_the_table(command: str, act: Callable[[], Answer], progress: Progress) -
 
 def _shared(folder: Path) -> Path:
     """The folder with the certificate: the one that is named, or the one to share in it."""
-    return folder / "share" if (folder / "share" / "certificate.json").is_file() else folder
+    if (folder / "share" / "certificate.json").is_file():
+        return folder / "share"
+    return folder
 
 
 def _listed(words: str) -> list[str]:

@@ -13,6 +13,8 @@ from sfumato.core.choices import is_number
 from sfumato.core.classes import count_classes
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.api import judge
+from sfumato.interfaces.web.choices import bounds_of, lattice_step
+from sfumato.interfaces.web.fields import Fields
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model, Verdict
@@ -21,16 +23,16 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.data_process import Bench
 
 
-def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
     """How many records stand in classes of each size, on the quasi-identifiers as they are: sizes
     and records, ascending.
     """
-    described = bench.data.with_schema(recipe.schema)
-    sizes, classes = np.unique(count_classes(described).sizes, return_counts=True)
+    table = bench.data.with_schema(recipe.schema)
+    sizes, classes = np.unique(count_classes(table).sizes, return_counts=True)
     return {"sizes": sizes.tolist(), "records": (sizes * classes).tolist()}
 
 
-def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
     """How the table stands today against each promise of the recipe.
 
     ``problems`` is what is wrong with the columns, one sentence each. ``promises`` has one mapping
@@ -40,9 +42,9 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
     that follow from it when it is strong enough).
     """
     try:
-        described = bench.data.with_schema(recipe.schema).checked()
+        table = bench.data.with_schema(recipe.schema).checked()
     except SfumatoError as error:
-        unknown: dict[str, Any] = {
+        unknown: Fields = {
             "holds": None,
             "attained": "",
             "sentence": "",
@@ -57,16 +59,20 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
         return {"problems": str(error).split("\n"), "promises": promised}
     return {
         "problems": [],
-        "promises": [_stands(bench, described, recipe, model) for model in recipe.meet],
+        "promises": [_stands(bench, table, recipe, model) for model in recipe.meet],
     }
 
 
-def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[str, Any]:
-    others = [other.promise for other in recipe.meet if other is not model and model.implies(other)]
-    follows = bench.known(f"implied by {model.name}", lambda: _follows(model.name))
-    plain = {"promise": model.promise, "implies": others, "strong_enough": follows}
+def _stands(bench: Bench, table: Any, recipe: Recipe, model: Model) -> Fields:
+    implied = [
+        promise.promise
+        for promise in recipe.meet
+        if promise is not model and model.implies(promise)
+    ]
+    follows = bench.recall_or_make(f"implied by {model.name}", lambda: _follows(model.name))
+    plain = {"promise": model.promise, "implies": implied, "strong_enough": follows}
     try:
-        verdict = judge(described, model)[0]
+        verdict = judge(table, model)[0]
     except SfumatoError as error:
         return {
             **plain,
@@ -85,7 +91,7 @@ def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[
 
 
 def _follows(name: str) -> list[str]:
-    return [other for other in registry.implied_by(name) if other != name]
+    return [implied for implied in registry.implied_by(name) if implied != name]
 
 
 def attained(model: Model, verdict: Verdict) -> str:
@@ -107,21 +113,15 @@ def attained(model: Model, verdict: Verdict) -> str:
     return f"{degrees[0]} = {verdict.attained:.4g}"
 
 
-def combinations(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+def combinations(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
     """How many combinations of levels a search looks among, within the levels that its step
     allows; None: no step searches.
     """
-    searching = next((step for step in recipe.steps if step.surveys), None)
-    if searching is None:
+    if lattice_step(recipe) is None:
         return {"combinations": None}
     classes = count_classes(bench.data.with_schema(recipe.schema))
-    (fields,) = registry.write(searching).values()
-    allowed = {
-        name: (0, level) if isinstance(level, int) else level
-        for name, level in fields.get("levels", {}).items()
-    }
-    sizes = []
+    bounds, sizes = bounds_of(recipe), []
     for name, ladder in zip(classes.columns, classes.ladders, strict=True):
-        low, high = allowed.get(name, (0, ladder.top))
+        low, high = bounds.get(name, (0, ladder.top))
         sizes.append(max(1, min(high, ladder.top) - low + 1))
     return {"combinations": math.prod(sizes)}

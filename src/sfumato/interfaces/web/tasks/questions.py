@@ -13,8 +13,10 @@ from sfumato.core.cell_by_cell import cell_by_cell
 from sfumato.core.declared import ROW, declared
 from sfumato.core.ledger import Ledger
 from sfumato.core.schema import UNITS
+from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError, require
 from sfumato.interfaces.api import read
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.requests import BudgetRequest, QuestionRequest
 from sfumato.results.queries import Budget, SessionOptions, expected_error, session
 
@@ -28,9 +30,7 @@ if TYPE_CHECKING:
 DIGITS = 12
 
 
-def budget_state(
-    bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str
-) -> dict[str, Any]:
+def budget_state(bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str) -> Fields:
     """What may be lost in total, what was spent and what is left; nothing of the data is looked
     at.
     """
@@ -49,7 +49,7 @@ def budget_state(
     book = Ledger.at(ledger)
     terms = book.terms
     with book.hold() as account:
-        spent, left = (
+        spent, largest = (
             terms.budget.spent(account.spending),
             terms.budget.largest_epsilon(account.spending),
         )
@@ -69,7 +69,7 @@ def budget_state(
         "total": total,
         "delta": terms.budget.delta,
         "spent": round(spent, DIGITS),
-        "largest_epsilon": left,
+        "largest_epsilon": largest,
         "whom": terms.relation.words,
         "history": [Heading("Paid for so far", 1), history],
     }
@@ -81,11 +81,11 @@ def start_budget(
     *,
     recipe: Recipe,
     ledger: str,
-    source: dict[str, Any],
+    source: Fields,
     request: BudgetRequest,
-) -> dict[str, Any]:
+) -> Fields:
     """Begin a ledger: what all answers together may cost."""
-    start: dict[str, Any] = {"budget": Budget(request.epsilon, delta=request.delta)}
+    start: Fields = {"budget": Budget(request.epsilon, delta=request.delta)}
     start["protects"] = request.protects or ROW
     if request.protects is not None:
         start["contributions"] = request.contributions
@@ -95,7 +95,7 @@ def start_budget(
 
 def error_expected(
     bench: Bench, progress: Progress, *, recipe: Recipe, ledger: str, question: QuestionRequest
-) -> list[dict[str, Any]]:
+) -> list[Block]:
     """How exact each answer of a statement would be at an ε, on a table of so many records as
     somebody expects; the data are not looked at.
     """
@@ -104,10 +104,11 @@ def error_expected(
 
     terms, declarations = Ledger.at(ledger).terms, declared(recipe.schema)
     statements = questions(question.statement, declarations, terms.dataset)
-    errors = []
+    blocks: list[Block] = []
     for name, statement in statements:
         groups = 1
         for axis in statement.by:
+            # an answer for each combination of groups, of which each gets a part of the rows
             groups *= len(axis.labels(declarations))
         bounds = None
         if statement.column is not None:
@@ -120,9 +121,11 @@ def error_expected(
             relation=terms.relation,
             groups=groups,
         )
-        rank = statement.statistic == "quantile"
-        errors.append({"question": name or str(statement), "error": error, "rank": rank})
-    return errors
+        words = f"within ±{number(error)}"
+        if statement.statistic == "quantile":
+            words = f"its rank within {percent(error)} of the rows"
+        blocks.append(Paragraph(f"{name or statement}: {words}, 95 times out of 100."))
+    return blocks
 
 
 def ask_question(
@@ -131,7 +134,7 @@ def ask_question(
     *,
     recipe: Recipe,
     ledger: str,
-    source: dict[str, Any],
+    source: Fields,
     question: QuestionRequest,
     fresh: bool,
 ) -> list[list[Block]]:
@@ -145,9 +148,11 @@ def _answer_blocks(answer: Answer) -> list[Block]:
     """An answer: a row for each group, with the interval of the noise."""
     fields = answer.to_dict()
     rows = []
-    for place, value in enumerate(fields["values"]):
-        group = ", ".join(fields["groups"][place]) if fields["by"] else "all"
-        ends = [fields[side][place] if fields[side] else None for side in ("low", "high")]
+    for position, value in enumerate(fields["values"]):
+        group = "all"
+        if fields["by"]:
+            group = ", ".join(fields["groups"][position])
+        ends = [fields[side][position] if fields[side] else None for side in ("low", "high")]
         rows.append((group, value, *ends))
     header = (", ".join(fields["by"]) or "all", "value", "from", "to")
     return [
@@ -162,14 +167,14 @@ def _session(
     progress: Progress,
     recipe: Recipe,
     ledger: str,
-    source: dict[str, Any],
+    source: Fields,
     **start: Any,
 ) -> Session:
     progress(0.0, "reading every cell for itself")
     bounded = sorted(
         name for name, attribute in recipe.schema.attributes.items() if attribute.bounds is not None
     )
-    table = bench.known(f"cell by cell {bounded}", lambda: _table(bench, recipe, source))
+    table = bench.recall_or_make(f"cell by cell {bounded}", lambda: _table(bench, recipe, source))
     path = Path(ledger)
     if not path.exists():
         start["options"] = SessionOptions(name=path.stem)
@@ -178,7 +183,7 @@ def _session(
     return session(table.with_schema(recipe.schema), ledger=path, **start)
 
 
-def _table(bench: Bench, recipe: Recipe, source: dict[str, Any]) -> Table:
+def _table(bench: Bench, recipe: Recipe, source: Fields) -> Table:
     """The table as ``sfumato query`` reads it; an example is in memory already."""
     if source["path"] is None:
         return dataclasses.replace(bench.data)

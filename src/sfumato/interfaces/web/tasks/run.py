@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph
 from sfumato.core.objective import Tally
 from sfumato.core.progress import must_compile
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.interfaces.api import RunOptions, run
+from sfumato.interfaces.web.choices import with_lattice_step
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.tasks.write import effect_of, opened_register
 from sfumato.release.alternatives import MOST_EFFORT_OF_A_GLANCE, alternatives_in_passing
 from sfumato.release.feasibility import feasible
@@ -24,10 +27,10 @@ if TYPE_CHECKING:
     from sfumato.interfaces.web.data_process import Bench
     from sfumato.release.table_release import TableRelease
 
+# Share of records up to which suppressing them is offered as a way out.
 MOST_LOST = 0.5
-"""Share of records up to which suppressing them is offered as a way out."""
+# Changes that are offered where nothing satisfies a recipe.
 MOST_WAYS = 3
-"""Changes that are offered where nothing satisfies a recipe."""
 
 
 def make(
@@ -37,22 +40,13 @@ def make(
     recipe: Recipe,
     key: str,
     register: dict[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """Make the release of a recipe, keep it as ``release <key>`` (the original is in it), and say
-    what came out.
+    what came out: whether one was ``made``, and ``blocks``.
 
-    ``made`` tells whether there is one. Then there are: ``headline`` and ``state`` (holds, broken,
-    mixed, open), ``holds``; ``verdicts`` (as :meth:`Verdict.to_dict`); ``told`` (one line about the
-    records), ``records``, ``released``, ``suppressed`` (counts); ``scores`` by name and ``loss``
-    (the score that the search made small; None: no search); ``risks`` (``name``, ``before``,
-    ``after``); ``columns`` (``name``, ``roles``, ``action``, ``level``, ``top``, ``before``,
-    ``after``: distinct values); ``limits`` and ``contract`` (as :meth:`Kept.to_dict`);
-    ``preserved`` and ``warnings`` (sentences); ``levels`` by column; ``effect`` (for the history);
-    ``reasons`` (``choice``, ``neighbours``, ``outlook``; None: no search).
-
-    Where nothing satisfies the recipe: ``message``, ``lost`` and ``records`` of the nearest miss
-    (None: not known), and ``ways``: up to three changes that help, each with ``words``, the
-    ``sentence`` of the edit, and the whole ``recipe``.
+    A release has an ``effect`` for the history. Where nothing satisfies the recipe there are a
+    ``message`` and ``ways``: up to three changes that help, each with ``words``, the ``sentence``
+    of the edit, and the whole ``recipe``.
 
     A recipe that limits what all releases tell together asks the ``register`` that the stage
     *Write* names; without one that is not known, and what is not known is not a pass.
@@ -65,47 +59,60 @@ def make(
             f"the recipe limits what all releases of the same people tell together ({NAME}): name"
             " the register under Write, then make the release"
         )
-    memory = opened_register(register).memory if asks and register else None
+    memory = None
+    if asks and register:
+        memory = opened_register(register).memory
     try:
         release: TableRelease = run(
             bench.data, recipe, progress=progress, options=RunOptions(memory=memory)
         )
     except Unsatisfiable as error:
-        return {
-            "made": False,
-            "message": str(error),
-            **_missed(error),
-            "ways": _ways(bench.data, recipe, error, progress),
-        }
+        ways = _ways(bench.data, recipe, error, progress)
+        blocks = _miss_blocks(error, bool(ways))
+        return {"made": False, "message": str(error), "ways": ways, "blocks": blocks}
     bench.keep(f"release {key}", release)
     if asks:
         bench.keep(f"register {key}", register)
     progress(1.0, "looking at the neighbours")
-    return {"made": True, **told(release)}
+    blocks = [*release.blocks(), *reason_blocks(release)]
+    return {"made": True, "blocks": blocks, "effect": effect_of(release)}
 
 
-def told(release: TableRelease) -> dict[str, Any]:
-    """What came out, in plain data; see :func:`make`."""
-    others = alternatives_in_passing(release, MOST_EFFORT_OF_A_GLANCE)
-    return {
-        "headline": release.headline.text,
-        "state": release.headline.state,
-        "holds": release.holds,
-        "blocks": release.blocks(),
-        "effect": effect_of(release),
-        "reasons": None if others is None else dataclasses.asdict(others.reasons()),
-    }
+def reason_blocks(release: TableRelease) -> list[Block]:
+    """Why this node and not its neighbour, and what another budget would buy; nothing where no
+    search chose it.
+    """
+    alternatives = alternatives_in_passing(release, MOST_EFFORT_OF_A_GLANCE)
+    if alternatives is None:
+        return []
+    reasons = alternatives.reasons()
+    blocks: list[Block] = []
+    for heading, sentences in (
+        ("Why this and not another", (reasons.choice,)),
+        ("One level finer or coarser", reasons.neighbours),
+        ("Another budget, or less risk", reasons.outlook),
+    ):
+        if sentences:
+            blocks += [Heading(heading, 1), ListBlock(sentences)]
+    return blocks
 
 
 # where nothing satisfies a recipe
 
 
-def _missed(error: Unsatisfiable) -> dict[str, Any]:
-    tally = _tally(error)
-    return {
-        "lost": None if tally is None else tally.suppressed,
-        "records": None if tally is None else tally.records,
-    }
+def _miss_blocks(error: Unsatisfiable, has_ways: bool) -> list[Block]:
+    message, tally = str(error), _tally(error)
+    blocks: list[Block] = [
+        Heading("Nothing satisfies the recipe", 1),
+        Paragraph(f"{message[:1].upper()}{message[1:]}"),
+    ]
+    if tally is not None:
+        share = percent(tally.suppressed / tally.records)
+        lost = f"{tally.suppressed:,} of {tally.records:,} records ({share})"
+        blocks.append(Paragraph(f"The closest combination would suppress {lost}.", "strong"))
+    if has_ways:
+        blocks.append(Paragraph("Each of these changes alone leads to a release:"))
+    return blocks
 
 
 def _tally(error: Unsatisfiable) -> Tally | None:
@@ -115,9 +122,7 @@ def _tally(error: Unsatisfiable) -> Tally | None:
     return next((value for value in vars(error.closest).values() if isinstance(value, Tally)), None)
 
 
-def _ways(
-    data: Table, recipe: Recipe, error: Unsatisfiable, progress: Progress
-) -> list[dict[str, Any]]:
+def _ways(data: Table, recipe: Recipe, error: Unsatisfiable, progress: Progress) -> list[Fields]:
     """Small changes, each of which alone makes the recipe satisfiable: a larger budget, a smaller
     k, free levels, a promise less.
     """
@@ -135,12 +140,13 @@ def _ways(
     return ways[:MOST_WAYS]
 
 
-def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> dict[str, Any] | None:
+def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> Fields | None:
     tally = _tally(error)
     if tally is None or not tally.records:
         return None
+    # rounded up to a tenth of a percent, so that it suffices
     share = math.ceil(tally.suppressed / tally.records * 1000) / 1000
-    changed = _with_step(recipe, lambda step: dataclasses.replace(step, budget=min(1.0, share)))
+    changed = _with_step(recipe, budget=min(1.0, share))
     if changed is None or share > MOST_LOST or not feasible(changed, data):
         return None
     return {
@@ -150,30 +156,26 @@ def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> dict[str, Any]
     }
 
 
-def _with_step(recipe: Recipe, change: Callable[[Any], Any]) -> Recipe | None:
-    """The recipe with another step in place of the one that searches a lattice."""
-    place = next((i for i, step in enumerate(recipe.steps) if step.surveys), None)
-    if place is None:
-        return None
+def _with_step(recipe: Recipe, **changes: Any) -> Recipe | None:
+    """The recipe with its lattice step changed; None: that changes nothing, or cannot be."""
     try:
-        step = change(recipe.steps[place])
+        changed = with_lattice_step(recipe, **changes)
     except (ParameterError, TypeError):
         return None
-    steps = (*recipe.steps[:place], step, *recipe.steps[place + 1 :])
-    return None if step == recipe.steps[place] else dataclasses.replace(recipe, steps=steps)
+    return None if changed.steps == recipe.steps else changed
 
 
-def _smaller(data: Table, recipe: Recipe, progress: Progress) -> dict[str, Any] | None:
+def _smaller(data: Table, recipe: Recipe, progress: Progress) -> Fields | None:
     """The largest k below the one that is promised for which there is a release, by halving."""
-    place = next((i for i, model in enumerate(recipe.meet) if model.crowd), None)
-    if place is None:
+    position = next((i for i, model in enumerate(recipe.meet) if model.crowd), None)
+    if position is None:
         return None
-    promised = recipe.meet[place].crowd or 1
+    promised = recipe.meet[position].crowd or 1
 
     def changed(k: int) -> Recipe:
-        model = _of_crowd(recipe.meet[place], k)
+        model = _of_crowd(recipe.meet[position], k)
         return dataclasses.replace(
-            recipe, meet=(*recipe.meet[:place], model, *recipe.meet[place + 1 :])
+            recipe, meet=(*recipe.meet[:position], model, *recipe.meet[position + 1 :])
         )
 
     low, high = 1, promised
@@ -201,9 +203,9 @@ def _of_crowd(model: Any, k: int) -> Any:
     return next(model_of_k for model_of_k in models if model_of_k.crowd == k)
 
 
-def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:
+def _free_levels(data: Table, recipe: Recipe) -> Fields | None:
     """Levels as the search likes, where they are given."""
-    changed = _with_step(recipe, lambda step: dataclasses.replace(step, levels={}))
+    changed = _with_step(recipe, levels={})
     if changed is None or not feasible(changed, data):
         return None
     return {
@@ -213,12 +215,12 @@ def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:
     }
 
 
-def _without(data: Table, recipe: Recipe, progress: Progress) -> Iterator[dict[str, Any]]:
+def _without(data: Table, recipe: Recipe, progress: Progress) -> Iterator[Fields]:
     """One promise less, where others are left."""
-    for place, model in enumerate(recipe.meet if len(recipe.meet) > 1 else ()):
+    for position, model in enumerate(recipe.meet if len(recipe.meet) > 1 else ()):
         progress(0.5, f"trying without {model.promise}")
         changed = dataclasses.replace(
-            recipe, meet=(*recipe.meet[:place], *recipe.meet[place + 1 :])
+            recipe, meet=(*recipe.meet[:position], *recipe.meet[position + 1 :])
         )
         if feasible(changed, data):
             words = f"ithout {model.promise}"

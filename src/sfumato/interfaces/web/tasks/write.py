@@ -7,7 +7,7 @@ import functools
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.blocks import Block, Heading, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.data import Context
@@ -19,6 +19,7 @@ from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.api import verify
+from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.uploads import at_home
 from sfumato.release.attack_run import AttackOptions
@@ -38,10 +39,11 @@ class NotMade(ParameterError):
     """There is no release to write."""
 
 
+# In the owner's folder: how the recipe came to be what it is.
 HISTORY = "history.jsonl"
-"""In the owner's folder: how the recipe came to be what it is."""
 
 
+# What the files of a release hold; the data themselves have names of their own.
 FILES = {
     "certificate.json": "what is promised, and every file of this folder",
     "report.html": "the same for people, with charts",
@@ -50,7 +52,6 @@ FILES = {
     "release.json": "all that was found",
     HISTORY: "how the recipe came to be what it is",
 }
-"""What the files of a release hold; the data themselves have names of their own."""
 
 
 def write(
@@ -61,7 +62,7 @@ def write(
     history: str,
     request: WriteRequest,
     register: dict[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """Write the release that was made of a version, read it back, and compute again all that its
     certificate says.
 
@@ -69,7 +70,7 @@ def write(
     With a ``register`` (its ``file``, the recipient ``to``, and ``person`` and ``key`` where they
     are said) the release is planned in it before it is written, as ``sfumato run`` does.
     """
-    release = _made(bench, key, register)
+    release = _require_made(bench, key, register)
     if not request.folder.strip():
         raise ParameterError("name the folder that the release is written to")
     sign = request.sign or None
@@ -85,19 +86,21 @@ def write(
     )
     with remembering(register) as remembered:
         refuse_existing(folder, force=request.force)  # before anything is planned
-        written = remembered.write(
+        release_folder = remembered.write(
             release, folder, options, format=request.format, force=request.force, sign=sign
         )
     progress(0.6, "computing again what the certificate says")
-    share = written / "share"
-    verification = verify(share, original=bench.data, owner=written / "owner", release=release)
+    share = release_folder / "share"
+    verification = verify(
+        share, original=bench.data, owner=release_folder / "owner", release=release
+    )
     blocks: list[Block] = [
         Heading("Written", 1),
         Paragraph(release.headline.text, "strong"),
-        Paragraph(str(written)),
+        Paragraph(str(release_folder)),
         *_register_blocks(remembered),
         _file_table("To publish: share", share),
-        _file_table("To keep: owner", written / "owner"),
+        _file_table("To keep: owner", release_folder / "owner"),
         Heading("What its certificate says, computed again from the files"),
         *verification.blocks(),
         Paragraph(
@@ -105,50 +108,48 @@ def write(
             f" `sfumato verify {shlex.quote(str(share))}`"
         ),
     ]
-    return {"folder": str(written), "holds": verification.holds, "blocks": blocks}
+    return {"folder": str(release_folder), "holds": verification.holds, "blocks": blocks}
 
 
-def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]) -> dict[str, Any]:
+def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]) -> Fields:
     """Make the register that the page names, and its key where there is none, as
     ``sfumato register start`` does; what is there is never replaced.
     """
     progress(0.0, "starting a register")
-    place, key = _places(register)
-    place = place.absolute()
-    start_register(place, key=key).close()
-    kept = key_file(place) if key is None else key.absolute()
+    file, key = _register_files(register)
+    file = file.absolute()
+    start_register(file, key=key).close()
+    key_path = key_file(file) if key is None else key.absolute()
     blocks: list[Block] = [
         Heading("A new register", 1),
-        Paragraph(f"{place} was started. It holds no release yet."),
+        Paragraph(f"{file} was started. It holds no release yet."),
         Paragraph(
-            f"Keep {kept} apart from the register if others can read your folders, and keep a copy:"
-            " with another key no person would be recognised again."
+            f"Keep {key_path} apart from the register if others can read your folders, and"
+            " keep a copy: with another key no person would be recognised again."
         ),
         *(Paragraph(note, "quiet") for note in cannot_promise("modes")),
     ]
-    return {"file": str(place), "key": str(kept), "blocks": blocks}
+    return {"file": str(file), "key": str(key_path), "blocks": blocks}
 
 
-def ask_register(
-    bench: Bench, progress: Progress, *, key: str, register: dict[str, str]
-) -> dict[str, Any]:
+def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[str, str]) -> Fields:
     """What the release of a version would reveal together with those of a register; nothing is
     written, there or elsewhere.
     """
     progress(0.1, "asking the register")
-    release = _made(bench, key, register)
+    release = _require_made(bench, key, register)
     with remembering(register) as remembered:
         remembered.found = remembered.together(release)
     nothing = Paragraph("Nothing was written yet, neither here nor in the register.", "quiet")
     return {"blocks": [*_register_blocks(remembered), nothing]}
 
 
-def _made(bench: Bench, key: str, register: dict[str, str] | None) -> TableRelease:
+def _require_made(bench: Bench, key: str, register: dict[str, str] | None) -> TableRelease:
     """The release of a version; where the recipe limits what all releases tell together, it must be
     made with the register.
     """
     release = made_release(bench, key)
-    if register and NAME in release.recipe.limits and bench.kept(f"register {key}") != register:
+    if register and NAME in release.recipe.limits and bench.recall(f"register {key}") != register:
         raise NotMade("the release of this version was made without this register: make it again")
     return release
 
@@ -165,11 +166,11 @@ def _for_format(
     if format is None or require_format(format) == release.made_for:
         return release
     table = bench.data.described_by(release.recipe)
-    made_for, wanted = (
+    made_for, frame_for_format = (
         made_one(table, format_name)[0].to_polars()
         for format_name in (release.made_for, require_format(format))
     )
-    if made_for.equals(wanted):
+    if made_for.equals(frame_for_format):
         return release
     progress(0.05, "making it again for this format, under the same seed")
     context = Context(
@@ -179,17 +180,15 @@ def _for_format(
         memory=release.memory,
         population=release.population,
     )
-    again: TableRelease = make_release(table, release.recipe, context)
-    return (
-        again
-        if release.attacks is None
-        else again.attacked(options=AttackOptions(progress=progress))
-    )
+    remade: TableRelease = make_release(table, release.recipe, context)
+    if release.attacks is None:
+        return remade
+    return remade.attacked(options=AttackOptions(progress=progress))
 
 
 def made_release(bench: Bench, key: str) -> TableRelease:
     """The release that was made of a version."""
-    release: TableRelease | None = bench.kept(f"release {key}")
+    release: TableRelease | None = bench.recall(f"release {key}")
     if release is None:
         raise NotMade(
             "the release of this version is not made yet, or was forgotten meanwhile: make it"
@@ -210,24 +209,24 @@ def remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
         yield remembered
 
 
-def opened_register(said: dict[str, str]) -> Remembering:
+def opened_register(register: dict[str, str]) -> Remembering:
     """The register that the page names."""
-    place, key = _places(said)
-    if not said.get("to"):
+    file, key = _register_files(register)
+    if not register.get("to"):
         raise ParameterError("name who receives the release: a register wants to know")
-    if not place.exists():
+    if not file.exists():
         raise UnreadableInput(
-            f"there is no register {place}: start it there, under Write or by 'sfumato register"
+            f"there is no register {file}: start it there, under Write or by 'sfumato register"
             " start'"
         )
-    return remember(place, to=said["to"], person=said.get("person", ""), key=key)
+    return remember(file, to=register["to"], person=register.get("person", ""), key=key)
 
 
-def _places(said: dict[str, str]) -> tuple[Path, Path | None]:
+def _register_files(register: dict[str, str]) -> tuple[Path, Path | None]:
     """The file of a register and that of its key; None: the key is beside it."""
-    if not said.get("file"):
+    if not register.get("file"):
         raise ParameterError("name the file of the register")
-    return at_home(said["file"]), at_home(said["key"]) if said.get("key") else None
+    return at_home(register["file"]), at_home(register["key"]) if register.get("key") else None
 
 
 def _register_blocks(remembered: Remembering) -> list[Block]:
@@ -255,18 +254,20 @@ def _file_table(title: str, folder: Path) -> TableBlock:
     for file in sorted(folder.iterdir()):
         parts = file.rglob("*") if file.is_dir() else [file]
         count = sum(part.stat().st_size for part in parts if part.is_file())
-        meaning = "the released table" if file.name.startswith("data") else ""
+        meaning = ""
+        if file.name.startswith("data"):
+            meaning = "the released table"
         name = file.name + "/" * file.is_dir()
         rows.append((name, size_in_words(count), FILES.get(file.name, meaning)))
     return TableBlock(("file", "size", "what it holds"), tuple(rows), title)
 
 
-def effect_of(release: TableRelease) -> dict[str, Any]:
+def effect_of(release: TableRelease) -> Fields:
     """What a version did, in numbers for the history: records released and lost, what the search
     made small, smallest class, the highest risk.
     """
     risks = {measure.name: measure.value for _, measure in release.risks}
-    effect: dict[str, Any] = {
+    effect: Fields = {
         "records": release.released.records,
         "suppressed": release.suppressed,
         "holds": release.holds,
