@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.core.blocks import ChartAxis, ChartBlock, Point, ReferenceLine, Series
+from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
 from sfumato.core.drawing import (
     AFTER,
     ALARM,
@@ -33,13 +33,13 @@ from sfumato.core.drawing import (
     Text,
     decades,
     draw_axes,
-    percentages,
     plain_numbers,
     rounded_out,
     staircase,
     ticks,
     width_of,
 )
+from sfumato.core.words import percent_tick
 
 if TYPE_CHECKING:
     import altair as alt
@@ -132,7 +132,15 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
         for point, words in zip(series.points, column[1:], strict=True):
             drawing.text(edge, rows[round(point.x)], words, colour, align="right")
     for line in chart.lines:
-        _draw_reference(drawing, line, plot + sum(widths), scale * (line.at - low))
+        if line.axis == "x":
+            y = ROW * (line.at + 0.5)
+            drawing.rule((0, y), (plot + sum(widths), y), DASHED)
+            drawing.text(-10, y, line.label, align="right", bold=True)
+            continue
+        x = scale * (line.at - low)
+        drawing.rule((x, 0), (x, height if line.names is None else ROW * line.names), DASHED)
+        half = width_of(line.label, FONT) / 2
+        drawing.text(min(max(x, half), plot - half), -ROW / 2, line.label, align="center")
     return drawing
 
 
@@ -161,7 +169,16 @@ def _draw_in_row(
     if point.y is None:
         return
     if chart.kind == "levels":
-        _draw_boxes(drawing, y, round(point.y), round(point.high or 0))
+        level, top = round(point.y), round(point.high or 0)
+        shares = [index / top for index in range(top + 1)] if top else []
+        filled = level
+        if top > MOST_BOXES:
+            shares, filled = [0.0, level / top, 1.0], 1
+        for index, (left, right) in enumerate(itertools.pairwise(shares)):
+            if right > left:
+                pen = Pen(AFTER if index < filled else "white", SOFT)
+                width = drawing.width * (right - left) - 4
+                drawing.rect(drawing.width * left + 2, y - 0.3 * ROW, width, 0.6 * ROW, pen)
         return
     x = min(drawing.width, max(0.0, scale * (point.y - low)))
     colour = ALARM if point.alarm else AFTER
@@ -185,33 +202,6 @@ def _draw_in_row(
                 length = scale * (point.high - point.low)
                 drawing.rect(scale * (point.low - low), y - 4, length, 8, Pen(AFTER, opacity=0.25))
             drawing.drawn.append(Mark(x, y, "diamond", 81, Pen(AFTER)))
-
-
-def _draw_boxes(drawing: Drawing, y: float, level: int, top: int) -> None:
-    if top == 0:
-        return
-    shares = [index / top for index in range(top + 1)]
-    filled = level
-    if top > MOST_BOXES:
-        shares, filled = [0.0, level / top, 1.0], 1
-    for index, (left, right) in enumerate(itertools.pairwise(shares)):
-        if right > left:
-            pen = Pen(AFTER if index < filled else "white", SOFT)
-            width = drawing.width * (right - left) - 4
-            drawing.rect(drawing.width * left + 2, y - 0.3 * ROW, width, 0.6 * ROW, pen)
-
-
-def _draw_reference(drawing: Drawing, line: ReferenceLine, right: float, x: float) -> None:
-    if line.axis == "x":
-        y = ROW * (line.at + 0.5)
-        drawing.rule((0, y), (right, y), DASHED)
-        drawing.text(-10, y, line.label, align="right", bold=True)
-        return
-    end = drawing.height if line.names is None else ROW * line.names
-    drawing.rule((x, 0), (x, end), DASHED)
-    half = width_of(line.label, FONT) / 2
-    middle = min(max(x, half), drawing.width - half)
-    drawing.text(middle, -ROW / 2, line.label, align="center")
 
 
 # Columns: bars that stand, with the names below them; small, for many beside each other.
@@ -321,7 +311,11 @@ def _draw_plane(chart: ChartBlock) -> Drawing:
         heights += [end for end in (point.y, point.low, point.high) if end is not None]
     x = _scale_of(chart.x, [point.x for point in points], 0, PLANE_WIDTH)
     y = _scale_of(chart.y, heights, PLANE_HEIGHT, 0)
-    shapes = _shapes_of(chart)
+    # The legend names the series with points apart from each other, each with its shape.
+    named = [series.name for series in chart.series if series.mark in ("dot", "line")]
+    if len(named) < 2 and chart.kind == "scatter":
+        named = []
+    shapes = dict(zip(dict.fromkeys(named), itertools.cycle(SHAPES), strict=False))
     drawing = Drawing(PLANE_WIDTH, PLANE_HEIGHT, left=64, right=24, top=38)
     drawing.bottom = 56 + 22 * len(shapes)
     across = dataclasses.replace(x.ruler(6), title=chart.x.title)
@@ -329,21 +323,14 @@ def _draw_plane(chart: ChartBlock) -> Drawing:
     drawing.text(-56, -24, chart.y.title, SOFT)
     for series in chart.series:
         _draw_series(drawing, series, (x, y), shapes.get(series.name, "circle"))
-    drawing.drawn += _point_labels([point for point in points if point.label], x, y)
+    labelled = [point for point in points if point.label]
+    if labelled:
+        drawing.drawn += _point_labels(labelled, x, y)
     for index, (name, shape) in enumerate(shapes.items()):
         at = PLANE_HEIGHT + 62 + 22 * index
         drawing.drawn.append(Mark(6, at, shape, 64, Pen(FILLED, AFTER, 1.5)))
         drawing.text(18, at, shortened(name, LONGEST_LEGEND), size=FONT - 1)
     return drawing
-
-
-def _shapes_of(chart: ChartBlock) -> dict[str, Shape]:
-    """The shape of each series that the legend names: those with points apart from each other."""
-    names = [series.name for series in chart.series if series.mark in ("dot", "line")]
-    if len(names) < 2 and chart.kind == "scatter":
-        return {}
-    unique = list(dict.fromkeys(names))
-    return {name: SHAPES[index % len(SHAPES)] for index, name in enumerate(unique)}
 
 
 def _draw_series(
@@ -366,18 +353,20 @@ def _draw_series(
             ends = ((left, y.place(point.low)), (left, y.place(point.high)))
             drawing.drawn.append(Stroke(ends, Pen(stroke=SOFT)))
     for point, (left, top) in zip(series.points, points, strict=True):
+        # A mark with a label is large; others grow with what they stand for.
+        area = 130 if point.label else 9 + 5 * math.log2(max(1.0, point.size))
         match series.mark:
             case "line":
                 title = f"{x.axis.text(point.x)}: {y.axis.text(point.y)}"
                 mark = Mark(left, top, shape, 64, Pen(pen.stroke), title)
             case "ring":
                 ring = Pen(None, BEFORE, 0.8, opacity=0.7)
-                mark = Mark(left, top, "circle", _area(point), ring, point.name)
+                mark = Mark(left, top, "circle", area, ring, point.name)
             case "dot":
                 ink = Pen("white", ALARM, 1.6) if point.alarm else Pen(FILLED, AFTER, 1.6)
                 if not point.label:
                     ink = dataclasses.replace(ink, width=0.5)
-                mark = Mark(left, top, shape, _area(point), ink, point.name)
+                mark = Mark(left, top, shape, area, ink, point.name)
             case "chosen":
                 mark = Mark(left, top, "diamond", 170, Pen(ALARM, "white", 2), point.name)
                 # The name stands below and left, where a front leaves room, or else on the right.
@@ -390,11 +379,6 @@ def _draw_series(
             case _:
                 continue
         drawing.drawn.append(mark)
-
-
-def _area(point: Point) -> float:
-    """A mark with a label is large; others grow with what they stand for."""
-    return 130 if point.label else 9 + 5 * math.log2(max(1.0, point.size))
 
 
 SIDES: tuple[tuple[float, float, Align], ...] = (
@@ -437,7 +421,7 @@ def _room(texts: Iterable[str], size: float) -> int:
 
 def _tick_labels(axis: ChartAxis, places: Sequence[tuple[float, float]]) -> list[tuple[float, str]]:
     stops = [stop for _, stop in places]
-    words = percentages(stops) if axis.share else plain_numbers(stops)
+    words = [percent_tick(stop) for stop in stops] if axis.share else plain_numbers(stops)
     return [(at, word) for (at, _), word in zip(places, words, strict=True)]
 
 
@@ -467,6 +451,8 @@ def labels(texts: Sequence[str], most: int = LONGEST_MAP_NAME) -> list[str]:
     ['aaaa…xxxx', 'aaaa… (2)']
     """
     shown = [shortened(text, most) for text in texts]
+    if len(set(shown)) == len(set(texts)):
+        return shown
     owners = _texts_of(texts, shown)
     for index, (text, label) in enumerate(zip(texts, shown, strict=True)):
         if len(owners[label]) > 1:

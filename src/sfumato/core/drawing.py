@@ -17,8 +17,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.core.words import percent_tick
-
 if TYPE_CHECKING:
     import altair as alt
 
@@ -170,7 +168,7 @@ class Mark:
 
     def svg(self) -> str:
         """The mark in SVG."""
-        half, ink = self.half, _ink(self.pen)
+        half, ink = math.sqrt(self.size) / 2, _ink(self.pen)
         if self.shape == "circle":
             kind, place = (
                 "circle",
@@ -184,11 +182,6 @@ class Mark:
             kind, place = "path", f'd="M{path}Z"'
         end = f"><title>{escaped(self.title)}</title></{kind}>" if self.title else "/>"
         return f"<{kind} {place}{ink}{end}"
-
-    @property
-    def half(self) -> float:
-        """Half the width."""
-        return math.sqrt(self.size) / 2
 
     def as_mark(self) -> dict[str, Any]:
         """What all marks of one layer of a chart share."""
@@ -414,34 +407,27 @@ def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = 
             drawing.rule((-4.5, line), (0.5, line), Pen(stroke=FRAME))
             drawing.text(-6.5, at + 0.5, words, SOFT, align="right", size=up.size)
         drawing.rule((0.5, height + 0.5), (0.5, 0.5), Pen(stroke=FRAME))
-    if across:
-        _draw_lying_axis(drawing, across)
-
-
-def _draw_lying_axis(drawing: Drawing, axis: Ruler) -> None:
-    width, foot = drawing.width, drawing.height + 0.5
-    below = 7 + round(0.79 * axis.size) - round(0.3 * axis.size)  # the letters hang from there
-    for at, words in _apart(axis):
-        side: Align = "center"
-        if axis.flush and at <= 1:
-            side = "left"
-        elif axis.flush and at >= width - 1:
-            side = "right"
-        drawing.text(at + 0.5, foot + below, words, SOFT, align=side, size=axis.size)
-    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=FRAME))
-    if axis.title:
-        drawing.text(width / 2, foot + 35, axis.title, SOFT, align="center", size=FONT - 1)
-
-
-def _apart(axis: Ruler) -> Sequence[tuple[float, str]]:
-    """The ticks whose words do not run into each other: every second, fourth … where all would."""
-    shown = axis.ticks
+    if not across:
+        return
+    foot, size = height + 0.5, across.size
+    below = 7 + round(0.79 * size) - round(0.3 * size)  # the letters hang from there
+    # Every second, fourth … tick has words where those of all would run into each other.
+    shown = [(at, words, width_of(words, size) / 2) for at, words in across.ticks]
     while any(
-        right - left < (width_of(a, axis.size) + width_of(b, axis.size)) / 2
-        for (left, a), (right, b) in itertools.pairwise(shown)
+        right - left < half + next_half
+        for (left, _, half), (right, _, next_half) in itertools.pairwise(shown)
     ):
         shown = shown[::2]
-    return shown
+    for at, words, _ in shown:
+        side: Align = "center"
+        if across.flush and at <= 1:
+            side = "left"
+        elif across.flush and at >= width - 1:
+            side = "right"
+        drawing.text(at + 0.5, foot + below, words, SOFT, align=side, size=size)
+    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=FRAME))
+    if across.title:
+        drawing.text(width / 2, foot + 35, across.title, SOFT, align="center", size=FONT - 1)
 
 
 def width_of(words: str, size: float) -> float:
@@ -524,11 +510,6 @@ def plain_numbers(values: Sequence[float]) -> list[str]:
     step = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     return [f"{value:,.{digits}f}".replace("-", "−") for value in values]
-
-
-def percentages(values: Sequence[float]) -> list[str]:
-    """Shares beside an axis."""
-    return [percent_tick(value) for value in values]
 
 
 def decades(low: float, high: float) -> list[float]:

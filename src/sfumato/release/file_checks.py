@@ -180,14 +180,17 @@ def page_claim(different: list[str]) -> Claim:
 
 def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
     from sfumato.core.chart_drawing import chart_png
-    from sfumato.release.sealing import describe_pictures, draw_page, draw_pictures
+    from sfumato.release.report.page_html import render_page
+    from sfumato.release.report.pages import charts_of
+    from sfumato.release.sealing import describe_certificate, describe_pictures
 
     files = certificate["files"]
-    if REPORT in files and (share / REPORT).read_bytes() != draw_page(certificate).encode():
+    page = describe_certificate(certificate)
+    if REPORT in files and (share / REPORT).read_bytes() != render_page(page).encode():
         yield REPORT
     if not any(map(_is_picture, files)):
         return
-    drawn = draw_pictures(certificate)
+    drawn = charts_of(page.blocks)
     words = f"{PICTURES}/{DESCRIPTIONS}"
     for file in filter(_is_picture, files):
         content, name = (share / file).read_bytes(), Path(file).stem

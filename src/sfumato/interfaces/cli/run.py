@@ -67,6 +67,7 @@ def run(
     otherwise.
     """
     from sfumato.core.exchange import refuse_existing
+    from sfumato.release.publish import publish
     from sfumato.release.read_back import target_in
 
     quiet = files.quiet
@@ -120,7 +121,18 @@ def run(
             release = release.attacked(
                 seconds=seconds or DEFAULT_SECONDS, options=AttackOptions(progress=on_progress)
             )
-    folder = remembered.write(release, files.folder, **writing, format=options.format, attack=0)
+    folder = Path(files.folder)
+    elsewhere = write.into is not None
+    with remembered.registered(release, folder, elsewhere=elsewhere) as enter:
+        publish(
+            release,
+            folder,
+            format=options.format,
+            force=force,
+            sign=writing.get("sign"),
+            options=write,
+        )
+        enter(folder)
     _tell_written(release, folder, remembered.told, json=files.json)
     tell_remembered(remembered, json=files.json, quiet=quiet)
     _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)
