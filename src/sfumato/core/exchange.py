@@ -237,33 +237,29 @@ def _locked(target: Path, *, wait: bool = True) -> Iterator[bool]:
     The lock's file goes with the lock: who waited for one that was removed meanwhile tries again.
     """
     file = target.with_name(f".{target.name}.sfumato-{LOCK}")
-    handle = _lock(file, wait=wait)
-    try:
-        yield handle is not None
-    finally:
-        if handle is not None:
-            file.unlink(missing_ok=True)
-            os.close(handle)
-
-
-def _lock(file: Path, *, wait: bool) -> int | None:
-    """An open lock file that nobody else has locked, or None."""
-    while True:
+    holds_lock = False
+    while not holds_lock:
         handle = open_private(file, os.O_RDWR | NO_LINK)
         try:
-            ours = lock(handle, wait=wait)
+            is_ours = lock(handle, wait=wait)
         except NoLocks:
             os.close(handle)
             file.unlink(missing_ok=True)
-            return None
+            break
         except BaseException:
             os.close(handle)
             raise
         # Whoever had it removed the file with the lock; then ours is the lock of a file that is
         # gone.
         with contextlib.suppress(FileNotFoundError):
-            if ours and os.path.samestat(os.fstat(handle), file.stat()):
-                return handle
-        os.close(handle)
-        if not ours:
-            return None
+            holds_lock = is_ours and os.path.samestat(os.fstat(handle), file.stat())
+        if not holds_lock:
+            os.close(handle)
+        if not is_ours:
+            break
+    try:
+        yield holds_lock
+    finally:
+        if holds_lock:
+            file.unlink(missing_ok=True)
+            os.close(handle)

@@ -112,7 +112,18 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
         members: Members = _package_of(shape).FAMILIES[name]
         return members
     ours: list[Members] = [importlib.import_module(package).ALL for package in PACKAGES[name]]
-    return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
+    # What other packages add, in order of their names. Refused, with the package and what to do, is
+    # one that cannot be loaded, that is nothing of this family, or that takes a name that is taken:
+    # a check that silently did not take place would look like one that was passed.
+    added: dict[str, type] = {}
+    for point in announced(name):
+        cls = load_plug_in(point, _singular(name), lambda plug_in: _belongs(plug_in, name))
+        if any(cls.name in members for members in ours):
+            raise refuse_name(point, cls.name, "sfumato itself")
+        if cls.name in added:
+            raise refuse_name(point, cls.name, added[cls.name].__module__)
+        added[cls.name] = cls
+    return Members.joined(ours, added)
 
 
 def data_class(shape: Shape) -> type[Data]:
@@ -147,12 +158,6 @@ def _is_package_of_shape(package: Any) -> bool:
     own = set(FAMILIES) - {"hierarchies"}
     has_families = own <= set(families) and all(isinstance(families[n], Members) for n in own)
     return has_families and isinstance(package.noun(), type) and Data in package.noun().__mro__
-
-
-def release_class(data: Data) -> Any:
-    """The class of releases that are made of such data."""
-    module, _, name = data.release_home.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 TABLE_RUN, LAZY_RUN = "sfumato.data.table.run", "sfumato.data.lazy.run"
@@ -190,29 +195,6 @@ def forget_plug_ins() -> None:
     """Look for plug-ins anew when a family is asked for next: packages may have come or gone."""
     forget_entry_points()
     family.cache_clear()
-
-
-def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
-    """The classes that other packages add to a family, in order of their names: the entry points
-    ``sfumato.<family>``.
-
-    Refused, with the package and what to do, is one that cannot be loaded, that is nothing of this
-    family, or that takes a name that is taken. A check that silently did not take place would look
-    like one that was passed.
-    """
-    added: dict[str, type] = {}
-    for point in announced(family_name):
-        cls = load_plug_in(
-            point, _singular(family_name), lambda plug_in: _belongs(plug_in, family_name)
-        )
-        if cls.name in ours or cls.name in added:
-            raise refuse_name(
-                point,
-                cls.name,
-                "sfumato itself" if cls.name in ours else added[cls.name].__module__,
-            )
-        added[cls.name] = cls
-    return added
 
 
 def _belongs(cls: Any, family_name: str) -> bool:

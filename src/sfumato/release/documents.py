@@ -212,15 +212,11 @@ def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def versions() -> dict[str, str]:
-    """Versions of what computed the release."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
-
-
 @cache
-def _version(name: str) -> str:
-    """The version of an installed package, read once: it takes some milliseconds."""
-    return importlib.metadata.version(name)
+def versions() -> Mapping[str, str]:
+    """Versions of what computed the release, read once: it takes some milliseconds."""
+    libraries = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    return {"python": platform.python_version(), **libraries}
 
 
 def owner_record(

@@ -5,6 +5,7 @@ hold.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,7 +44,9 @@ def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
     population = population_of(recipe.meet, context.population, recipe.base)
     context = dataclasses.replace(context, population=population)
     original = data.prepare(recipe, context)
-    kind = registry.release_class(original)
+    # The class of releases that are made of such data, by its home: ``module:Class``.
+    module, _, name = original.release_home.partition(":")
+    kind = getattr(importlib.import_module(module), name)
     before = kind.assess_original(original, recipe, context)
     steps = original.run_steps(recipe, context)
     try:

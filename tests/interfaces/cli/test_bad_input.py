@@ -176,7 +176,7 @@ def test_disk_full_leaves_nothing(sfumato, tmp_path, monkeypatch):
     def full(*_args, **_kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.release.publish._write_alignment", full)
+    monkeypatch.setattr("sfumato.release.publish.owner_record", full)
     done = sfumato("run", data, "-r", file, "-o", tmp_path / "out")
     assert (
         done.code == 2

@@ -74,8 +74,13 @@ def run(
     write: WriteOptions = writing["options"]
     force = writing.get("force", False)
     recipe = _recipe(files.recipe, files.like, quiet=quiet)
-    places = {"into": write.into, "into_table": write.into_table}
-    require_options(recipe.shape, **vars(given), **places, register=register.register)
+    require_options(
+        recipe.shape,
+        **vars(given),
+        into=write.into,
+        into_table=write.into_table,
+        register=register.register,
+    )
     remembered = memory_of(register, files.output)
     options: RunOptions = making.pop("options")
     if files.folder is None and options.format is None:
@@ -135,7 +140,12 @@ def run(
         enter(folder)
     _tell_written(release, folder, remembered.told, json=files.json)
     tell_remembered(remembered, json=files.json, quiet=quiet)
-    _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)
+    kept_files = "lock, owner's report" if release.parts else "lock, alignment, owner's report"
+    places = f"share  {folder / 'share'}: data, certificate, report\n"
+    places += f"keep   {folder / 'owner'}: {kept_files}"
+    if target is not None:
+        places += f"\ntable  {escape(target.shown)}: written and judged there"
+    tell(places, quiet=quiet)
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
@@ -156,16 +166,6 @@ def _engine(
     if files.folder is None or register.register is not None:
         return None
     return "auto" if options.format in (None, "parquet") else None
-
-
-def _tell_places(release: Release, folder: Path, table: str | None, *, quiet: bool) -> None:
-    """Say what may be shared, what is to be kept, and where the table is."""
-    tell(
-        f"share  {folder / 'share'}: data, certificate, report\n"
-        f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report"
-        + (f"\ntable  {escape(table)}: written and judged there" if table else ""),
-        quiet=quiet,
-    )
 
 
 def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:

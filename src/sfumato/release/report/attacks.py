@@ -73,14 +73,11 @@ def conclusion(attacks: Mapping[str, Any]) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
-def outcomes(attacks: Mapping[str, Any] | None) -> list[str]:
+def outcomes(attacks: Mapping[str, Any]) -> list[str]:
     """The clauses about attacks: beyond a limit of the recipe, beyond the usual, and unknown.
-    Nothing where there is no report.
 
     *Allowed* is said of limits only; where nobody set one, attacks are held against a usual rate.
     """
-    if attacks is None:
-        return []
     tried = attacks.get("tried", [])
     over = sum(exceeds_limit(attack) for attack in tried)
     beyond = sum(bool(attack["exceeds"]) for attack in tried) - over

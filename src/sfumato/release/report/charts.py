@@ -296,8 +296,10 @@ def chart_distribution(card: Mapping[str, Any], caption: str = "", index: int = 
     title = f"Distribution of {card['column']}"
     words = _describe_bars(title, names, columns[1], columns[0])
     axis = ChartAxis(card["column"], names)
+    # The name of a file: small letters, digits and strokes.
+    name = re.sub(r"[^a-z0-9]+", "_", card["column"].lower()).strip("_")[:40] or "column"
     return ChartBlock(
-        f"column_{index:02d}_{name_file(card['column'])}",
+        f"column_{index:02d}_{name}",
         "columns",
         axis,
         ChartAxis(share=True),
@@ -532,12 +534,3 @@ def _rounded(value: float, noise: float) -> str:
     if noise >= 1 or noise == 0:
         return number(round(value))
     return f"{value:,.2f}"
-
-
-def name_file(column: str) -> str:
-    """A column as part of the name of a file.
-
-    >>> name_file("../Über age")
-    'ber_age'
-    """
-    return re.sub(r"[^a-z0-9]+", "_", column.lower()).strip("_")[:40] or "column"

@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.parameters import words_of
 from sfumato.core.shape import Shape
-from sfumato.core.words import plain_name
+from sfumato.core.words import plain_name, score
 
 FIRST = ("loss", "squared_error", "query_workload", "accuracy", "completeness")
 """What a reader sees without opening anything: what cells lost, what answers lost, and what is
@@ -36,6 +36,19 @@ def meaning_of(name: str, shape: Shape | None = None) -> str:
     return "" if metric is None else metric.line
 
 
+def measure_row(name: str, value: float, shape: Shape | None = None) -> tuple[str, str, str]:
+    """A utility metric on a page: its title, its value, and what it says, with the best value.
+
+    >>> measure_row("my_metric", 0.25)
+    ('My metric', '0.2500', '0 is best')
+    """
+    metric = registry.known("utility", name, shape)
+    if metric is None:
+        return plain_name(name).capitalize(), score(value), "0 is best"
+    best = "1 is best" if metric.better == "higher" else "0 is best"
+    return metric.title, score(value), f"{metric.line}; {best}" if metric.line else best
+
+
 def attack_line(name: str) -> str:
     """What an attack comes to, in a line; nothing for a risk that is no attack."""
     attack = registry.attacks().get(name)
@@ -54,12 +67,6 @@ def judges_detail(name: str) -> bool:
     """
     metric = registry.utility_metrics().get(name)
     return metric is not None and metric.judges_detail
-
-
-def risk_line(name: str) -> str:
-    """What a risk says, in a line; nothing for one that is not known here."""
-    risk = registry.risks().get(name)
-    return "" if risk is None else risk.line
 
 
 def plain_words(

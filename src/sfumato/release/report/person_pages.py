@@ -16,14 +16,13 @@ from sfumato.core.words import as_sentence, join_words, moment, number, percent,
 from sfumato.release.report import wording
 from sfumato.release.report.attacks import attack_label, unknown_attacks
 from sfumato.release.report.charts import chart_uniqueness_curves
-from sfumato.release.report.measures import best_of, meaning_of, plain_words, title_of
+from sfumato.release.report.measures import measure_row, plain_words, title_of
 from sfumato.release.report.page_html import ReportPage
 from sfumato.release.report.sections import (
     attack_blocks,
-    bound_blocks,
     certificate_footer,
+    demand_blocks,
     preserved_blocks,
-    privacy_blocks,
     recipe_blocks,
     terms_table,
     verdict_blocks,
@@ -48,8 +47,7 @@ def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
         curves.insert(0, Heading("How much an intruder must know"))
     rows = []
     for name, value in certificate.get("utility", {}).items():
-        meaning = "; ".join(filter(None, (meaning_of(name, shape), best_of(name, shape))))
-        rows.append((title_of(name, shape), score(value), meaning))
+        rows.append(measure_row(name, value, shape))
     blocks = [
         *verdict_blocks(certificate, attacks),
         terms_table(figures, figures=True),
@@ -140,9 +138,7 @@ def _utility_blocks(
         blocks.append(Paragraph("Nothing was measured."))
     return [
         *blocks,
-        *privacy_blocks(certificate.get("differential_privacy")),
-        *bound_blocks(certificate.get("limits", []), "Limits"),
-        *bound_blocks(contract, "Required utility"),
+        *demand_blocks(certificate, contract),
     ]
 
 

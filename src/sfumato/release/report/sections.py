@@ -70,7 +70,7 @@ def verdict_blocks(
         blocks.append(
             VerdictBlock(verdict["holds"], f"{verdict['promise']} {holds}", f"{sentence}.")
         )
-    strongest = strongest_attack(attacks)
+    strongest = strongest_attack(attacks) if attacks else None
     if strongest is not None:
         shape = Shape(certificate.get("shape", Shape.TABLE))
         intruder = strongest["intruder"]
@@ -157,10 +157,8 @@ def _findings_table(findings: Sequence[Mapping[str, Any]], shape: Shape) -> Tabl
     return TableBlock(("Outcome", "Intruder", "Succeeds", "Finding"), tuple(rows))
 
 
-def privacy_blocks(privacy: Mapping[str, Any] | None) -> list[Block]:
+def _privacy_blocks(privacy: Mapping[str, Any]) -> list[Block]:
     """Whether an ε is certified for the whole recipe, and what each step spends."""
-    if not privacy:
-        return []
     blocks: list[Block] = [Heading("Differential privacy", 3)]
     if privacy["certified"]:
         delta = f", δ = {number(privacy['delta'])}" if privacy["delta"] else ""
@@ -179,16 +177,22 @@ def privacy_blocks(privacy: Mapping[str, Any] | None) -> list[Block]:
     return blocks
 
 
-def bound_blocks(bounds: Sequence[Mapping[str, Any]], title: str) -> list[Block]:
-    """Whether each limit of the recipe is kept."""
-    if not bounds:
-        return []
-    blocks: list[Block] = [Heading(title, 3)]
-    for bound in bounds:
-        sentence = bound["sentence"]
-        if not bound["holds"] and not bound["refuses"]:
-            sentence += " (reported, not refused)"
-        blocks.append(VerdictBlock(bound["holds"], sentence))
+def demand_blocks(
+    certificate: Mapping[str, Any], contract: Sequence[Mapping[str, Any]]
+) -> list[Block]:
+    """What the recipe demands besides promises: a certified ε, limits, and required utility."""
+    blocks: list[Block] = []
+    if privacy := certificate.get("differential_privacy"):
+        blocks += _privacy_blocks(privacy)
+    sections = (("Limits", certificate.get("limits", [])), ("Required utility", contract))
+    for title, bounds in sections:
+        if bounds:
+            blocks.append(Heading(title, 3))
+        for bound in bounds:
+            sentence = bound["sentence"]
+            if not bound["holds"] and not bound["refuses"]:
+                sentence += " (reported, not refused)"
+            blocks.append(VerdictBlock(bound["holds"], sentence))
     return blocks
 
 

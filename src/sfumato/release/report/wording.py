@@ -145,7 +145,8 @@ def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], in
         return "classes"
     specs = certificate["recipe"].get("columns", {}).values()
     person = any(
-        _roles_of(spec) == ["unit"] and spec.get("unit", "person") == "person" for spec in specs
+        spec.get("role") in ("unit", ["unit"]) and spec.get("unit", "person") == "person"
+        for spec in specs
     )
     return "persons" if person else "records"
 
@@ -169,7 +170,9 @@ def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
     stories = []
     for name in names:
         spec = specs.get(name, {})
-        roles = certificate["roles"].get(name) or _roles_of(spec)
+        roles = certificate["roles"].get(name) or spec.get("role", [])
+        if isinstance(roles, str):
+            roles = [roles]
         outcome, why = _column_outcome(name, roles, certificate, levels.get(name))
         hierarchy = spec.get("hierarchy")
         method = ""
@@ -204,7 +207,15 @@ def _column_outcome(
     if name in certificate["dropped_columns"]:
         return "dropped", why or "It is not part of the release."
     if place is not None:
-        return level_words(*place), f"{_level_reason(*place)} {why}".strip()
+        level, top = place
+        reason = "An intruder may know it; coarser values are shared by more people."
+        if top == 0:
+            reason = "An intruder may know it; without a hierarchy it stays as it is."
+        elif level == 0:
+            reason = "An intruder may know it, but the promises hold with its exact values."
+        elif level == top:
+            reason = "An intruder may know it; it is fully suppressed."
+        return level_words(level, top), f"{reason} {why}".strip()
     # A step without levels that does not name its columns may have changed any.
     steps = []
     for step in certificate["plan"]:
@@ -220,16 +231,6 @@ def _column_outcome(
     return UNCHANGED, why.replace(REASONS["sensitive"], "Sensitive; released unchanged.")
 
 
-def _level_reason(level: int, top: int) -> str:
-    if top == 0:
-        return "An intruder may know it; without a hierarchy it stays as it is."
-    if level == 0:
-        return "An intruder may know it, but the promises hold with its exact values."
-    if level == top:
-        return "An intruder may know it; it is fully suppressed."
-    return "An intruder may know it; coarser values are shared by more people."
-
-
 def level_words(level: int, top: int) -> str:
     """A level of a hierarchy in words.
 
@@ -241,11 +242,6 @@ def level_words(level: int, top: int) -> str:
     if level == 0:
         return "exact"
     return "fully suppressed" if level == top else f"level {level} of {top}"
-
-
-def _roles_of(spec: Mapping[str, Any]) -> list[str]:
-    role = spec.get("role", [])
-    return [role] if isinstance(role, str) else list(role)
 
 
 def role_names(roles: Iterable[str]) -> str:
