@@ -108,7 +108,16 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
     foot = 46 if chart.y.title else 4
     drawing = Drawing(plot, height, left=gutter, right=sum(widths), top=ROW, bottom=foot)
 
-    low, high = chart.y.limits or _value_range(chart)
+    # From 0 to the largest value, rounded where an axis shows it.
+    ends = [0.0]
+    for series in chart.series:
+        for point in series.points:
+            ends += [end for end in (point.y, point.low, point.high) if end is not None]
+    low, high = chart.y.limits or (min(ends), max(ends))
+    if high == low:
+        high = low + 1.0
+    elif chart.y.limits is None and chart.y.title:
+        low, high = rounded_out(low, high)
     scale = plot / (high - low)
     if chart.y.title:
         stops = ticks(low, high, 4)
@@ -142,18 +151,6 @@ def _draw_rows(chart: ChartBlock) -> Drawing:
         half = width_of(line.label, FONT) / 2
         drawing.text(min(max(x, half), plot - half), -ROW / 2, line.label, align="center")
     return drawing
-
-
-def _value_range(chart: ChartBlock) -> tuple[float, float]:
-    """From 0 to the largest value, rounded where an axis shows it."""
-    values = [0.0]
-    for series in chart.series:
-        for point in series.points:
-            values += [end for end in (point.y, point.low, point.high) if end is not None]
-    low, high = min(values), max(values)
-    if high == low:
-        return low, low + 1.0
-    return rounded_out(low, high) if chart.y.title else (low, high)
 
 
 def _draw_in_row(
@@ -435,7 +432,8 @@ def shortened(text: str, most: int = LONGEST_MAP_NAME) -> str:
     'a_very_long_name_…'
     """
     shown = "".join(c if c.isprintable() else " " for c in text).strip()
-    if _width(shown) <= most:
+    # No letter is wider than two small ones: a short text need not be measured.
+    if 2 * len(shown) <= most or _width(shown) <= most:
         return shown
     return shown[: _fitting(shown, most - 1)] + "…"
 

@@ -61,7 +61,7 @@ def publish(
     force: bool,
     sign: Path | None,
     options: WriteOptions,
-) -> Path:
+) -> WrittenFiles:
     """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder
     as it was.
 
@@ -86,7 +86,7 @@ def publish(
             options.more(owner)
         seal(draft, files.certificate, files.record, sign=sign, pictures=options.pictures)
         keep_pseudonyms(release)
-    return folder
+    return files
 
 
 def drafted(

@@ -415,7 +415,7 @@ class Release(Reportable):
             return attacked.write(
                 folder, format=format, force=force, sign=sign, attack=0, options=options
             )
-        written: Path = VERBS["write"](
+        VERBS["write"](
             self,
             Path(folder),
             format=format,
@@ -423,7 +423,7 @@ class Release(Reportable):
             sign=None if sign is None else Path(sign),
             options=options,
         )
-        return written
+        return Path(folder)
 
     def plot(self) -> alt.LayerChart | None:
         """The share of people who are alone by what is known of them, before and after; None where

@@ -169,7 +169,7 @@ def choose_format(data: bytes, *, name: str, suffix: str, asked: str | None) -> 
 
 def _format_of_bytes(data: bytes, names: Iterable[str]) -> str | None:
     """The format among these that the first bytes announce, or None for text and the unknown."""
-    return next((name for name in names if file_format(name).is_announced_by(data)), None)
+    return next((name for name in names if FORMATS[name]().is_announced_by(data)), None)
 
 
 @contextlib.contextmanager

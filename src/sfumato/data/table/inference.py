@@ -153,7 +153,23 @@ def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list
     """Replace text columns in the list by numbers where the rule allows; return the decimal mark
     and the notes.
     """
-    verdicts = [_settle(columns, i, decimal) for i in range(len(columns))]
+    verdicts = []
+    for i, text in enumerate(columns):
+        verdict, numbers = _judged(text)
+        if verdict in STYLES:
+            marked = _has_mark(text, verdict)
+            if decimal not in (None, verdict) and marked:
+                verdicts.append("asked")
+                continue
+            numbers = _decimals(text, STYLES[verdict])
+            if numbers is None:
+                verdicts.append("digits")
+                continue
+            verdict = verdict if marked else "exponents"
+        # Its values alone decide about the column.
+        if numbers is not None:
+            columns[i] = numbers
+        verdicts.append(verdict)
     seen = {mark: verdicts.count(mark) for mark in STYLES}
     for i, verdict in enumerate(verdicts):
         if verdict.startswith("thousands"):
@@ -176,23 +192,6 @@ def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list
             " them"
         )
     return decimal or ("," if seen[","] > seen["."] else "."), notes
-
-
-def _settle(columns: list[pl.Series], i: int, decimal: str | None) -> str:
-    """Convert one column in place when its values alone decide; return what it is."""
-    text = columns[i]
-    verdict, numbers = _judged(text)
-    if verdict in STYLES:
-        marked = _has_mark(text, verdict)
-        if decimal not in (None, verdict) and marked:
-            return "asked"
-        numbers = _decimals(text, STYLES[verdict])
-        if numbers is None:
-            return "digits"
-        verdict = verdict if marked else "exponents"
-    if numbers is not None:
-        columns[i] = numbers
-    return verdict
 
 
 def classify(text: pl.Series) -> str:

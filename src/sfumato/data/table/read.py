@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from sfumato.core.source import LAYOUT, Intake, Source
 from sfumato.core.words import inflect, join_words
 from sfumato.data.table.form import Form, restored, typed
-from sfumato.data.table.formats import ReadRequest, choose_format, file_format
+from sfumato.data.table.formats import FileFormat, ReadRequest, choose_format, file_format
 from sfumato.data.table.values import about_codes, settle_values
 from sfumato.errors import ParameterError, UnreadableInput
 
@@ -66,7 +66,8 @@ def read_table(
     # What was said here must mean something for the format; of what a recipe says, the rest is left
     # out.
     options = {field.name for field in dataclasses.fields(Intake)}
-    meaningful = _ANY_FORMAT | file_format(kind).options
+    chosen = file_format(kind)
+    meaningful = _ANY_FORMAT | chosen.options
     idle = sorted(name for name in options - meaningful if said.get(name) is not None)
     if idle:
         raise ParameterError(
@@ -81,7 +82,7 @@ def read_table(
     digest = hashlib.sha256(data).hexdigest()
     tabs = suffix.lower() in (".tsv", ".tab")
     frame, source = _parse(
-        kind, data, name, ReadRequest(intake, text=text, prefer_tab=tabs, lists=lists)
+        chosen, data, name, ReadRequest(intake, text=text, prefer_tab=tabs, lists=lists)
     )
     return frame, dataclasses.replace(source, digest=digest, intake=intake)
 
@@ -102,7 +103,7 @@ def read_written(
         return read_table(path, format=form.format, lists=lists, **layout)
     name, _, data = _load(path)
     frame, source = _parse(
-        form.format, data, name, ReadRequest(Intake(**layout), text=True, exact=True, lists=lists)
+        chosen, data, name, ReadRequest(Intake(**layout), text=True, exact=True, lists=lists)
     )
     frame = restored(frame) if form.defused else frame
     if has_layout and not form.header and frame.width == len(form.types):
@@ -145,8 +146,9 @@ def _load_stream(stream: BinaryIO) -> tuple[str, str, bytes]:
     return file.name, file.suffix, data
 
 
-def _parse(kind: str, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
-    chosen = file_format(kind)
+def _parse(
+    chosen: FileFormat, data: bytes, name: str, request: ReadRequest
+) -> tuple[pl.DataFrame, Source]:
     frame, source = chosen.read(data, name, request)
     if chosen.settles_values:
         return frame, source

@@ -43,7 +43,9 @@ def main() -> None:
     spell_out_signs()
     with watching():
         try:
-            code = build_app(_words())(standalone_mode=False)
+            # A shell that asks for completions passes the words of the call in another way.
+            completing = any(n.startswith("_") and n.endswith("_COMPLETE") for n in os.environ)
+            code = build_app(None if completing else sys.argv[1:])(standalone_mode=False)
             if (
                 code == INTERRUPTED and pressed()
             ):  # the command framework made an exit code of Ctrl-C
@@ -117,14 +119,6 @@ def _collect_rarely() -> None:
     gc.set_threshold(*FEW_COLLECTIONS)
     atexit.unregister(gc.freeze)  # a second call in the same process
     atexit.register(gc.freeze)
-
-
-def _words() -> list[str] | None:
-    """The words of this call; None where a shell asks for completions, which passes them in another
-    way.
-    """
-    completing = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
-    return None if completing else sys.argv[1:]
 
 
 def _end_quietly() -> None:

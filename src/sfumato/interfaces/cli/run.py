@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.markup import escape
 
@@ -67,8 +67,11 @@ def run(
     otherwise.
     """
     from sfumato.core.exchange import refuse_existing
+    from sfumato.core.registry import data_class
     from sfumato.release.publish import publish
     from sfumato.release.read_back import target_in
+    from sfumato.release.report.wording import formulas
+    from sfumato.release.table_sections import sections
 
     quiet = files.quiet
     write: WriteOptions = writing["options"]
@@ -92,6 +95,12 @@ def run(
         raise ParameterError(
             "--into goes with a folder (-o out/), which holds the certificate of the table"
         )
+    # Who holds the data: the engine that was named, else one by size where the data can be held and
+    # the release is written as Parquet.
+    engine = given.engine
+    can_be_held = "engine" in data_class(recipe.shape).options
+    if engine is None and can_be_held and files.folder is not None and register.register is None:
+        engine = "auto" if options.format in (None, "parquet") else None
     dataset = open_data(
         data,
         quiet=quiet,
@@ -99,7 +108,7 @@ def run(
         recipe=recipe,
         people=given.people,
         format=options.format,
-        engine=_engine(recipe, files, options, given, register),
+        engine=engine,
         table=given.table,
     )
     if files.folder is None:
@@ -129,7 +138,7 @@ def run(
     folder = Path(files.folder)
     elsewhere = write.into is not None
     with remembered.registered(release, folder, elsewhere=elsewhere) as enter:
-        publish(
+        files_written = publish(
             release,
             folder,
             format=options.format,
@@ -138,7 +147,21 @@ def run(
             options=write,
         )
         enter(folder)
-    _tell_written(release, folder, remembered.told, json=files.json)
+    # Say what was released, and what a spreadsheet would run of it.
+    tables = sections(files_written.certificate).values()
+    if files.json:
+        summary = {**release.summary(), "folder": str(folder)}
+        runnable = {}
+        for table in tables:
+            runnable |= table.get("formulas", {})
+        if runnable or release.columns:  # of one table it is told where there are none, too
+            summary["formulas"] = runnable
+        give_json({**summary, **remembered.told})
+    else:
+        show_blocks(release.blocks())
+        warnings = [sentence for table in tables if (sentence := formulas(table)) is not None]
+        for sentence in warnings:
+            show_blocks([Paragraph(sentence, "warning")])
     tell_remembered(remembered, json=files.json, quiet=quiet)
     kept_files = "lock, owner's report" if release.parts else "lock, alignment, owner's report"
     places = f"share  {folder / 'share'}: data, certificate, report\n"
@@ -147,25 +170,6 @@ def run(
         places += f"\ntable  {escape(target.shown)}: written and judged there"
     tell(places, quiet=quiet)
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
-
-
-def _engine(
-    recipe: Recipe,
-    files: RunFiles,
-    options: RunOptions,
-    given: EngineOptions,
-    register: RegisterOptions,
-) -> str | None:
-    """Who holds the data: the engine that was named, else one by size where the data can be held
-    and the release is written as Parquet.
-    """
-    from sfumato.core.registry import data_class
-
-    if given.engine is not None or "engine" not in data_class(recipe.shape).options:
-        return given.engine
-    if files.folder is None or register.register is not None:
-        return None
-    return "auto" if options.format in (None, "parquet") else None
 
 
 def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:
@@ -188,27 +192,3 @@ def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:
         quiet=quiet,
     )
     return loaded
-
-
-def _tell_written(release: Release, folder: Path, told: dict[str, Any], *, json: bool) -> None:
-    """Say what was released, and what a spreadsheet would run of it."""
-    from sfumato.release.manifest import FILE
-    from sfumato.release.report.wording import formulas
-    from sfumato.release.table_sections import sections
-    from sfumato.release.written_files import read_json
-
-    written = list(sections(read_json(folder / "share" / FILE)).values())
-    if json:
-        runnable = {
-            column: cells
-            for section in written
-            for column, cells in section.get("formulas", {}).items()
-        }
-        if runnable or release.columns:  # of one table it is told where there are none, too
-            told = {"formulas": runnable, **told}
-        give_json({**release.summary(), "folder": str(folder), **told})
-        return
-    show_blocks(release.blocks())
-    for section in written:
-        if (sentence := formulas(section)) is not None:
-            show_blocks([Paragraph(sentence, "warning")])
