@@ -246,7 +246,11 @@ class Table(Described, Reportable):
 
     def dtype(self, name: str) -> pl.DataType:
         """The type of a column, without making the column."""
-        return pl.String() if name in self.coded else self.column(name).dtype
+        if name in self.coded:
+            return pl.String()
+        if name not in self.frame.columns:
+            self.require([name])  # which says what there is instead
+        return self._held(name).dtype
 
     def with_text_coded(self) -> Table:
         """The same table; where it is large, text that repeats is held as categories, and still

@@ -6,24 +6,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.acceptance import accepted_pairs
-from sfumato.core.step import accounts
 from sfumato.methods.formulas.dependence import DependenceKind
 from sfumato.methods.formulas.dependence_search import (
     LOOKED_FOR,
     Dependence,
     Dependences,
-    find_dependences,
     linkage_words,
 )
 
 if TYPE_CHECKING:
     from sfumato.core.acceptance import ImpliedQuasi
-    from sfumato.core.pair import TablePair
-    from sfumato.core.recipe import Recipe
     from sfumato.methods.formulas.implied_linkage import Linkage
 
 MOST_NAMED = 5
@@ -167,28 +162,6 @@ def _linkage_dict(linkage: Linkage) -> dict[str, float]:
     return {
         name: getattr(linkage, name) for name in ("rate", "class_only", "low", "high", "exposed")
     }
-
-
-def implied_by(
-    pair: Callable[[], TablePair],
-    recipe: Recipe,
-    crowds: Sequence[int | None],
-    memo: dict[Any, Any],
-) -> Implied:
-    """Look for what the released columns of a pair imply; ``crowds`` are the k of its promises.
-
-    The answer is remembered in ``memo``, that of the released table, so that it is looked for once.
-    """
-    k = max((crowd for crowd in crowds if crowd), default=None)
-    key = ("implied", k, recipe.accept)
-    if key not in memo:
-        tables = pair()
-        dependences = find_dependences(tables, k=k)
-        accepted = accepted_pairs(recipe.accept) if recipe.accept else {}
-        decides = not accounts(recipe.steps, recipe.schema)
-        memo[key] = Implied(dependences, accepted, k, decides, tables.of_a_sample)
-    implied: Implied = memo[key]
-    return implied
 
 
 def not_accepted(implied: Implied, accepted: set[tuple[str, str]]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import polars as pl
 
 from sfumato.core import environment
+from sfumato.core.acceptance import accepted_pairs
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, Share, TableBlock
 from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.data import StepsResult
@@ -23,11 +24,12 @@ from sfumato.core.threads import meanwhile
 from sfumato.core.words import percent, plain_name, score
 from sfumato.data.table.fixed_form import without_hierarchies
 from sfumato.data.table.formats import chosen_format
+from sfumato.methods.formulas.dependence_search import find_dependences
 from sfumato.release import VERBS
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
 from sfumato.release.assessment import assessing
 from sfumato.release.column_changes import changes_of
-from sfumato.release.implied import Implied, implied_by
+from sfumato.release.implied import Implied
 from sfumato.release.release import Release
 from sfumato.release.report.charts import chart_risks
 from sfumato.release.report.headline import NOT_ATTACKED
@@ -173,8 +175,18 @@ class TableRelease(Release):
         """What released columns tell of quasi-identifiers beyond their released labels, and what of
         it the recipe accepts.
         """
-        crowds = [verdict.crowd for verdict in self.verdicts]
-        return implied_by(lambda: self.pair, self.recipe, crowds, self.released.memo)
+        # It is remembered with the released table, so that it is looked for once.
+        k = max((verdict.crowd for verdict in self.verdicts if verdict.crowd), default=None)
+        recipe, memo = self.recipe, self.released.memo
+        key = ("implied", k, recipe.accept)
+        if key not in memo:
+            pair = self.pair
+            dependences = find_dependences(pair, k=k)
+            accepted = accepted_pairs(recipe.accept) if recipe.accept else {}
+            decides = not accounts(recipe.steps, recipe.schema)
+            memo[key] = Implied(dependences, accepted, k, decides, pair.of_a_sample)
+        implied: Implied = memo[key]
+        return implied
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:

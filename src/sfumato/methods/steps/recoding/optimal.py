@@ -251,7 +251,13 @@ class Crowded:
                     (),
                     lattice.weights,
                 )
-                score = self._mean(levels, gone, missed, lowest)
+                # The weighted mean cost of a cell: as decided, and of the columns that are not at
+                # least.
+                totals, weights = lattice.totals, lattice.weights
+                costs = [weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)]
+                undecided = range(len(levels), len(weights))
+                least = [weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided]
+                score = (sum(costs) - missed[0] - missed[1] + sum(least)) / lattice.records
             else:
                 # The loop gives the last column first, the lattice expects it last.
                 sums = [*missed[1 : len(levels)], missed[0]]
@@ -261,17 +267,6 @@ class Crowded:
                 yield low + i, None, Judged(levels, tally, score, feasible=True)
             else:
                 yield low + i, score if lattice.objective.bounded else -math.inf, None
-
-    def _mean(self, levels: Node, gone: int, missed: list[float], lowest: Node) -> float:
-        """The weighted mean cost of a cell: as decided, and of the columns that are not at
-        least.
-        """
-        lattice = self.lattice
-        totals, weights = lattice.totals, lattice.weights
-        known = sum([weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)])
-        undecided = range(len(levels), len(weights))
-        rest = sum([weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided])
-        return (known - missed[0] - missed[1] + rest) / lattice.records
 
 
 def better(one: Judged, other: Judged) -> bool:
