@@ -151,7 +151,7 @@ def run(
     tables = sections(files_written.certificate).values()
     if files.json:
         summary = {**release.summary(), "folder": str(folder)}
-        runnable = {}
+        runnable: dict[str, int] = {}
         for table in tables:
             runnable |= table.get("formulas", {})
         if runnable or release.columns:  # of one table it is told where there are none, too
