@@ -247,7 +247,7 @@ def test_ctrl_c_while_the_folder_is_moved_waits_and_is_told(tmp_path, monkeypatc
     with interrupts.watching():
         with pytest.raises(KeyboardInterrupt):
             write(tmp_path / "out", "new", force=force)
-        assert interrupts.pressed() and interrupts.done() == (
+        assert interrupts.pressed() and interrupts.finished_acts() == (
             f"the release stands in {tmp_path / 'out'}",
         )
     assert held(tmp_path / "out") == "new" and names(tmp_path) == {"out"}
@@ -262,7 +262,7 @@ def test_ctrl_c_that_was_lost_is_raised_before_anything_stands(tmp_path):
     with interrupts.watching():
         with pytest.raises(KeyboardInterrupt):
             lose_an_interrupt(tmp_path / "out")
-        assert interrupts.done() == ()
+        assert interrupts.finished_acts() == ()
     assert names(tmp_path) == set() and not interrupts.pressed()
 
 

@@ -53,9 +53,9 @@ class Reportable(abc.ABC):
 
 def render_notebook(blocks: Iterable[Block]) -> str:
     """The blocks for a notebook, below whose headings theirs are."""
-    shown = render_html(blocks, top_level=3, most_rows=MOST_ROWS)
+    html = render_html(blocks, top_level=3, most_rows=MOST_ROWS)
     style = Path(__file__).with_name("notebook.css").read_text("utf-8")
-    return f'<style>{style}</style><div class="sfumato">{shown}</div>'
+    return f'<style>{style}</style><div class="sfumato">{html}</div>'
 
 
 def render_html(

@@ -254,8 +254,8 @@ def cell_text(cell: Cell) -> str:
 def numeric_columns(table: TableBlock) -> list[bool]:
     """The columns that hold numbers and nothing else, which are aligned to the right."""
     columns = []
-    for place in range(len(table.header)):
-        cells = [row[place] for row in table.rows if row[place] is not None]
+    for index in range(len(table.header)):
+        cells = [row[index] for row in table.rows if row[index] is not None]
         columns.append(
             bool(cells)
             and all(isinstance(cell, int | float | Share) for cell in cells)

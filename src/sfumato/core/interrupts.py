@@ -42,7 +42,7 @@ def note_done(sentence: str) -> None:
     _State.done = (*_State.done, sentence)
 
 
-def done() -> tuple[str, ...]:
+def finished_acts() -> tuple[str, ...]:
     """What was noted since :func:`watching` began."""
     return _State.done
 

@@ -33,7 +33,7 @@ def covers(level: str, period: str) -> bool:
     return NESTING.index(level) >= NESTING.index(period)
 
 
-def written(level: Level, day: datetime.date) -> str:
+def write_period(level: Level, day: datetime.date) -> str:
     """The label of the period a day lies in.
 
     >>> [

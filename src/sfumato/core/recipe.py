@@ -77,8 +77,12 @@ class Agreement:
     refuse: bool = False
 
     def __post_init__(self) -> None:
-        given = [bound for bound in (self.at_most, self.at_least) if bound is not None]
-        if len(given) != 1 or isinstance(given[0], bool) or not isinstance(given[0], int | float):
+        bounds = [bound for bound in (self.at_most, self.at_least) if bound is not None]
+        if (
+            len(bounds) != 1
+            or isinstance(bounds[0], bool)
+            or not isinstance(bounds[0], int | float)
+        ):
             raise ParameterError(
                 f"{self.metric.name}: say how far it may be off, with one number at_most or"
                 " at_least"
@@ -111,8 +115,8 @@ class Agreement:
                 self.refuse,
             )
         holds = measured <= limit + 1e-12 if self.at_most is not None else measured >= limit - 1e-12
-        told = f"{self.promise}: it is {measured:.4g}{where}"
-        return Kept(self.metric.name, measured, limit, holds, told, self.refuse)
+        sentence = f"{self.promise}: it is {measured:.4g}{where}"
+        return Kept(self.metric.name, measured, limit, holds, sentence, self.refuse)
 
     def judge(self, pair: Any) -> Kept:
         """Measure the metric and hold it against the bound; what cannot be measured does not
@@ -202,8 +206,8 @@ class Recipe:
         """A recipe for tables whose columns are known; ``parts`` are promises, steps, limits and
         contract.
         """
-        (first, schema), *others = schemas.items()
-        further = {name: TableDescription(other) for name, other in others}
+        (first, schema), *other_schemas = schemas.items()
+        further = {name: TableDescription(table_schema) for name, table_schema in other_schemas}
         return cls(schema, shape=shape, others=further, first=first, **parts)
 
 

@@ -39,7 +39,7 @@ def read_certificate(folder: Path, *shapes: str) -> dict[str, Any]:
         )
         raise UnreadableInput(f"{folder} holds no {FILE}{hint}")
     certificate = parse_certificate(
-        read_plain(file, most=MAX_BYTES, what="a certificate"), str(file)
+        read_plain(file, limit=MAX_BYTES, purpose="a certificate"), str(file)
     )
     if shapes and certificate["shape"] not in shapes:
         wanted = join_words(shapes, "or")

@@ -78,7 +78,7 @@ MOST_BYTES = 16 * 1024 * MEGABYTE
 
 def require_readable(path: Path) -> None:
     """Refuse a second table that is a device, a pipe or larger than 16 GB, before it is read."""
-    require_plain(path, most=MOST_BYTES, what="a second table")
+    require_plain(path, limit=MOST_BYTES, purpose="a second table")
 
 
 def population_of(

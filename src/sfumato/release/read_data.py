@@ -205,7 +205,7 @@ def tables_of(
             " file out"
         )
     if isinstance(people, str | Path):
-        require_plain(people, most=MOST_BYTES, what="the table of people's own columns")
+        require_plain(people, limit=MOST_BYTES, purpose="the table of people's own columns")
     about_values = (intake or Intake()).about_values
     return {
         **tables,

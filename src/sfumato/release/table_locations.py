@@ -176,5 +176,5 @@ def _parts(files: Sequence[Path]) -> bool:
 
 
 def _plain(file: Path) -> Path:
-    require_plain(file, most=MOST_BYTES, what="a table")
+    require_plain(file, limit=MOST_BYTES, purpose="a table")
     return file

@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.core.encoding import encode
 from sfumato.core.schema import SHAPED, Role, Schema
-from sfumato.core.source import lacking, without_role
+from sfumato.core.source import missing_column_problems, without_role
 from sfumato.core.words import count_of, inflect
 from sfumato.errors import SchemaError
 from sfumato.methods.formulas.itemsets import ItemSets
@@ -65,7 +65,7 @@ def rows_of(table: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
 def _checked(data: pl.DataFrame, schema: Schema, source: Source) -> Schema:
     """The schema without what names people; one error with everything that does not fit."""
     present_schema = schema.without(name for name in schema.direct if name not in data.columns)
-    problems = lacking(data.columns, source, present_schema.attributes)
+    problems = missing_column_problems(data.columns, source, present_schema.attributes)
     problems += without_role(data.columns, source, schema.attributes, ROLES)
     problems += schema.undecided(source.name) + _misplaced(schema, source.name)
     items = schema.columns(Role.ITEM)
@@ -359,7 +359,7 @@ def _apart(
             " columns: …)"
         )
     present_schema = schema.without(name for name in schema.direct if name not in table.columns)
-    problems = lacking(table.columns, source, present_schema.attributes)
+    problems = missing_column_problems(table.columns, source, present_schema.attributes)
     problems += without_role(table.columns, source, schema.attributes, ROLES)
     person = schema.person
     if person is None or own.person is None:

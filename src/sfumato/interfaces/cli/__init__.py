@@ -12,7 +12,7 @@ from typing import Any
 from rich.markup import escape
 from typer.exceptions import TyperException
 
-from sfumato.core.interrupts import done, ending, pressed, watching
+from sfumato.core.interrupts import ending, finished_acts, pressed, watching
 from sfumato.core.portable import keep_memory
 from sfumato.errors import SfumatoError, UnreadableInput, not_installed
 from sfumato.interfaces.cli.console import in_our_words, spell_out_signs, tell
@@ -140,7 +140,7 @@ def _wrong_usage(error: Any) -> None:
 
 def _standing() -> str:
     """What was written before it ended."""
-    return "; ".join(done()) or "nothing was written"
+    return "; ".join(finished_acts()) or "nothing was written"
 
 
 def _fail(message: str, code: int) -> None:

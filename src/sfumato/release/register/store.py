@@ -355,7 +355,7 @@ def _read_start(file: Path) -> RegisterStart:
 
 
 def _read_key(file: Path) -> bytes:
-    key = read_plain(file, most=4096, what="the key of a register").strip()
+    key = read_plain(file, limit=4096, purpose="the key of a register").strip()
     if open_to_others(file):
         raise ParameterError(
             f"others may read {file}, the key of a register; take that away first (chmod 600)"
