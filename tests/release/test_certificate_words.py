@@ -45,12 +45,12 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             model, "promise", property(lambda self, title=title: f"promise of {title(self)}")
         )
-    kept = limit_checks._kept
+    kept = limit_checks._limit_check
 
     def worded(*arguments: Any) -> Any:
         return dataclasses.replace(kept(*arguments), sentence="in other words")
 
-    monkeypatch.setattr(limit_checks, "_kept", worded)
+    monkeypatch.setattr(limit_checks, "_limit_check", worded)
     monkeypatch.setattr(certificate_words, "limit_sentence", lambda *arguments: "in other words")
     monkeypatch.setattr(certificate_words, "finding_sentence", lambda attack: "in other words")
     monkeypatch.setattr(pages, "render_page", lambda page: "<p>another page</p>")

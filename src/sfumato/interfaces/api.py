@@ -444,7 +444,7 @@ def check(
     loaded = any_recipe(recipe)
     registry.data_class(loaded.shape).require_options({"population": population, "people": people})
     before = None if original is None else read_recipe_data(original, loaded)
-    released = read_to_check(dataset, loaded, people=people, said=said)
+    released = read_to_check(dataset, loaded, people=people, intake=said)
     return check_released(released, loaded, original=before, population=population)
 
 
@@ -694,7 +694,7 @@ def verify(
             certificate,
             kept,
             people=reading.people,
-            said=reading.intake,
+            intake=reading.intake,
             table=reading.table,
         )
     return _verify(

@@ -48,7 +48,9 @@ class Implied:
     @property
     def unaccepted(self) -> tuple[Dependence, ...]:
         """What was found and nobody took on."""
-        return tuple(each for each in self.found.found if not self.is_accepted(each))
+        return tuple(
+            dependence for dependence in self.found.found if not self.is_accepted(dependence)
+        )
 
     @functools.cached_property
     def linkage(self) -> Linkage | None:
@@ -125,12 +127,13 @@ class Implied:
         """What a certificate says: what was looked for, and which pairs were taken on, without
         figures.
         """
-        accepted = [each for each in self.found.found if self.is_accepted(each)]
+        accepted = [dependence for dependence in self.found.found if self.is_accepted(dependence)]
         return {
             "compared": self.found.compared,
             "unknown": len(self.found.unknown),
             "accepted": [
-                {"columns": list(each.columns), "implies": each.quasi} for each in accepted
+                {"columns": list(dependence.columns), "implies": dependence.quasi}
+                for dependence in accepted
             ],
             **({"sampled": dict(sampled)} if sampled else {}),
         }
@@ -146,13 +149,13 @@ class Implied:
             "unknown": [f"{column} → {quasi}" for column, quasi in self.found.unknown],
             "found": [
                 {
-                    "columns": list(each.columns),
-                    "quasi": each.quasi,
-                    "finding": str(each.finding),
-                    "accepted": self.is_accepted(each),
-                    **dataclasses.asdict(each.figures),
+                    "columns": list(dependence.columns),
+                    "quasi": dependence.quasi,
+                    "finding": str(dependence.finding),
+                    "accepted": self.is_accepted(dependence),
+                    **dataclasses.asdict(dependence.figures),
                 }
-                for each in self.found.found
+                for dependence in self.found.found
             ],
             "linkage": linkage,
         }
@@ -167,6 +170,13 @@ def _linkage_dict(linkage: Linkage) -> dict[str, float]:
 def not_accepted(implied: Implied, accepted: set[tuple[str, str]]) -> list[str]:
     """Pairs that undo a release and are not among those that are accepted, in words."""
     strict = dataclasses.replace(
-        implied, accepted={pair: one for pair, one in implied.accepted.items() if pair in accepted}
+        implied,
+        accepted={
+            pair: acceptance for pair, acceptance in implied.accepted.items() if pair in accepted
+        },
     )
-    return [each.pair for each in strict.undoing if each.finding is not DependenceKind.UNKNOWN]
+    return [
+        dependence.pair
+        for dependence in strict.undoing
+        if dependence.finding is not DependenceKind.UNKNOWN
+    ]

@@ -66,9 +66,9 @@ def judge_again(release: T, released: Data, *, bounds: bool = True) -> T:
     """The same release with other data in its place, judged as if they had come out; refused where
     it does not hold.
     """
-    again = release.judged(released, bounds=bounds)
-    refuse_broken(again)
-    return again
+    judged_release = release.judged(released, bounds=bounds)
+    refuse_broken(judged_release)
+    return judged_release
 
 
 # Tables that models compare with, beside the one that is released.
@@ -82,7 +82,7 @@ def require_readable(path: Path) -> None:
 
 
 def population_of(
-    models: Sequence[Model], given: Table | None = None, base: Path = Path()
+    models: Sequence[Model], table: Table | None = None, base: Path = Path()
 ) -> Table | None:
     """The population the models compare with: the one given to the call, or the file they name;
     None without either.
@@ -92,8 +92,8 @@ def population_of(
     """
     path = population_path(models)
     if path is None:
-        return given
-    if given is not None:
+        return table
+    if table is not None:
         raise ParameterError(
             "a population was given to the call, but a model names a file with one; give it once"
         )
@@ -139,9 +139,9 @@ def refuse_broken(release: Release, *, implied: bool = True) -> None:
     """
     broken = [f"{v.promise}: {v.sentence}" for v in release.verdicts if not v.holds]
     broken += [
-        kept.sentence
-        for kept in (*release.limits, *release.contract)
-        if kept.refuses and not kept.holds
+        bound.sentence
+        for bound in (*release.limits, *release.contract)
+        if bound.refuses and not bound.holds
     ]
     if broken:
         raise ReleaseRefused(

@@ -120,7 +120,10 @@ def drafted(
             sign=None,
             pictures=False,
         )
-        public, private = ((place / REPORT).read_text(encoding="utf-8") for place in (share, owner))
+        public, private = (
+            (folder_of_page / REPORT).read_text(encoding="utf-8")
+            for folder_of_page in (share, owner)
+        )
     return public, private
 
 
@@ -229,22 +232,22 @@ def _write_and_summarize(
         summaries.append(meanwhile(lambda: ReleaseSummary.of(release)))
     try:
         if release.parts:
-            written = release
+            release_written = release
             data_file = _put_parts(release.parts, share, format, defuse=defuse)
         else:
             source, frame = release.original.source, release.released.to_polars()
-            chosen = format or ("csv" if source.format == "frame" else source.format)
-            table = write_section(DATA, frame, share, source, chosen, defuse=defuse)
+            file_format = format or ("csv" if source.format == "frame" else source.format)
+            table = write_section(DATA, frame, share, source, file_format, defuse=defuse)
             del frame  # not beside what is read back: of a large table there is no room for both
-            written = as_written(release, table.file, table.form)
+            release_written = as_written(release, table.file, table.form)
             data_file = table.section
     except Exception:
         # Else it would hold the release, and what lies on the disk for it, a while longer.
         wait(summaries)
         raise
-    if summaries and written is release:
-        return written, summaries[0].result(), data_file
-    return written, ReleaseSummary.of(written), data_file
+    if summaries and release_written is release:
+        return release_written, summaries[0].result(), data_file
+    return release_written, ReleaseSummary.of(release_written), data_file
 
 
 def _put_parts(

@@ -92,11 +92,11 @@ def describe_certificate(certificate: Document) -> ReportPage:
     return describe_shared_page(document)
 
 
-def describe_pictures(drawn: Mapping[str, ChartBlock]) -> str:
+def describe_pictures(charts: Mapping[str, ChartBlock]) -> str:
     """What pictures show, in words."""
     words = [
         f"{name}.png\n{chart.alternative_text}\n{chart.caption}".rstrip()
-        for name, chart in drawn.items()
+        for name, chart in charts.items()
     ]
     return "\n\n".join(words) + "\n"
 
@@ -105,14 +105,14 @@ def _unsealed(document: Document) -> dict[str, Any]:
     return {key: value for key, value in document.items() if key not in SEALS}
 
 
-def write_pictures(folder: Path, drawn: Mapping[str, ChartBlock]) -> None:
+def write_pictures(folder: Path, charts: Mapping[str, ChartBlock]) -> None:
     """The pictures of a report as PNG files, with what they show in words beside them; earlier ones
     go.
     """
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.png"):
-        if old.stem not in drawn:
+        if old.stem not in charts:
             old.unlink()
-    for name, chart in drawn.items():
+    for name, chart in charts.items():
         replace_file(folder / f"{name}.png", chart_png(chart))
-    replace_file(folder / DESCRIPTIONS, describe_pictures(drawn).encode())
+    replace_file(folder / DESCRIPTIONS, describe_pictures(charts).encode())

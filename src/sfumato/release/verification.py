@@ -168,13 +168,13 @@ def _without_replayed(claims: list[Claim]) -> list[Claim]:
 
     Only a promise settles a promise: a certificate may call one like some other claim.
     """
-    judged = {claim.name for claim in claims if claim.promise}
+    promise_names = {claim.name for claim in claims if claim.promise}
     return [
         claim
         for claim in claims
         if not claim.promise
         or claim.status != "needs original"
-        or claim.name + AGAINST_ORIGINAL not in judged
+        or claim.name + AGAINST_ORIGINAL not in promise_names
     ]
 
 

@@ -168,7 +168,7 @@ def open_data(
     if recipe is None:
         found = read(data, **said.said(), **options)
     else:
-        found = read_recipe_data(data, recipe, said=said, **options)
+        found = read_recipe_data(data, recipe, intake=said, **options)
     tell_notes(found, quiet=quiet)
     return found
 

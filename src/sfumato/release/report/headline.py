@@ -68,7 +68,7 @@ def headline(record: Mapping[str, Any]) -> Headline:
         clauses.append("not attacked yet")
 
     # The verdict on everything at once.
-    tried = attacks.get("tried", []) if attacks else []
+    findings = attacks.get("tried", []) if attacks else []
     unknown = unknown_attacks(attacks) if attacks else []
     bounds = [*(record.get("limits") or ()), *(record.get("contract") or ())]
     exceeded = [bound for bound in bounds if not bound["holds"]]
@@ -76,11 +76,11 @@ def headline(record: Mapping[str, Any]) -> Headline:
     if (
         any(not verdict["holds"] for verdict in record["verdicts"])
         or any(bound.get("refuses", True) for bound in exceeded)
-        or any(map(exceeds_limit, tried))
+        or any(map(exceeds_limit, findings))
         or any(attack.get("limit") is not None for attack in unknown)
     ):
         state = "broken"
-    elif exceeded or unknown or any(attack["exceeds"] for attack in tried):
+    elif exceeded or unknown or any(attack["exceeds"] for attack in findings):
         state = "mixed"
     return Headline(state, "; ".join(clauses))
 

@@ -86,6 +86,6 @@ def first_and_more(entries: Iterable[tuple[str, Any]]) -> tuple[list[Any], list[
     """Entries by name in two lists: those to show at once, in their order of importance, and the
     others.
     """
-    given = dict(entries)
-    first = [given[name] for name in FIRST if name in given]
-    return first, [entry for name, entry in given.items() if name not in FIRST]
+    by_name = dict(entries)
+    first = [by_name[name] for name in FIRST if name in by_name]
+    return first, [entry for name, entry in by_name.items() if name not in FIRST]

@@ -59,10 +59,10 @@ def shared_page(certificate: Mapping[str, Any]) -> ReportPage:
         *verify_blocks(certificate, files),
         *recipe_blocks(certificate, wording.reading(certificate)),
     ]
-    made = f"(shape: {shape}), made {moment(certificate['created'])}"
+    subtitle = f"(shape: {shape}), made {moment(certificate['created'])}"
     return ReportPage(
         title=f"Release report: {names}",
-        above=f"Release report for {names} {made}",
+        above=f"Release report for {names} {subtitle}",
         blocks=blocks,
         below=certificate_footer(certificate),
     )
@@ -98,7 +98,7 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
         *attack_blocks(attacks, shape),
         *_change_blocks(certificate),
         *_utility_blocks(rows, certificate, record.get("contract", [])),
-        *preserved_blocks(record["preserved"], None, measured=True),
+        *preserved_blocks(record["preserved"], None, with_measures=True),
     ]
     if record["warnings"]:
         blocks += [Heading("Warnings", 3), ListBlock(tuple(map(as_sentence, record["warnings"])))]
@@ -117,10 +117,10 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
     if record["notes"]:
         blocks.append(ListBlock(tuple(map(as_sentence, record["notes"]))))
     blocks += recipe_blocks(certificate, wording.reading(certificate))
-    made = f"(shape: {shape}), made {moment(certificate['created'])}"
+    subtitle = f"(shape: {shape}), made {moment(certificate['created'])}"
     return ReportPage(
         title=f"Owner's report: {original['name']}",
-        above=f"Owner's report for {original['name']} {made}",
+        above=f"Owner's report for {original['name']} {subtitle}",
         blocks=blocks,
         below="Keep `lock.json` beside this page: it replays the release byte for byte.",
     )
@@ -159,7 +159,7 @@ def _change_blocks(certificate: Mapping[str, Any]) -> list[Block]:
 def describe_steps(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Each step with what it did: in a sentence where it has one, else its single facts."""
     shape = Shape(certificate["shape"])
-    described = []
+    descriptions = []
     for plan, (step, facts) in zip(
         certificate["plan"], wording.steps_taken(certificate), strict=True
     ):
@@ -173,8 +173,8 @@ def describe_steps(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
             except (KeyError, TypeError, ValueError, AttributeError):
                 sentence = None  # the plan was edited
         single = "; ".join(f"{term}: {text}" for term, text in facts)
-        described.append((title, sentence or single))
-    return described
+        descriptions.append((title, sentence or single))
+    return descriptions
 
 
 def _column_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:

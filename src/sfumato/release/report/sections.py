@@ -104,9 +104,9 @@ def attack_blocks(attacks: Mapping[str, Any] | None, shape: Shape) -> list[Block
             Paragraph("Not attacked yet. `sfumato attack` adds its findings to this page.")
         )
         return blocks
-    tried = len(attacks["tried"])
+    attempts = len(attacks["tried"])
     people = count_of(attacks["looked_for"], "person", "people")
-    trial = f"{count_of(tried, 'attack')} tried on a sample of {people}."
+    trial = f"{count_of(attempts, 'attack')} tried on a sample of {people}."
     blocks.append(Paragraph(f"{conclusion(attacks)} {as_sentence(trial)}"))
     unknown = unknown_attacks(attacks)
     if unknown:
@@ -200,9 +200,11 @@ def preserved_blocks(
     statistics: Sequence[Mapping[str, Any]],
     sample: Mapping[str, Any] | None,
     *,
-    measured: bool,
+    with_measures: bool,
 ) -> list[Block]:
-    """Which statistics masking preserves; ``measured``: how well, which only the owner may see."""
+    """Which statistics masking preserves; ``with_measures``: how well, which only the owner may
+    see.
+    """
     if not statistics:
         return []
     blocks: list[Block] = [Heading("Preserved by masking", 3)]
@@ -212,7 +214,7 @@ def preserved_blocks(
     for statistic in statistics:
         degree = "exactly" if statistic["exactly"] else "approximately"
         entry = f"{statistic['what']} of {', '.join(statistic['columns'])}: {degree}"
-        if measured:
+        if with_measures:
             entry += f", {statistic.get('measured') or 'off by ' + score(statistic['off_by'])}"
         entries.append(entry)
     blocks.append(ListBlock(tuple(entries)))
@@ -234,13 +236,13 @@ def _sample_size(sample: Mapping[str, Any]) -> str:
     return f"{number(sample['records'])} of {number(sample['of'])} records"
 
 
-def fold_rest(shown: Sequence[Block], rest: Sequence[Block], title: str) -> list[Block]:
+def fold_rest(visible: Sequence[Block], folded: Sequence[Block], title: str) -> list[Block]:
     """Blocks that matter most, and others behind a click; all at once where nothing else is
     shown.
     """
-    if not rest:
-        return list(shown)
-    return [*shown, FoldBlock(title, tuple(rest), unfolded=not shown)]
+    if not folded:
+        return list(visible)
+    return [*visible, FoldBlock(title, tuple(folded), unfolded=not visible)]
 
 
 def charts_under(title: str, chart: ChartBlock | None) -> list[Block]:

@@ -125,8 +125,8 @@ def _shared_class_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     blocks: list[Block] = [Heading("Class sizes"), Paragraph(sentence)]
     if classes["count"]:
         k = wording.promised_k(certificate)
-        counted = wording.members(certificate, (classes["sizes"], certificate["data"]["rows"]))
-        blocks.append(charts.chart_class_sizes(classes["sizes"], k, counted=counted))
+        unit = wording.members(certificate, (classes["sizes"], certificate["data"]["rows"]))
+        blocks.append(charts.chart_class_sizes(classes["sizes"], k, unit=unit))
     return blocks
 
 
@@ -213,7 +213,7 @@ def _shared_utility_blocks(certificate: Mapping[str, Any]) -> list[Block]:
         *charts_under("Suppressed cells", charts.chart_missing_cells(story["suppressed_cells"])),
         *charts_under("Two-way tables", tables),
         *demand_blocks(certificate, certificate.get("contract", [])),
-        *preserved_blocks(preserved, certificate.get("sampled"), measured=False),
+        *preserved_blocks(preserved, certificate.get("sampled"), with_measures=False),
     ]
 
 
@@ -237,12 +237,12 @@ def owner_page(record: Mapping[str, Any]) -> ReportPage:
         figures.append(("synthetic records", certificate["data"]["rows"]))
     attacks = certificate.get("attacks") or record.get("attacks")
     risks, exposure = _owner_risk_blocks(record), _exposure_blocks(record)
-    found = attack_blocks(attacks, Shape.TABLE)
+    attack_section = attack_blocks(attacks, Shape.TABLE)
     columns, utility = _owner_column_blocks(record), _owner_utility_blocks(record)
     if synthetic:
-        middle = [*found, *columns, *utility, *risks, *exposure]
+        middle = [*attack_section, *columns, *utility, *risks, *exposure]
     else:
-        middle = [*risks, *found, *columns, *utility, *exposure]
+        middle = [*risks, *attack_section, *columns, *utility, *exposure]
     computation: list[Block] = []
     for step, facts in wording.steps_taken({"plan": record["effort"]}):
         computation += [Heading(step.capitalize(), 3), terms_table(facts)]
@@ -309,8 +309,8 @@ def _owner_risk_blocks(record: Mapping[str, Any]) -> list[Block]:
         blocks.append(Paragraph("There are no classes."))
         return blocks
     sizes = [(table["class_sizes"], table["records"]) for table in (before, after)]
-    counted = wording.members(certificate, *sizes)
-    chart = charts.chart_class_sizes(sizes[1][0], k, sizes[0][0], counted=counted)
+    unit = wording.members(certificate, *sizes)
+    chart = charts.chart_class_sizes(sizes[1][0], k, sizes[0][0], unit=unit)
     return [*blocks, chart]
 
 
@@ -340,7 +340,9 @@ def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
 
     blocks.append(Heading("Distributions before and after"))
     cards = [card for card in story["cards"] if card["bins"]]
-    drawn, folded = wording.set_apart(cards, lambda card: is_plain(changes.get(card["column"])))
+    cards_drawn, folded = wording.set_apart(
+        cards, lambda card: is_plain(changes.get(card["column"]))
+    )
     if not cards:
         return [*blocks, Paragraph("No column is left to draw.")]
     sentence = (
@@ -350,11 +352,11 @@ def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
     if story.get("sampled"):
         sentence += "; from a sample of the records"
     blocks.append(Paragraph(f"{sentence}.", "quiet"))
-    blocks += _distribution_charts(drawn, changes, 1)
+    blocks += _distribution_charts(cards_drawn, changes, 1)
     if folded:
         title = f"{len(folded)} plain columns, of which only whole records are missing"
-        figures = _distribution_charts(folded, changes, len(drawn) + 1)
-        blocks.append(FoldBlock(title, tuple(figures), unfolded=not drawn))
+        figures = _distribution_charts(folded, changes, len(cards_drawn) + 1)
+        blocks.append(FoldBlock(title, tuple(figures), unfolded=not cards_drawn))
     hidden = len(story["suppressed_cells"]) - len(story["cards"])
     if hidden > 0:
         verb = inflect(hidden, "column is", "columns are")
@@ -419,7 +421,9 @@ def _owner_utility_blocks(record: Mapping[str, Any]) -> list[Block]:
         *charts_under("Two-way tables", tables),
         *charts_under("Associations between columns", associations),
         *demand_blocks(certificate, record.get("contract", certificate.get("contract", []))),
-        *preserved_blocks(record.get("preserved", []), certificate.get("sampled"), measured=True),
+        *preserved_blocks(
+            record.get("preserved", []), certificate.get("sampled"), with_measures=True
+        ),
         *_released_file_blocks(certificate),
     ]
     if record.get("warnings"):
@@ -441,9 +445,11 @@ def _exposure_blocks(record: Mapping[str, Any]) -> list[Block]:
             " shares add up to the share of unique records)"
         )
         blocks.append(TableBlock(("Column", "Share"), rows, caption))
-        more = len(contributions) - MOST_CONTRIBUTIONS
-        if more > 0:
-            blocks.append(Paragraph(f"{more} more columns contribute as much or less.", "quiet"))
+        hidden_columns = len(contributions) - MOST_CONTRIBUTIONS
+        if hidden_columns > 0:
+            blocks.append(
+                Paragraph(f"{hidden_columns} more columns contribute as much or less.", "quiet")
+            )
     else:
         blocks.append(Paragraph("There are no quasi-identifiers."))
     tables = [("before", before)]
@@ -466,14 +472,14 @@ def _alternative_blocks(alternatives: Mapping[str, Any] | None) -> list[Block]:
     """Other nodes of the lattice; nothing where no step chose from one."""
     if alternatives is None:
         return []
-    reasons, chosen = alternatives["reasons"], alternatives["chosen"]
+    reasons, chosen_node = alternatives["reasons"], alternatives["chosen"]
     blocks: list[Block] = [Heading("Alternatives"), Paragraph(reasons["choice"])]
     chart = charts.chart_alternatives(alternatives)
     if chart is not None:
         blocks.append(chart)
     figures = ("Left out", plain_name(alternatives["objective"]).capitalize(), "Marketer risk")
     if alternatives["neighbours"]:
-        rows: list[tuple[Cell, ...]] = [("as chosen", None, *_node_cells(chosen), "within")]
+        rows: list[tuple[Cell, ...]] = [("as chosen", None, *_node_cells(chosen_node), "within")]
         for neighbour in alternatives["neighbours"]:
             column, option = neighbour["column"], neighbour["option"]
             direction = "finer" if neighbour["change"] < 0 else "coarser"
@@ -487,21 +493,21 @@ def _alternative_blocks(alternatives: Mapping[str, Any] | None) -> list[Block]:
         blocks.append(ListBlock(tuple(reasons["outlook"])))
     front = alternatives["trade_off"]
     if len(front) > 1:
-        shown = front
+        trade_offs = front
         if len(front) > MOST_TRADE_OFFS:
             # Evenly spread, the first and the last among them.
             step = (len(front) - 1) / (MOST_TRADE_OFFS - 1)
-            shown = [front[round(index * step)] for index in range(MOST_TRADE_OFFS)]
+            trade_offs = [front[round(index * step)] for index in range(MOST_TRADE_OFFS)]
         rows = []
-        for option in shown:
+        for option in trade_offs:
             moves = []
             for column, level in option["levels"].items():
-                if level != chosen["levels"][column]:
-                    moves.append(f"{column} {chosen['levels'][column]} → {level}")
+                if level != chosen_node["levels"][column]:
+                    moves.append(f"{column} {chosen_node['levels'][column]} → {level}")
             rows.append((", ".join(moves) or "as chosen", *_node_cells(option)))
         caption = "Best trade-offs within the budget: no other node has less of both"
-        if len(shown) < len(front):
-            caption += f"; {len(shown)} of {number(len(front))}"
+        if len(trade_offs) < len(front):
+            caption += f"; {len(trade_offs)} of {number(len(front))}"
         blocks.append(Heading("Less risk at a higher cost", 3))
         header = ("Instead of the chosen levels", *figures)
         blocks.append(TableBlock(header, tuple(rows), caption))
@@ -519,13 +525,13 @@ def _measure_blocks(
     header: tuple[str, ...], rows: Sequence[tuple[str, tuple[Cell, ...]]]
 ) -> list[Block]:
     """Measures by name: the most important ones, and the others behind a click."""
-    first, more = first_and_more(rows)
+    first, further = first_and_more(rows)
     blocks: list[Block] = []
     if first:
         blocks.append(TableBlock(header, tuple(first)))
-    if more:
-        title = f"{len(more)} more {inflect(len(more), 'measure')}"
-        blocks.append(FoldBlock(title, (TableBlock(header, tuple(more)),), unfolded=not first))
+    if further:
+        title = f"{len(further)} more {inflect(len(further), 'measure')}"
+        blocks.append(FoldBlock(title, (TableBlock(header, tuple(further)),), unfolded=not first))
     return blocks or [Paragraph("Nothing was measured.")]
 
 

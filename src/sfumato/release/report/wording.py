@@ -111,22 +111,22 @@ def formulas(data: Mapping[str, Any]) -> str | None:
     counts = data.get("formulas") or {}
     if not counts:
         return None
-    named = ", ".join(f"{column} ({count:,})" for column, count in counts.items())
+    cell_counts = ", ".join(f"{column} ({count:,})" for column, count in counts.items())
     cells = sum(counts.values())
-    what = f"{count_of(cells, 'cell')} that a spreadsheet would run as formulas: {named}."
+    subject = f"{count_of(cells, 'cell')} that a spreadsheet would run as formulas: {cell_counts}."
     if data.get("form", {}).get("defused"):
-        return f"{what} Each has an apostrophe before it in the file, which verify removes."
-    return f"{what} Open the file as text, or have it written defused."
+        return f"{subject} Each has an apostrophe before it in the file, which verify removes."
+    return f"{subject} Open the file as text, or have it written defused."
 
 
 def promised_k(certificate: Mapping[str, Any]) -> int | None:
     """The largest class size any promise of k-anonymity asks for, or None."""
-    asked = [
+    sizes = [
         int(v["required"])
         for v in certificate["verdicts"]
         if v["model"] == "k_anonymity" and v["required"]
     ]
-    return max(asked, default=None)
+    return max(sizes, default=None)
 
 
 def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], int]) -> Counted:
@@ -156,8 +156,8 @@ def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     levels: dict[str, tuple[int, int]] = {}
     for step in plan:
         levels |= {
-            column: (int(place["level"]), int(place["top"]))
-            for column, place in step.get("levels", {}).items()
+            column: (int(level_entry["level"]), int(level_entry["top"]))
+            for column, level_entry in step.get("levels", {}).items()
         }
     return levels
 
@@ -200,14 +200,16 @@ def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T]
 
 
 def _column_outcome(
-    name: str, roles: list[str], certificate: Mapping[str, Any], place: tuple[int, int] | None
+    name: str, roles: list[str], certificate: Mapping[str, Any], level_entry: tuple[int, int] | None
 ) -> tuple[str, str]:
-    """What happened to a column, and why; ``place`` is its level and the top of its hierarchy."""
+    """What happened to a column, and why; ``level_entry`` is its level and the top of its
+    hierarchy.
+    """
     why = " ".join(REASONS[role] for role in roles if role in REASONS)
     if name in certificate["dropped_columns"]:
         return "dropped", why or "It is not part of the release."
-    if place is not None:
-        level, top = place
+    if level_entry is not None:
+        level, top = level_entry
         reason = "An intruder may know it; coarser values are shared by more people."
         if top == 0:
             reason = "An intruder may know it; without a hierarchy it stays as it is."
