@@ -631,7 +631,9 @@ def _below(ladder: Ladder, values: Labels) -> list[dict[str | None, frozenset[in
     return levels
 
 
-def _nodes(below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None) -> Nodes:
+def _nodes(
+    below: Sequence[Mapping[str | None, frozenset[int]]], planned_level: int | None
+) -> Nodes:
     """Per label the codes of the values below it: on the level that is known, else on any that has
     it.
     """
@@ -641,7 +643,10 @@ def _nodes(below: Sequence[Mapping[str | None, frozenset[int]]], known: int | No
             nodes[label] = nodes.get(label, codes) | codes
     return {
         label: sorted(codes)
-        for label, codes in {**nodes, **({} if known is None else below[known])}.items()
+        for label, codes in {
+            **nodes,
+            **({} if planned_level is None else below[planned_level]),
+        }.items()
     }
 
 
@@ -710,7 +715,7 @@ def _span(scale: Scale, attribute: Attribute, ends: Range, values: int) -> float
 
 
 def _losses(
-    ladder: Ladder, below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None
+    ladder: Ladder, below: Sequence[Mapping[str | None, frozenset[int]]], planned_level: int | None
 ) -> dict[str | None, float]:
     """The loss of every label: that of its node on the level that is known, else of the worst node
     it may stand for.
@@ -733,8 +738,10 @@ def _losses(
             losses[label], codes_of[label] = max(losses.get(label, 0.0), loss, open_to), every
     at = (
         {}
-        if known is None
-        else dict(zip(ladder.labels[known], ladder.loss[known].tolist(), strict=True))
+        if planned_level is None
+        else dict(
+            zip(ladder.labels[planned_level], ladder.loss[planned_level].tolist(), strict=True)
+        )
     )
     return {**losses, **at, None: 1.0, TOP: 1.0}
 

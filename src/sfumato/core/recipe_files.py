@@ -403,8 +403,8 @@ def _said_once(problems: Sequence[str]) -> list[str]:
         about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
         columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
     return [
-        f"{inflect(len(names), 'column')} {', '.join(names)}: {said}" if names else said
-        for said, names in columns.items()
+        f"{inflect(len(names), 'column')} {', '.join(names)}: {sentence}" if names else sentence
+        for sentence, names in columns.items()
     ]
 
 

@@ -179,14 +179,14 @@ class Intake:
         return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
 
 
-def checked_codes(given: object) -> tuple[Code, ...]:
+def checked_codes(code_list: object) -> tuple[Code, ...]:
     """Codes for missing values: words and numbers, one or a list of them.
 
     >>> checked_codes(["NA", -9]), checked_codes("?")
     (('NA', -9), ('?',))
     """
     codes: list[Code] = []
-    for code in given if isinstance(given, list | tuple) else [given]:
+    for code in code_list if isinstance(code_list, list | tuple) else [code_list]:
         if isinstance(code, bool) or not isinstance(code, str | int | float):
             raise ParameterError(
                 "missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither"

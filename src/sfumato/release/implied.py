@@ -107,13 +107,15 @@ class Implied:
         sentences = [f"accepted: {dependence.sentence()}{self.sampled}" for dependence in accepted]
         if len(accepted) < len(dependences):
             refused = self.undoing if self.decides else ()
-            narrowing = [each for each in self.unaccepted if each not in refused]
+            narrowing = [candidate for candidate in self.unaccepted if candidate not in refused]
             sentences += [f"{dependence.sentence()}{self.sampled}" for dependence in narrowing]
         if accepted and self.linkage is not None:
             k = f"k = {self.k} holds on the quasi-identifiers; " if self.k else ""
             linkage = f"{linkage_words(self.linkage, self.k)}{self.sampled}"
             sentences.append(f"{k}with the accepted columns {linkage}")
-        pairs = {(column, each.quasi) for each in dependences for column in each.columns}
+        pairs = {
+            (column, candidate.quasi) for candidate in dependences for column in candidate.columns
+        }
         unused = [
             f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in pairs
         ]

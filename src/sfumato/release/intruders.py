@@ -112,7 +112,11 @@ def renamed(file: Table, names: Mapping[str, str]) -> Table:
     ours.
     """
     file.require(names)
-    repeated = [ours for ours in names.values() if ours in file.columns and ours not in names]
+    repeated = [
+        own_name
+        for own_name in names.values()
+        if own_name in file.columns and own_name not in names
+    ]
     if repeated or len(set(names.values())) < len(names):
         raise SchemaError(
             f"{file.source.name}: two columns would be called the same; rename one of them"

@@ -45,18 +45,20 @@ def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
     """What a certificate says of the columns of the original, without what its owner keeps; no
     promises and no steps.
     """
-    said = certificate["recipe"]
+    recipe_dict = certificate["recipe"]
     plain: dict[str, Any] = {
-        **_shown_columns(said),
+        **_shown_columns(recipe_dict),
         "meet": [],
         "steps": [],
         "limits": {},
         "contract": [],
     }
-    if said.get(PEOPLE) is not None:
-        plain[PEOPLE] = _shown_columns(said[PEOPLE])
-    if "tables" in said:
-        plain["tables"] = {name: _shown_columns(table) for name, table in said["tables"].items()}
+    if recipe_dict.get(PEOPLE) is not None:
+        plain[PEOPLE] = _shown_columns(recipe_dict[PEOPLE])
+    if "tables" in recipe_dict:
+        plain["tables"] = {
+            name: _shown_columns(table) for name, table in recipe_dict["tables"].items()
+        }
     try:
         recipe = recipes.any_from_dict(plain)
     except SfumatoError:

@@ -218,9 +218,9 @@ def released_unchanged(certificate: Fields, columns: Iterable[str]) -> bool:
         changed = touched_columns(certificate) | {
             column for spec in steps for column in _changed_by(spec)
         }
-        described = certificate["recipe"]["columns"]
+        column_specs = certificate["recipe"]["columns"]
         quasi = {
-            column for column, spec in described.items() if Role.QUASI in roles_in(spec["role"])
+            column for column, spec in column_specs.items() if Role.QUASI in roles_in(spec["role"])
         }
     except (
         SfumatoError,

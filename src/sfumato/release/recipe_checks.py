@@ -63,9 +63,11 @@ def direct_identifiers_gone(certificate: Fields, shared: SharedFolder, original:
     replaced = {column for columns in pseudonym_columns(certificate) for column in columns}
     for table, columns in columns_in_recipe(certificate["recipe"]).items():
         direct = [column for column, spec in columns.items() if "direct" in spec["role"]]
-        there = shared.tables[table].columns if table in shared.tables else ()
+        columns_present = shared.tables[table].columns if table in shared.tables else ()
         direct_columns += direct
-        remaining += [column for column in direct if column in there and column not in replaced]
+        remaining += [
+            column for column in direct if column in columns_present and column not in replaced
+        ]
     if remaining:
         return Claim(name, "fails", f"still there: {', '.join(remaining)}")
     words = f"{len(direct_columns) - len(replaced)} dropped"

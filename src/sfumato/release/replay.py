@@ -434,9 +434,11 @@ def _rows_as_text(dataset: Table) -> pl.DataFrame:
     )
 
 
-def _same_rows(one: pl.DataFrame, other_rows: pl.DataFrame) -> bool:
+def _same_rows(left_rows: pl.DataFrame, right_rows: pl.DataFrame) -> bool:
     """Whether two tables of text hold the same rows, whatever their order."""
-    if one.equals(other_rows):  # as a rule the seed gives the order too, and sorting takes longest
+    if left_rows.equals(
+        right_rows
+    ):  # as a rule the seed gives the order too, and sorting takes longest
         return True
-    row_counts = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (one, other_rows)]
+    row_counts = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (left_rows, right_rows)]
     return row_counts[0].equals(row_counts[1])

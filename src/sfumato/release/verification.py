@@ -72,8 +72,10 @@ class Verification(Reportable):
         beside_original: dict[str, list[str]] = {}
         for claim in self.claims:
             if claim.promise:
-                judged = beside_original if claim.name.endswith(AGAINST_ORIGINAL) else on_file
-                judged.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(
+                statuses_by_name = (
+                    beside_original if claim.name.endswith(AGAINST_ORIGINAL) else on_file
+                )
+                statuses_by_name.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(
                     claim.status
                 )
         statuses = []

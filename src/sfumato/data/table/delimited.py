@@ -62,7 +62,7 @@ class Records:
 def find_records(data: bytes, *, delimiter: str, line_end: str, offset: int = 0) -> Records:
     """Split the bytes into records; a line end or delimiter inside quotes does not count."""
     ends, marks = [], []
-    inside, seen = 0, 0
+    inside, mark_count = 0, 0
     for start in range(offset, len(data), _CHUNK):
         chunk = np.frombuffer(
             data, dtype=np.uint8, count=min(_CHUNK, len(data) - start), offset=start
@@ -70,13 +70,13 @@ def find_records(data: bytes, *, delimiter: str, line_end: str, offset: int = 0)
         quotes = np.cumsum(chunk == _QUOTE, dtype=np.int64) + inside
         outside = quotes % 2 == 0
         breaks = np.flatnonzero((chunk == ord(line_end)) & outside)
-        counts = np.cumsum((chunk == ord(delimiter)) & outside, dtype=np.int64) + seen
+        counts = np.cumsum((chunk == ord(delimiter)) & outside, dtype=np.int64) + mark_count
         ends.append(breaks + start)
         marks.append(counts[breaks])
-        inside, seen = int(quotes[-1]) % 2, int(counts[-1])
+        inside, mark_count = int(quotes[-1]) % 2, int(counts[-1])
     all_ends, all_marks = _concatenated(ends), _concatenated(marks)
     if not len(all_ends) or all_ends[-1] != len(data) - 1:  # the last line has no line end
-        all_ends, all_marks = np.append(all_ends, len(data)), np.append(all_marks, seen)
+        all_ends, all_marks = np.append(all_ends, len(data)), np.append(all_marks, mark_count)
     starts = np.concatenate([[offset], all_ends[:-1] + 1]).astype(np.int64)
     return Records(starts, all_ends, np.diff(all_marks, prepend=0) + 1)
 
@@ -194,8 +194,8 @@ class _Text:
             and frame[:, -1].null_count()
             and self._absent_fields(frame)
         ):
-            frame, more = self._without_blank_lines(frame, names)
-            notes += more
+            frame, line_notes = self._without_blank_lines(frame, names)
+            notes += line_notes
         frame.columns = names
         columns = frame.get_columns()
         if self.layout.padded:
@@ -246,11 +246,11 @@ class _Text:
             )
         return should - self.data.count(mark.encode(), self.offset)
 
-    def _unpadded(self, place: int, column: pl.Series) -> pl.Series:
+    def _unpadded(self, position: int, column: pl.Series) -> pl.Series:
         bare = column.str.strip_chars_start(" ")
         if bare.str.starts_with('"').any():
             raise UnreadableInput(
-                f"{self.name}: {placed([place])} has blanks between delimiter and quote; remove"
+                f"{self.name}: {placed([position])} has blanks between delimiter and quote; remove"
                 " them"
             )
         return pl.select(pl.when(bare != "").then(bare)).to_series().alias(column.name)
@@ -313,7 +313,7 @@ class Csv(FileFormat):
         if request.exact:
             layout = dataclasses.replace(layout, padded=False)
         cells = _Text(data, name, offset, layout, rename=bool(intake.rename_duplicates))
-        columns, more = cells.columns()
+        columns, cell_notes = cells.columns()
         del cells, data  # free the bytes before the columns are converted
         if intake.delimiter is None and layout.delimiter != ",":
             notes.append(f"delimiter found: {_SPELLED.get(layout.delimiter, layout.delimiter)}")
@@ -334,7 +334,7 @@ class Csv(FileFormat):
             )
         if layout.padded:
             notes.append("blanks after the delimiter were left out")
-        notes += more
+        notes += cell_notes
         # Blanks, codes and types are settled in place; what there is to say about them is noted in
         # this order.
         decimal = intake.decimal or "."

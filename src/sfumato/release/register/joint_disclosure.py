@@ -180,7 +180,7 @@ def together(
     own_classes = JointClasses(joint.member[own_rows], joint.sizes, joint.compatible[own_rows])
     present = class_matrix[own_rows][:, 0] != ABSENT
     sizes = own_classes.of_person[present] if classes else np.zeros(0, dtype=np.int64)
-    told = {
+    class_diversity = {
         name: diversity(_renumbered(own_classes, present), codes[present])
         for name, codes in (sensitive or {}).items()
     }
@@ -203,7 +203,7 @@ def together(
         alone=int((sizes == 1).sum()),
         followed=_followed(class_matrix, joint, own_rows, present) if classes else 0,
         below={k: int((sizes < k).sum()) for k in (2, 3, 5, 10)},
-        diversity=told if classes else {},
+        diversity=class_diversity if classes else {},
         unaligned=beside.reasons,
         bounds=_bounds(people, beside, smallest) if classes else {},
         epsilon=spent,

@@ -432,7 +432,10 @@ def chart_uniqueness_curves(
         for attack in (attacks or {}).get("tried", []):
             curve = (attack.get("details") or {}).get("curve")
             if isinstance(curve, Mapping) and curve.get("points"):
-                points = [(float(known), float(share)) for known, share in curve["points"]]
+                points = [
+                    (float(attributes_known), float(share))
+                    for attributes_known, share in curve["points"]
+                ]
                 knowledge = str(curve.get("known", "facts known"))
                 name = plain_name(attack_label(attack))
                 curves.setdefault(knowledge, []).append((part, name, points))
@@ -444,14 +447,19 @@ def chart_uniqueness_curves(
         names_drawn = list(dict.fromkeys(name for _, name, _ in entries))[:MOST_CURVES]
         series, words = [], []
         for part, name, points in reversed(entries):
-            values = ", ".join(f"{number(known)}: {percent(share)}" for known, share in points)
+            values = ", ".join(
+                f"{number(attributes_known)}: {percent(share)}"
+                for attributes_known, share in points
+            )
             words.append(f"{name}, {part}: {values}")
             if name in names_drawn:
-                line = tuple(Point(known, share) for known, share in points)
+                line = tuple(Point(attributes_known, share) for attributes_known, share in points)
                 series.append(
                     Series(name, line, "line", part="before" if part == "before" else "after")
                 )
-        known_values = [known for _, _, points in entries for known, _ in points]
+        known_values = [
+            attributes_known for _, _, points in entries for attributes_known, _ in points
+        ]
         low, high = min(known_values), max(known_values)
         if low == high:
             low, high = low - 1, high + 1
