@@ -298,11 +298,11 @@ def _half(package: str, kind: type) -> Members:
     return Members.joined([importlib.import_module(package).ALL], plug_ins)
 
 
-def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
+def find_class(family_name: str, name: str, shape: Shape | None = None) -> Any:
     """The class of a name in a family, for data of a shape or else of any, tables first; None:
     nobody is called so.
 
-    >>> known("models", "k_anonymity").__name__, known("models", "nobody")
+    >>> find_class("models", "k_anonymity").__name__, find_class("models", "nobody")
     ('KAnonymity', None)
     """
     # Nearly everything that is asked for serves tables: other shapes need not be looked through.
@@ -575,7 +575,7 @@ def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
     """
     metrics: list[Any] = []
     for limit in limits:
-        metric = measured(limit, shape)
+        metric = build_measured(limit, shape)
         way = "at_least" if metric.better == "higher" else "at_most"
         if limit.way not in (None, way):
             raise ParameterError(f"limits: {limit.name} is limited by {way}, not by {limit.way}")
@@ -595,10 +595,10 @@ def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
         metrics.append(metric)
 
 
-def measured(limit: Limit, shape: Shape = Shape.TABLE) -> Any:
+def build_measured(limit: Limit, shape: Shape = Shape.TABLE) -> Any:
     """The risk, attack or utility that a limit is about, with its parameters.
 
-    >>> measured(Limit("interval_disclosure", 0.2, {"kind": "deviation"}, "at_most")).kind
+    >>> build_measured(Limit("interval_disclosure", 0.2, {"kind": "deviation"}, "at_most")).kind
     'deviation'
     """
     home = _measured_family(limit, shape)

@@ -115,7 +115,7 @@ class Intake:
         codes = {} if self.missing_values is None else {"missing_values": list(self.missing_values)}
         return {**fields, **codes, **({"text": rules} if rules else {})}
 
-    def said(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The fields that say something, by name."""
         every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {name: value for name, value in every.items() if value is not None and value != {}}
@@ -129,7 +129,7 @@ class Intake:
         ('NA',)
         """
         single = {} if self.missing_values is not None else other.missing_in
-        return dataclasses.replace(other, **{"missing_in": single, **self.said()})
+        return dataclasses.replace(other, **{"missing_in": single, **self.options()})
 
     @property
     def layout(self) -> Intake:

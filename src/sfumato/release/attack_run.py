@@ -419,7 +419,7 @@ def _allowances(limits: Mapping[str, Any], shape: Shape) -> list[tuple[Attack, f
     attack_names = registry.attacks(shape)
     bounds = limits_of(plain_limits(limits))
     return [
-        (registry.measured(limit, shape), limit.bound)
+        (registry.build_measured(limit, shape), limit.bound)
         for limit in bounds
         if limit.name in attack_names
     ]

@@ -182,7 +182,7 @@ def read_to_check(
     """
     by_itself = not isinstance(data, str | Path) or str(data) == "-"
     said_otherwise = (
-        people is not None or table is not None or bool(intake is not None and intake.said())
+        people is not None or table is not None or bool(intake is not None and intake.options())
     )
     certified = None if by_itself or said_otherwise else Path(data)
     options = {"people": people, "said": intake, "engine": engine, "table": table}

@@ -75,7 +75,7 @@ def _judge(limit: Limit, pair: TablePair | Pair, released: Any, context: Mapping
     shape = released.shape
     if limit.name in registry.attacks(shape):
         return _check_by_attack(limit, pair, context)
-    metric = registry.measured(limit, shape)
+    metric = registry.build_measured(limit, shape)
     if limit.name in registry.family("risk", shape):
         return kept_within(limit, metric.measure(gather(released, ())))
     pair_seen = metric.looks_at(pair)

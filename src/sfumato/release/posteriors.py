@@ -34,7 +34,7 @@ def posteriors_of(release: TableRelease) -> tuple[Posterior, ...]:
     intruder = intruder_from(pair, pair.quasi, sample=len(original), seed=seed)
     scene = Scene(pair, intruder, recipe.steps, recipe.meet, seed=seed, seconds=UNHURRIED)
     attacks = [
-        registry.measured(limit)
+        registry.build_measured(limit)
         for limit in limits_of(recipe.limits)
         if limit.name in registry.attacks()
     ]

@@ -73,7 +73,7 @@ def read_recipe_data(
     if is_data(data) and data.shape is recipe.shape:
         return data
     if kind.may_be_held():
-        options = {} if intake is None else intake.said()
+        options = {} if intake is None else intake.options()
         return read_one_table(data, recipe=recipe, engine=engine, table=table, options=options)
     tables = tables_for(data, recipe, people=people, stated_intake=intake)
     if accounts(recipe.steps, recipe.schema):
@@ -107,7 +107,7 @@ def read_one_table(
     """One table from a path, a database or a frame, in memory or held by an engine;
     see :func:`sfumato.read`.
     """
-    about_values = {**(recipe.intake.about_values.said() if recipe else {}), **options}
+    about_values = {**(recipe.intake.about_values.options() if recipe else {}), **options}
     if is_address(data):
         return from_database(data, table, engine, about_values)
     if table is not None:
@@ -233,16 +233,16 @@ def _read_own_format(data: Any, shape: Shape) -> dict[str, TableRead] | None:
 def _read_table(data: Any, intake: Intake, stated_intake: Intake, *, text: bool) -> TableRead:
     if isinstance(data, str | Path):
         frame, source = read_table(
-            data, otherwise=intake, lists=True, text=text, **stated_intake.said()
+            data, otherwise=intake, lists=True, text=text, **stated_intake.options()
         )
         return TableRead(frame, source)
     if is_data(data):
         read_already: Table = data.one_table().in_memory("data of several rows a person")
         return TableRead(read_already.to_polars(), read_already.source)
     if isinstance(data, InDatabase):
-        table = data.read(intake.about_values.said() | stated_intake.said())
+        table = data.read(intake.about_values.options() | stated_intake.options())
         return TableRead(table.to_polars(), table.source)
-    table = take_frame(data, intake, stated_intake.said())
+    table = take_frame(data, intake, stated_intake.options())
     return TableRead(table.to_polars(), table.source)
 
 

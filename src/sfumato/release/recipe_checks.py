@@ -178,7 +178,7 @@ def limits_kept(certificate: Fields, shared: SharedFolder, original: Original) -
 def _limit_claim(limit: Limit, entry: Fields, shared: SharedFolder) -> Claim:
     risk = registry.family("risk", shared.shape).get(limit.name)
     if risk is not None and issubclass(risk, Risk):
-        measure = registry.measured(limit, shared.shape).measure(shared.judged.evidence(()))
+        measure = registry.build_measured(limit, shared.shape).measure(shared.judged.evidence(()))
         limit_check = kept_within(limit, measure)
         if not near(limit_check.value, entry["value"]):
             return Claim(
@@ -194,7 +194,7 @@ def _limit_claim(limit: Limit, entry: Fields, shared: SharedFolder) -> Claim:
             words or limit_check.sentence,
             True,
         )
-    registry.measured(limit, shared.shape)  # raises where nobody could have measured it
+    registry.build_measured(limit, shared.shape)  # raises where nobody could have measured it
     if entry["value"] is None:
         return Claim(limit.label, "fails", "what is limited was not measured", True)
     better = "higher" if is_better_when_higher(limit.name, shared.shape) else "lower"

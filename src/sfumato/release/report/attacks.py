@@ -162,5 +162,5 @@ def _gain(finding: Mapping[str, Any]) -> float:
 
 
 def _learns_a_value(finding: Mapping[str, Any]) -> bool:
-    member = registry.known("risk", finding["attack"])
+    member = registry.find_class("risk", finding["attack"])
     return member is not None and issubclass(member, Attack) and member.learns == "attribute"

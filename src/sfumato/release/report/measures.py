@@ -26,13 +26,13 @@ def title_of(name: str, shape: Shape | None = None) -> str:
     >>> title_of("ncp"), title_of("my_metric")
     ('Certainty penalty (NCP)', 'My metric')
     """
-    metric = registry.known("utility", name, shape)
+    metric = registry.find_class("utility", name, shape)
     return plain_name(name).capitalize() if metric is None else metric.title
 
 
 def meaning_of(name: str, shape: Shape | None = None) -> str:
     """What a utility metric says, in a line; nothing for one that is not known here."""
-    metric = registry.known("utility", name, shape)
+    metric = registry.find_class("utility", name, shape)
     return "" if metric is None else metric.line
 
 
@@ -42,7 +42,7 @@ def measure_row(name: str, value: float, shape: Shape | None = None) -> tuple[st
     >>> measure_row("my_metric", 0.25)
     ('My metric', '0.2500', '0 is best')
     """
-    metric = registry.known("utility", name, shape)
+    metric = registry.find_class("utility", name, shape)
     if metric is None:
         return plain_name(name).capitalize(), score(value), "0 is best"
     best = "1 is best" if metric.better == "higher" else "0 is best"
@@ -57,7 +57,7 @@ def attack_line(name: str) -> str:
 
 def best_of(name: str, shape: Shape | None = None) -> str:
     """Which value of a utility metric is best."""
-    metric = registry.known("utility", name, shape)
+    metric = registry.find_class("utility", name, shape)
     return "1 is best" if metric is not None and metric.better == "higher" else "0 is best"
 
 
@@ -78,7 +78,7 @@ def plain_words(
     >>> plain_words("singling_out"), plain_words("my_attack")
     ('A description is found that fits just one person (singling out)', 'My attack')
     """
-    name, member = words_of(attack, parameters or {}), registry.known("risk", attack, shape)
+    name, member = words_of(attack, parameters or {}), registry.find_class("risk", attack, shape)
     return name.capitalize() if member is None else f"{member.line} ({name})"
 
 

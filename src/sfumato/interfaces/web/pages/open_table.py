@@ -376,7 +376,7 @@ class Opening:
         if said:  # from now on the recipe says it, so that Undo takes it back
             left = {name: value for name, value in options.items() if name not in said}
             self.wb.project.set_data(dataclasses.replace(data, options=left))
-        if intake != recipe.intake and (said or recipe.intake.said()):
+        if intake != recipe.intake and (said or recipe.intake.options()):
             self.page.edit(
                 dataclasses.replace(recipe, intake=intake), "Another way to read the table"
             )
