@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.core import exchange, interrupts
+from sfumato.core.portable import NoLocks
 from sfumato.errors import OutputError
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="kills and locks as POSIX has them")
@@ -141,10 +142,15 @@ def test_what_only_looks_alike_is_not_swept(tmp_path):
     assert names(tmp_path) == before | {"out"}
 
 
+def no_locks(handle: int, *, wait: bool = True) -> bool:
+    """A file system without locks."""
+    raise NoLocks
+
+
 @pytest.mark.parametrize("locks", [True, False])
 def test_of_several_runs_to_one_folder_one_succeeds(tmp_path, monkeypatch, locks):
     if not locks:
-        monkeypatch.setattr(exchange, "_lock", lambda file, *, wait: None)
+        monkeypatch.setattr(exchange, "lock", no_locks)
     out, ready, outcomes = tmp_path / "out", threading.Barrier(8), []
 
     def run(number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -97,10 +98,11 @@ def run(
         )
     # Who holds the data: the engine that was named, else one by size where the data can be held and
     # the release is written as Parquet.
-    engine = given.engine
     can_be_held = "engine" in data_class(recipe.shape).options
-    if engine is None and can_be_held and files.folder is not None and register.register is None:
-        engine = "auto" if options.format in (None, "parquet") else None
+    is_parquet = files.folder is not None and options.format in (None, "parquet")
+    engine = given.engine
+    if engine is None and can_be_held and is_parquet and register.register is None:
+        engine = "auto"
     dataset = open_data(
         data,
         quiet=quiet,
@@ -150,16 +152,10 @@ def run(
     # Say what was released, and what a spreadsheet would run of it.
     tables = sections(files_written.certificate).values()
     if files.json:
-        summary = {**release.summary(), "folder": str(folder)}
-        runnable: dict[str, int] = {}
-        for table in tables:
-            runnable |= table.get("formulas", {})
-        if runnable or release.columns:  # of one table it is told where there are none, too
-            summary["formulas"] = runnable
-        give_json({**summary, **remembered.told})
+        give_json({**_summary(release, folder, tables), **remembered.told})
     else:
-        show_blocks(release.blocks())
         warnings = [sentence for table in tables if (sentence := formulas(table)) is not None]
+        show_blocks(release.blocks())
         for sentence in warnings:
             show_blocks([Paragraph(sentence, "warning")])
     tell_remembered(remembered, json=files.json, quiet=quiet)
@@ -170,6 +166,17 @@ def run(
         places += f"\ntable  {escape(target.shown)}: written and judged there"
     tell(places, quiet=quiet)
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+
+
+def _summary(release: Release, folder: Path, tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The release as plain data, with the cells that a spreadsheet would run."""
+    summary = {**release.summary(), "folder": str(folder)}
+    runnable: dict[str, int] = {}
+    for table in tables:
+        runnable |= table.get("formulas", {})
+    if runnable or release.columns:  # of one table it is told where there are none, too
+        summary["formulas"] = runnable
+    return summary
 
 
 def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Recipe:
