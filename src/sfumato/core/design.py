@@ -108,10 +108,10 @@ def marks_by(dataset: Table, unit: str) -> Marks:
     keys = cell_keys(dataset, name)
     alone = keys == NOTHING
     if alone.any():
-        return Marks.given(
+        return Marks.of_keys(
             np.where(alone, rows.keys, keys), np.where(alone, rows.numbers, np.uint64(0))
         )
-    return Marks.given(keys, np.zeros(len(keys), dtype=np.uint64))
+    return Marks.of_keys(keys, np.zeros(len(keys), dtype=np.uint64))
 
 
 def weights_of(dataset: Table) -> NDArray[np.float64] | None:

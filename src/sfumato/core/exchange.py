@@ -113,7 +113,7 @@ class Workplace:
     or among temporary files. What a killed run left there is swept by the next one.
     """
 
-    kept: ClassVar[set[Workplace]] = set()
+    permanent: ClassVar[set[Workplace]] = set()
     """Those that lazy frames of the user read from."""
 
     def __init__(self, target: Path | None = None) -> None:
@@ -148,7 +148,7 @@ class Workplace:
 
     def stay(self) -> None:
         """Keep it until the program ends: somebody has a lazy frame that reads from it."""
-        Workplace.kept.add(self)
+        Workplace.permanent.add(self)
 
 
 def _cleared(folder: Path, resources: contextlib.ExitStack) -> None:

@@ -323,7 +323,7 @@ class Members(Mapping[str, Any]):
         return together
 
     @property
-    def given(self) -> dict[str, type]:
+    def loaded_classes(self) -> dict[str, type]:
         """The classes that were given themselves, not by their home."""
         return {name: home for name, home in self._homes.items() if not isinstance(home, str)}
 

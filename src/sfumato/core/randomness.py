@@ -259,7 +259,7 @@ class Marks:
         return cls(find)
 
     @classmethod
-    def given(cls, keys: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Marks:
+    def of_keys(cls, keys: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Marks:
         """Marks that are known."""
         return cls(lambda: (keys, numbers))
 
@@ -405,7 +405,7 @@ class Numbering:
             with self.lock:
                 numbers[hit] = self.seen[positions[hit]] + within
                 self.seen += counts
-        return rows.with_marks(Marks.given(keys, numbers))
+        return rows.with_marks(Marks.of_keys(keys, numbers))
 
 
 # An order of the rows that depends on what they say and not on how they came in.

@@ -294,7 +294,9 @@ def _half(package: str, kind: type) -> Members:
     """The members of one package of the risk family, and the plug-ins of that kind; the other
     package is not imported.
     """
-    plug_ins = {name: cls for name, cls in family("risk").given.items() if issubclass(cls, kind)}
+    plug_ins = {
+        name: cls for name, cls in family("risk").loaded_classes.items() if issubclass(cls, kind)
+    }
     return Members.joined([importlib.import_module(package).ALL], plug_ins)
 
 

@@ -317,9 +317,9 @@ class Table(Described, Reportable):
             self.known.codes[name] = encoding
         return encoding.counts
 
-    def _knowing(self, known: Known) -> Self:
+    def _knowing(self, knowledge: Known) -> Self:
         """This table, fresh from a change, with what is still true of its columns."""
-        object.__setattr__(self, "known", known)
+        object.__setattr__(self, "known", knowledge)
         return self
 
     def with_schema(self, schema: Schema) -> Self:

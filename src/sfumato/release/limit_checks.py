@@ -159,7 +159,7 @@ def check_agreement(agreement: Agreement, pair: TablePair | Pair, *, fixed: bool
     except SfumatoError:
         if not fixed or agreement.refuse:
             raise
-        return agreement.held("it cannot be measured on this table")
+        return agreement.check("it cannot be measured on this table")
 
 
 def with_usual_limits(recipe: Recipe) -> Recipe:

@@ -236,7 +236,7 @@ def contract_kept(certificate: Fields, shared: SharedFolder, original: Original)
     ]
     for agreement, entry in zip(shared.recipe.contract, public_entries, strict=True):
         value = "it was not measured" if entry["value"] is None else float(entry["value"])
-        limit_check = agreement.held(value)
+        limit_check = agreement.check(value)
         if limit_check.refuses and not limit_check.holds:
             return Claim("contract", "fails", f"{entry['name']} is not kept")
         if words := _bound_contradiction(limit_check, entry):
