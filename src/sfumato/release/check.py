@@ -185,7 +185,7 @@ def read_to_check(
         people is not None or table is not None or bool(intake is not None and intake.options())
     )
     certified = None if by_itself or said_otherwise else Path(data)
-    options = {"people": people, "said": intake, "engine": engine, "table": table}
+    options = {"people": people, "intake": intake, "engine": engine, "table": table}
     kind = registry.data_class(recipe.shape)
     if kind.may_be_held():
         return _read_table_to_check(data, recipe, certified, options)
