@@ -123,10 +123,10 @@ def _unaligned(original: Table, released: Table, control: Table | None) -> Table
         )
     if not len(control):
         raise SchemaError(f"control: {control.source.name} has no rows")
-    frames_together = pl.concat(
+    frame = pl.concat(
         [original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed"
     )
     # a polars frame becomes a narwhals one
-    everyone = Table(frames_together, original.schema, source=original.source)  # type: ignore[arg-type]
+    everyone = Table(frame, original.schema, source=original.source)  # type: ignore[arg-type]
     aside = np.arange(len(original), len(everyone), dtype=np.int64)
     return TablePair.of(everyone, nobody, learnt_from=learnt_rows, held_out=aside)

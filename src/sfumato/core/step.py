@@ -560,7 +560,9 @@ class ColumnStep(Step, Protocol):
         remaining = [name for name in self.masks if name in columns]
         if len(remaining) == len(self.masks):
             return self
-        return dataclasses.replace(self, columns=remaining) if remaining else None  # type: ignore[type-var]
+        if not remaining:
+            return None
+        return dataclasses.replace(self, columns=remaining)  # type: ignore[type-var]
 
 
 # What a masking step decided: new values for some columns, and what they still have of the old

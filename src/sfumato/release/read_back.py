@@ -133,9 +133,9 @@ def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsO
     """Refuse a release that a default reader would find broken, because it takes several values for
     one.
     """
-    table_read = reading.of(dataclasses.replace(release.released, frame=frame))  # type: ignore[arg-type]
+    table = reading.of(dataclasses.replace(release.released, frame=frame))  # type: ignore[arg-type]
     try:
-        judge_again(dataclasses.replace(release, original=reading.of(release.original)), table_read)
+        judge_again(dataclasses.replace(release, original=reading.of(release.original)), table)
     except SfumatoError as error:
         names = list(reading.keys)
         accept = ", ".join(f"{name}: text only" for name in names)
@@ -335,8 +335,8 @@ def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
     with target.begun(release.original.source, release.released_columns) as running:
         digest = _write_rows(release, running, name)
         database_table = DatabaseTable.within(running, name)
-        table_written = LazyTable(database_table, source=Source(target.shown))  # type: ignore[arg-type]
-        _require_same(release, table_written, digest)
+        table = LazyTable(database_table, source=Source(target.shown))  # type: ignore[arg-type]
+        _require_same(release, table, digest)
         yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest}
         running.commit()
 

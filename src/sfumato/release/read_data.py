@@ -338,13 +338,13 @@ def _watched(table: TableRead, schema: Schema) -> Table:
     """The columns in which free text would be an oversight: what a shape itself consists of was
     chosen to be words.
     """
-    attributes = {
+    watched = {
         n: a
         for n, a in schema.attributes.items()
         if not set(a.roles) & set(SHAPED) and not _is_nested(table, n)
     }
-    frame = table.frame.select(list(attributes))
-    return Table(frame, source=table.source).with_schema(Schema(attributes))  # type: ignore[arg-type]
+    frame = table.frame.select(list(watched))
+    return Table(frame, source=table.source).with_schema(Schema(watched))  # type: ignore[arg-type]
 
 
 def _is_nested(table: TableRead, column: str) -> bool:
