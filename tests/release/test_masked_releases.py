@@ -85,7 +85,9 @@ def sfumato(monkeypatch, capfd):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Releases without their pages, which take most of the time."""
-    monkeypatch.setattr("sfumato.release.sealing.render_page", lambda _: "")
+    # Where a release is written, and where it is verified.
+    for module in ("sealing", "report.page_html"):
+        monkeypatch.setattr(f"sfumato.release.{module}.render_page", lambda _: "")
 
 
 def second(name: str) -> Table | None:
