@@ -269,9 +269,9 @@ def missing_column_problems(
 
     ``names_in_use`` are other names in use, which confirm a header.
 
-    >>> lacking(["zip", "age"], Source("t.csv", "csv"), ["zipcode", "age"], ["zip"])
+    >>> missing_column_problems(["zip", "age"], Source("t.csv", "csv"), ["zipcode", "age"], ["zip"])
     ["t.csv has no column 'zipcode'. Did you mean 'zip'?"]
-    >>> lacking(["Alice", "41"], Source("t.csv", "csv"), ["age", "sex"])
+    >>> missing_column_problems(["Alice", "41"], Source("t.csv", "csv"), ["age", "sex"])
     ["t.csv has no columns 'age', 'sex': 0 of the 2 asked for are among its 2; if its first row
     holds data, say --no-header (header: false)"]
     """
@@ -326,7 +326,7 @@ def and_more(which: Sequence[str], limit: int = MOST_NAMED) -> str:
 def placed(positions: Sequence[int], limit: int = MOST_NAMED) -> str:
     """Columns by their position (from 1) in a sentence, at most a few of them.
 
-    >>> placed([3]), placed([1, 4, 9], most=2)
+    >>> placed([3]), placed([1, 4, 9], limit=2)
     ('column 3', 'columns 1, 4 and 1 more')
     """
     return f"{inflect(len(positions), 'column')} {and_more([str(i) for i in positions], limit)}"

@@ -158,7 +158,7 @@ def table_name(stem: str) -> str:
     """What the table of a file is called: as the file is, with ``_`` for signs that no table's name
     may have.
 
-    >>> called("visits 2024"), called("the people's"), called("2024"), called("drug-list")
+    >>> table_name("visits 2024"), table_name("the people's"), table_name("2024"), table_name("drug-list")
     ('visits_2024', 'the_people_s', 'table_2024', 'drug-list')
     """
     if NAME.fullmatch(stem):

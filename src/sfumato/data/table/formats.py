@@ -217,7 +217,7 @@ def is_list(dtype: pl.DataType) -> bool:
 def listed(columns: list[str], limit: int = 5) -> str:
     """Name columns in a sentence, at most a few of them.
 
-    >>> listed(["zip"]), listed(["a", "b", "c"], most=2)
+    >>> listed(["zip"]), listed(["a", "b", "c"], limit=2)
     ("column 'zip'", "columns 'a', 'b' and 1 more")
     """
     names = ", ".join(repr(column) for column in columns[:limit])
