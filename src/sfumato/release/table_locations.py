@@ -158,8 +158,8 @@ def table_name(stem: str) -> str:
     """What the table of a file is called: as the file is, with ``_`` for signs that no table's name
     may have.
 
-    >>> table_name("visits 2024"), table_name("the people's"), table_name("2024"), table_name("drug-list")
-    ('visits_2024', 'the_people_s', 'table_2024', 'drug-list')
+    >>> [table_name(stem) for stem in ("visits 2024", "the people's", "2024", "drug-list")]
+    ['visits_2024', 'the_people_s', 'table_2024', 'drug-list']
     """
     if NAME.fullmatch(stem):
         return stem
