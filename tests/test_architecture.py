@@ -291,8 +291,7 @@ def direction_offences(module: str, found: list[Import]) -> Iterator[str]:
     package = package_of(module)
     if package not in MAY_IMPORT:
         yield (
-            f"package {package!r} is not in the plan: add it to MAY_IMPORT and to"
-            " docs/architecture.md"
+            f"package {package!r} is not in the plan: add it to MAY_IMPORT and to ARCHITECTURE.md"
         )
         return
     for one in found:

@@ -1,4 +1,4 @@
-"""Write the table of all models into docs/models.md, from the registry:
+"""Write the table of all models into docs/reference/models.md, from the registry:
 ``python tools/models_table.py``.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from sfumato.core import registry
 from sfumato.interfaces.cli.explain import AGAINST, formula
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "models.md"
 BEGIN, END = "<!-- models: begin -->\n", "<!-- models: end -->"
 
 

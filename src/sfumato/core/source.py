@@ -310,7 +310,7 @@ def without_role(
         else placed(undecided)
     )
     have = "have no role; give each" if len(undecided) > 1 else "has no role; give it"
-    return [f"{which} of {source.name} {have} one ({roles}), 'plain' if it is none of the others"]
+    return [f"{which} of {source.name} {have} one ({roles}), 'keep' if it is none of the others"]
 
 
 def _column_names(names: Sequence[str]) -> str:

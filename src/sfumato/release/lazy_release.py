@@ -55,7 +55,7 @@ class LazyRelease(TableRelease):
         """Assess the combinations that were counted, without direct identifiers."""
         combinations = original.combinations
         return assess(
-            combinations.drop(combinations.schema.direct),
+            combinations.drop(combinations.schema.dropped_columns),
             recipe.meet,
             population=context.population,
         )

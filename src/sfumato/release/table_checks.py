@@ -81,10 +81,10 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
     if strange := [c for c in names if c not in expected_columns and c not in unknown]:
         yield f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}"
     replaced = {
-        c for c in unknown if c not in expected_columns or expected_columns[c].has(Role.DIRECT)
+        c for c in unknown if c not in expected_columns or expected_columns[c].has(Role.DROP)
     }
     roles = {
-        c: [Role.PLAIN] if c in replaced else list(expected_columns[c].roles)
+        c: [Role.KEEP] if c in replaced else list(expected_columns[c].roles)
         for c in names
         if c in expected_columns or c in replaced
     }
@@ -96,9 +96,7 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
             f" {first_names(differing)}"
         )
     dropped = [c for c in certificate["recipe"]["columns"] if c not in names]
-    gone = [
-        c for c in dropped if c in expected_columns and not expected_columns[c].has(Role.DIRECT)
-    ]
+    gone = [c for c in dropped if c in expected_columns and not expected_columns[c].has(Role.DROP)]
     if gone := [c for c in gone if c not in left_out_columns(certificate)]:
         yield (
             f"{count_of(len(gone), 'column')} are missing, and no step left them out:"
